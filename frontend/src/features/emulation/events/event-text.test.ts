@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type LogEntry, matching } from "./event-text";
+import type { Network } from "../session/network";
+import { type LogEntry, matching, untitledText } from "./event-text";
 
 const entry = (at: number, kind: string, server: string, text: string): LogEntry => ({
   at,
@@ -23,4 +24,12 @@ test("a log is filtered by time, kind and words of server or text, in any case",
   expect(matching(log, { kind: "", words: "CARRIER IS UP", until: 9 })).toEqual([log[2]]);
   expect(matching(log, { kind: "carrier", words: "10 port", until: 9 })).toEqual([log[2]]);
   expect(matching(log, { kind: "carrier", words: "rerouted", until: 9 })).toEqual([]);
+});
+
+test("a value without a title is told by its name and the unit at its end", () => {
+  const text = (cell: string, value: unknown) => untitledText({} as Network, cell, "count", value);
+  expect(text("questions", 3)).toBe("questions 3");
+  expect(text("queue_bytes", 90_720).replace(/\s/gu, " ")).toBe("queue 91 KB");
+  expect(text("reaction_micros", 1310).replace(/\s/gu, " ")).toBe("reaction 1,310 µs");
+  expect(text("queue_bytes", null)).toBe("queue bytes –");
 });

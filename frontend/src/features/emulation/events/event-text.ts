@@ -1,8 +1,8 @@
 /** The session's log in words: what servers and the fabric told, and what was broken and mended, in order of time. */
 
-import { plural } from "@/units";
+import { formatBytes, formatCount, plural } from "@/units";
 import { faultKind, faultName } from "../../shared/fault-kinds";
-import { cellText, serverName } from "../session/cells";
+import { type CellKind, cellText, serverName } from "../session/cells";
 import type { SessionEvent } from "../session/frames";
 import { type Network, nodeName } from "../session/network";
 import { type Session, scheduledFaults } from "../session/session";
@@ -158,11 +158,23 @@ function textOf(network: Network, event: SessionEvent): string {
       return `${plural(event.count, "more event")} of ${event.server == null ? "the run" : name(event.server)}: too many to show`;
     case "protocol":
       return event.cells
-        .map(({ name: cell, title, kind, value }) => `${title ?? cell} ${cellText(network, kind, value)}`)
+        .map(({ name: cell, title, kind, value }) =>
+          title ? `${title} ${cellText(network, kind, value)}` : untitledText(network, cell, kind, value),
+        )
         .join(", ");
     default:
       return "";
   }
+}
+
+/** A value whose catalogue entry has no title, by its name, whose end is its unit. */
+export function untitledText(network: Network, cell: string, kind: CellKind, value: unknown): string {
+  const words = (name: string) => name.replaceAll("_", " ");
+  if (typeof value === "number" && cell.endsWith("_bytes"))
+    return `${words(cell.slice(0, -"_bytes".length))} ${formatBytes(value)}`;
+  if (typeof value === "number" && cell.endsWith("_micros"))
+    return `${words(cell.slice(0, -"_micros".length))} ${formatCount(value)}\u00a0µs`;
+  return `${words(cell)} ${cellText(network, kind, value)}`;
 }
 
 type FlowEvent = Extract<SessionEvent, { kind: "path-switched" }>;
