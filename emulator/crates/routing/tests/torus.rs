@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use common::{assert_walks, build};
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
-    KeyMap, LinkStress, Multipath, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths,
-    join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads, saturated_flow,
-    secondary_replicas,
+    KeyMap, LinkStress, Lookups, Multipath, Shape, Ties, Ways, aggregation_loads, cache_lookups,
+    disjoint_paths, join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads,
+    saturated_flow, secondary_replicas,
 };
 use cubeyard_routing::{FailureKind, Failures, PathSet, Router};
 use cubeyard_topology::Topology;
@@ -116,7 +116,17 @@ fn the_routing_service_spreads_as_published() {
 #[test]
 fn cache_hops_are_those_published() {
     let (_, shape) = camcube();
-    let hops = cache_lookups(&shape, 1_000_000, 1.5, 100_000, 1);
+    let hops = cache_lookups(
+        &shape,
+        &Lookups {
+            keys: 1_000_000,
+            exponent: 1.5,
+            lookups: 100_000,
+            batch: 1,
+            ways: Ways::Drawn,
+            seed: 1,
+        },
+    );
     let median = |histogram: &[u64]| {
         let half = histogram.iter().sum::<u64>().div_ceil(2);
         let mut seen = 0;
@@ -253,7 +263,7 @@ fn ties_among_heirs_spread() {
 fn a_flow_alone_congests_where_its_paths_meet() {
     let (topology, shape) = camcube();
     let at = |name: &str| topology.node_by_name(name).unwrap();
-    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up);
+    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up, Ways::Drawn);
     // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
     assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
@@ -267,7 +277,7 @@ proptest! {
     #[test]
     fn a_flow_alone_keeps_to_its_links(destination in 1u32..8000, ties in prop::sample::select(vec![Ties::Up, Ties::Both])) {
         let (_, shape) = camcube();
-        let flow = saturated_flow(&shape, 0, destination, ties);
+        let flow = saturated_flow(&shape, 0, destination, ties, Ways::Drawn);
         let ways = (0..3).flat_map(|axis| shape.nearer(0, destination, axis, ties)).filter(|&nearer| nearer).count();
         let hops = f64::from(shape.distance(0, destination));
         prop_assert!(flow.delivered >= 1.0 - 1e-9 && flow.delivered <= ways as f64 + 1e-9);
