@@ -53,12 +53,14 @@ class Watch:
     def shares(self, secs: float) -> dict[str, float]:
         """Each one's part of what all three carried in the seconds to come, or of nothing."""
         before, flow, until = self._services(), 0, time.monotonic() + secs
-        bytes_, self.drops, self.most_queued, began_at = 0, 0, 0, None
+        bytes_, self.drops, self.most_queued = 0, 0, 0
+        began_at = at_secs = None
         for frame in self.frames:
             assert frame is not None, "the fabric is silent"
             if began_at is None:
                 began_at = frame["at_secs"]
                 continue
+            at_secs = frame["at_secs"]
             flow += frame["flows"]["bytes"][0]
             links = frame["links"]
             bytes_ += links["tx"][self.link]
@@ -67,7 +69,9 @@ class Watch:
             if time.monotonic() > until:
                 break
         after = self._services()
-        self.bits_per_sec = 8 * bytes_ / (frame["at_secs"] - began_at)
+        assert began_at is not None
+        assert at_secs is not None
+        self.bits_per_sec = 8 * bytes_ / (at_secs - began_at)
         carried = {name: after[name] - before.get(name, 0) for name in ("benchmark", "flood")} | {"tcp": flow}
         total = max(sum(carried.values()), 1)
         found = {name: bytes_ / total for name, bytes_ in carried.items()}

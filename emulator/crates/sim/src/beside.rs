@@ -391,6 +391,7 @@ mod tests {
             "aggregation.seeds",
         );
         refused(json!({"joins": [{"root": 0, "members": [99]}]}), "joins.members");
+        refused(json!({"together": {"seeds": 1001}}), "together.seeds");
         refused(
             json!({"lookups": {"keys": 0, "exponent": 1.5, "lookups": 1, "seed": 1}}),
             "lookups",
