@@ -53,7 +53,7 @@ fn count_words(service: &str, texts: &[String], dead: &[NodeId], root: NodeId, m
     let bytes = alive()
         .map(|server| counter(&network, server, service, "bytes-sent"))
         .sum();
-    let packets = network.service_packets.iter().map(|packets| u64::from(*packets));
+    let packets = network.service_packets.iter().copied();
     (answers(&network, Duration::ZERO), packets.collect(), bytes)
 }
 
