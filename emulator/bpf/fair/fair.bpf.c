@@ -18,7 +18,7 @@
 #define QUEUES 64
 #define FIRST_QUEUE 2
 #define COMMON_QUEUE 0x100
-#define SERVICE_QUEUES 16
+#define SERVICE_QUEUES 8
 #define CONTROL_QUEUE 0x101
 
 /* The dataplane's `control.rs`. */

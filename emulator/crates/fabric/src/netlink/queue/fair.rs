@@ -14,7 +14,8 @@ use crate::netlink::message::Batch;
 
 /// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same numbers.
 pub const QUEUES: u32 = 64;
-const SERVICE_QUEUES: u32 = 16;
+/// As many as there are services: the four that every server has, and four that users wrote.
+const SERVICE_QUEUES: u32 = 8;
 const FIRST_QUEUE: u32 = 2;
 /// The class of all packets while a fault decides what happens to them. Classes of this number get what no classifier
 /// assigns.
