@@ -113,3 +113,19 @@ pub(super) fn classify(batch: &mut Batch, index: u32, program: RawFd) {
         });
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use cubeyard_dataplane::catalog::PROTOCOLS;
+    use cubeyard_dataplane::service::MAX_USER_SERVICES;
+
+    use super::*;
+
+    #[test]
+    fn each_service_that_there_can_be_has_a_queue_of_its_own() {
+        for protocol in PROTOCOLS {
+            let services = protocol.services.len() + MAX_USER_SERVICES;
+            assert!(services <= SERVICE_QUEUES as usize, "{}", protocol.name);
+        }
+    }
+}
