@@ -149,7 +149,8 @@ class Emulation(Request):
     connections: int = Field(default=1, ge=1, le=16, description="TCP or MPTCP connections a flow is made of.")
     queues: Queues = Field(
         default="shared",
-        description="At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn.",
+        description="At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn. Services of "
+        "a torus always send in turn.",
     )
     balance: Balance = Field(
         default="ecmp",

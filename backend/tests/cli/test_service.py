@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from typer.testing import CliRunner, Result
 from cubeyard.cli.command import app
 from cubeyard.cli.modules import NAME, TEMPLATES, size_of
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "services" / "word-count"
 GREETING = str(TEMPLATES / "greeting.wat")
 SPEC = '{"family": "torus3d", "x": 3, "y": 3, "z": 3}'
 
@@ -211,6 +213,18 @@ def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
         done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
         assert done.exit_code == 1
         assert json.loads(done.stdout)["lost"]["lost-failed"] > 0
+
+
+def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> None:
+    """What it does beside the built-in service, a test of the engine compares: `virtual/tests/word_count_module.rs`."""
+    sources = (EXAMPLE / "service.c").read_bytes() + (TEMPLATES / "cubeyard.h").read_bytes()
+    kept = (EXAMPLE / "word-count.wasm.sources").read_text().strip()
+    assert kept == hashlib.sha256(sources).hexdigest(), "run make in its folder"
+    words = ("--message", "count 1 2,1,0 full\ntwo words", "--json")
+    done = cubeyard("service", "test", str(EXAMPLE / "word-count.wasm"), *words)
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["lost"], report["carried"], report["delivered"]) == (0, {}, 26, 0)
+    assert [said[1:] for said in report["said"]] == [["(2,1,0)", "1 27\ntwo 27\nwords 27\n"]]
 
 
 def test_zig_declares_what_the_header_does() -> None:

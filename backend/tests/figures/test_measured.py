@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,12 +31,13 @@ from cubeyard.emulation.figures import (
 )
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
-from cubeyard.emulation.figures.rows import Row, near
+from cubeyard.emulation.figures.rows import WHOLE, Row, cannot_fail, near
 from cubeyard.emulation.figures.talk import Answer, Talking, Watched, newer
 from cubeyard.emulation.network.network import Link
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import Engine
 from cubeyard.figures.catalog import FigureCatalog
+from cubeyard.figures.references import reference_of
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 from tests.runs.conftest import API
@@ -97,6 +99,44 @@ def test_an_upgrade_is_judged_by_what_flows_carry_and_lose() -> None:
     lost = {**done, "steps_done": 3, "connections_lost": 1}
     found = Measured(trial, {"windows": {"before": windows["before"]}, "upgrade": lost, "drops": {"no-route": 2}})
     assert [row.verdict for row in upgrade.rows(found)] == ["differs"] * 4
+
+
+@pytest.mark.parametrize(
+    ("unit", "low", "high"), [("%", 0, 100), ("%", -1, 101), ("x", 0, inf), ("hops", -1, inf), ("", -inf, inf)]
+)
+def test_a_band_of_every_value_is_no_band(unit: str, low: float, high: float) -> None:
+    with pytest.raises(ValueError, match="nothing can differ"):
+        Row("x", unit, None, 1.0, low, high)
+    # A bound on one side is one.
+    assert [Row("x", unit, None, ours, 0.5, high).verdict for ours in (0.6, 0.4)] == ["within band", "differs"]
+
+
+@pytest.mark.parametrize("figure", sorted(MEASURED))
+def test_each_number_of_a_stored_result_could_have_differed(figure: str) -> None:
+    """Of values below, in the middle of, and above a band at least one is a value of the unit, and differs."""
+    found = reference_of(figure)
+    assert found is not None
+    for row in found.document["rows"]:
+        low, high = float(row["low"]), float(row["high"])
+        assert not cannot_fail(row["unit"], low, high), row
+        least, most = WHOLE.get(row["unit"], (0.0, inf))
+        aside = [value for value in (low - 1e-3, high + 1e-3, 2 * abs(high) + 1) if least <= value <= most]
+        assert aside, row
+        assert all(Row("x", row["unit"], None, value, low, high).verdict == "differs" for value in aside)
+
+
+def test_bands_are_the_spread_of_the_model() -> None:
+    assert torus.spread([1.0, 1.0]) == (1.0, 1.0)
+    assert torus.spread([1.0, 3.0]) == (-1.0, 5.0)
+    assert torus.spread([1.0, 3.0], [10.0, 10.0]) == (-1.0, 10.0)
+
+
+def test_packets_are_lost_where_more_come_than_go_on() -> None:
+    """From 0 over 1 and 2 to 3, which they enter by two links and leave by one to 4; 2 loses one itself."""
+    hops = {(0, 1): 10, (0, 2): 11, (1, 3): 10, (2, 3): 10, (3, 4): 12}
+    flood = torus.Flood(12, 1.0, hops)
+    assert flood.carried == 53
+    assert flood.lost((0, 4)) == (9, 8)
 
 
 def test_what_could_not_be_measured_differs() -> None:

@@ -3913,7 +3913,7 @@ export interface components {
             connections: number;
             /**
              * Queues
-             * @description At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn.
+             * @description At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn. Services of a torus always send in turn.
              * @default shared
              * @enum {string}
              */

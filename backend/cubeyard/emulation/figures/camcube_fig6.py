@@ -88,12 +88,12 @@ def measure(lab: Lab) -> Outcome:
             ),
             *(
                 told(
-                    f"CPU of a packet, {NAMES[mode]}",
+                    f"CPU of a packet, {NAMES[mode]}: at most",
                     "µs",
                     least[mode],
                     0.0,
                     100.0,
-                    f"median of the rounds {median(one.micros for one in found[mode]):.1f} µs; the paper has shares of a processor: "
+                    f"a bound for machines that the figure is worth measuring on; median of the rounds {median(one.micros for one in found[mode]):.1f} µs; the paper has shares of a processor: "
                     f"{PAPER_CPU[0]:g} % base, {PAPER_CPU[1]:g} % with three keys",
                 )
                 for mode in MODES

@@ -179,7 +179,7 @@ def _rows(
     lengths = sum(count is not None and both[a, b] and count != model[b][a] for (a, b), count in hops.items())
     answered = [count for count in hops.values() if count is not None]
     ways = [model[b][a] or 0 for (a, b), reached in both.items() if reached]
-    lost = 100 * (1 - len(answered) / (servers * (servers - 1)))
+    lost, without = (100 * (1 - count / (servers * (servers - 1))) for count in (len(answered), len(ways)))
     name = broken.name
     return [
         told(
@@ -198,8 +198,8 @@ def _rows(
             f"{name}: pairs without a path, of all",
             "%",
             lost,
-            0.0,
-            100.0,
-            "with the servers that have failed themselves",
+            without,
+            without,
+            "by DFR of the same failures, with the servers that have failed themselves",
         ),
     ]

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 Json = dict[str, Any]
+
+
+WHOLE = {"%": (0.0, 100.0), "": (-inf, inf)}
+"""All that a unit's values can be; of any other they are above 0."""
+
+
+def cannot_fail(unit: str, low: float, high: float) -> bool:
+    """Whether a band takes in all values of its unit, so that no measurement differs."""
+    least, most = WHOLE.get(unit, (0.0, inf))
+    return low <= least and high >= most
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,12 @@ class Row:
     """Why it may differ."""
     deviation: float | None = None
     """Of ours over seeds; None if it is of one."""
+
+    def __post_init__(self) -> None:
+        if cannot_fail(self.unit, self.low, self.high):
+            raise ValueError(
+                f"{self.name}: from {self.low:g} to {self.high:g} {self.unit} is every value there is: nothing can differ."
+            )
 
     @property
     def verdict(self) -> str:

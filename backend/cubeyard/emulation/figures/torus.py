@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import mean, pstdev
 from typing import Any
 
 import orjson
@@ -107,8 +108,24 @@ class Flood:
     packets: int
     links: float
     """Throughput in links' rates."""
-    carried: int = 0
-    """Packets on all links for it, where that was asked for."""
+    hops: Hops = field(default_factory=dict)
+    """Packets on each link for it, where that was asked for."""
+
+    @property
+    def carried(self) -> int:
+        return sum(self.hops.values())
+
+    def lost(self, ends: tuple[int, int]) -> tuple[int, int]:
+        """Packets that got to a server and went no further, and of them those where more than one link brings some."""
+        arrived: dict[int, list[int]] = {}
+        for (_, to), packets in self.hops.items():
+            arrived.setdefault(to, []).append(packets)
+        lost = {
+            server: sum(by_link) - sum(count for (sender, _), count in self.hops.items() if sender == server)
+            for server, by_link in arrived.items()
+            if server not in ends
+        }
+        return sum(lost.values()), sum(count for server, count in lost.items() if len(arrived[server]) > 1)
 
 
 def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, *, count: bool = False) -> Flood:
@@ -121,8 +138,8 @@ def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, 
         raise ProblemError(503, "cannot-measure", f"A flood to {key(side, to)}: {answer.text}")
     packets, micros = int(words[1]), int(words[3])
     bits = 8 * (packets - 1) * (payload + WIRE_BYTES)
-    carried = sum(newer(talk.hops_sent(["benchmark"])["benchmark"], before).values()) if count else 0
-    return Flood(packets, bits / max(micros, 1) * 1e6 / talk.network.rate_bits_per_sec, carried)
+    hops = newer(talk.hops_sent(["benchmark"])["benchmark"], before) if count else {}
+    return Flood(packets, bits / max(micros, 1) * 1e6 / talk.network.rate_bits_per_sec, hops)
 
 
 def join(talk: Talk, side: int, group: int, root: int, members: list[int], verb: str) -> set[tuple[int, int]]:
@@ -182,6 +199,46 @@ def at_this_size(lab: Lab, figure: str, side: int, seeds: int = 3) -> Json:
 def value(document: Json, name: str) -> float:
     """A row's own value."""
     return next(row["ours"] for row in document["rows"] if row["name"] == name)
+
+
+SEEDS = 20
+"""Of the models that bands are the spread of."""
+SPREAD = 3.0
+"""Deviations over seeds on either side of their mean."""
+
+
+def spread(values: Iterable[float], others: Iterable[float] | None = None) -> tuple[float, float]:
+    """The band of what a model gives for several seeds; with `others`, from one model's lower end to the other's upper end."""
+    of, to = list(values), list(values if others is None else others)
+    return mean(of) - SPREAD * pstdev(of), mean(to) + SPREAD * pstdev(to)
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """Lookups by the model: hops of each, by the routing service and by the cache service."""
+
+    base: list[int]
+    own: list[int]
+
+    @property
+    def ratio(self) -> float:
+        return mean(self.own) / mean(self.base)
+
+
+def looked_up(
+    lab: Lab, side: int, lookups: int, *, keys: int, exponent: float, batch: int, first_way: bool
+) -> list[LookedUp]:
+    """By the model, for each seed; `first_way`: packets take the first of several links, as they do where all are free."""
+
+    def of(seed: int) -> LookedUp:
+        question = {
+            "keys": keys, "exponent": exponent, "lookups": lookups, "batch": batch, "first_way": first_way, "seed": seed,
+        }  # fmt: skip
+        found = lab.engine.torus_services(torus(side), {"lookups": question})["lookups"]
+        hops = {name: [hop for hop, count in enumerate(counts) for _ in range(count)] for name, counts in found.items()}
+        return LookedUp(hops["routing_service"], hops["cache_service"])
+
+    return [of(seed) for seed in range(SEEDS)]
 
 
 def told(name: str, unit: str, ours: float | None, low: float, high: float, why: str) -> Row:

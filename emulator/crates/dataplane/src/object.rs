@@ -152,5 +152,8 @@ pub const QUEUE: KernelObject = KernelObject {
     own_tables: None,
 };
 
+/// The programs of [`FAIR`] that give each service a queue of its own: at a server, and at a switch.
+pub const FAIR_SERVICES: [&str; 2] = ["cubeyard_services_server", "cubeyard_services_switch"];
+
 /// The program of [`FAIR`] that gives all packets one queue.
 pub const FAIR_COMMON: &str = "cubeyard_fair_common";

@@ -11,8 +11,8 @@ use crate::error::{FabricError, Result};
 use crate::host::namespace::{self, Namespace};
 use crate::names::{self, LOOPBACK_INDEX};
 use crate::netlink::{
-    Batch, End, Netlink, Route, Veth, add_address, add_route, add_veth, delete_link, gone_already, no_excuse,
-    set_up,
+    Batch, End, GSO_MAX_BYTES, Netlink, Route, Veth, add_address, add_route, add_veth, delete_link,
+    gone_already, no_excuse, set_up,
 };
 use crate::network::behaviour::Behaviour;
 use crate::network::index::Index;
@@ -121,6 +121,7 @@ impl External {
                 Some(kernel.namespace.as_fd()),
             ),
             mtu: network.description.mtu - network.behaviour.entry.header_bytes,
+            super_packet_bytes: GSO_MAX_BYTES,
         };
         add_veth(&mut batch, &veth);
         self.netlink.run(&mut batch, no_excuse)?;

@@ -56,7 +56,7 @@ impl Kernels {
     pub fn wire(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let network = self.network.clone();
         if self.rooms.is_empty() {
-            if network.description.fair_queues {
+            if network.sharers().is_some() {
                 fair::load()?;
             }
             self.external = External::make(&network)?;

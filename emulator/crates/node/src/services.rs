@@ -1,7 +1,8 @@
 //! Packets of services: datagrams between the control addresses of ports, one socket on each port with one neighbour.
 //!
-//! A socket's buffer holds few packets, so that room in it means a free link: services are polled for the next packet when
-//! there is some. That is what makes them share a link fairly, whatever they send.
+//! A socket's buffer holds what services send in few turns, so that room in it means a free link: services are polled for the
+//! next packet when there is some. At the link's end each has a queue and turns of its own, beside applications' packets. That is
+//! what makes them share a link fairly, whatever they send.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
 use cubeyard_dataplane::address::port_ip;
 use cubeyard_dataplane::configuration::Configuration;
-use cubeyard_dataplane::control::SERVICE_PORT;
+use cubeyard_dataplane::control::{SERVICE_PORT, turn_bytes};
 use cubeyard_dataplane::event::{Event, NamedCell};
 use cubeyard_dataplane::inspection::{Cell, ColumnKind};
 use cubeyard_dataplane::protocol::Protocol;
@@ -18,10 +19,9 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Packets that a socket's buffer has room for.
-const PACKETS: usize = 4;
-/// What the kernel counts of a packet beside its bytes.
-const OVERHEAD_BYTES: usize = 1024;
+/// Turns of services that a socket's buffer has room for: two of two services that send all they can, so that each has a turn's
+/// bytes at the link when it comes. The kernel takes twice as much as it is asked for, and counts up to twice a packet's bytes.
+const TURNS: usize = 4;
 /// Packets of one socket before the others have their turn.
 const TURN: usize = 64;
 /// Most characters of a service's answer in the event log.
@@ -58,7 +58,8 @@ impl ServiceSockets {
                     format!("socket of services on {} ({ip}): {error}", port.name),
                 )
             };
-            let room = PACKETS * (configuration.mtu as usize + OVERHEAD_BYTES);
+            let turn = turn_bytes(configuration.rate_bits_per_sec, configuration.mtu);
+            let room = TURNS * turn as usize;
             let socket = open_one(ip, neighbour.ip, &port.name, room).map_err(context)?;
             poller.add(&socket, Token::Services(sockets.len() as u32), Interest::READ)?;
             sockets.push(ServiceSocket {

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use common::{assert_walks, build};
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
-    KeyMap, LinkStress, Multipath, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths,
-    join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads, saturated_flow,
-    secondary_replicas,
+    KeyMap, LinkStress, Lookups, Multipath, Shape, Ties, Ways, aggregation_loads, append_shortest,
+    cache_lookups, disjoint_paths, join_by_corners, join_tree, link_stress, nearest_replica,
+    routing_service_loads, saturated_flow, secondary_replicas,
 };
 use cubeyard_routing::{FailureKind, Failures, PathSet, Router};
 use cubeyard_topology::Topology;
@@ -116,7 +116,17 @@ fn the_routing_service_spreads_as_published() {
 #[test]
 fn cache_hops_are_those_published() {
     let (_, shape) = camcube();
-    let hops = cache_lookups(&shape, 1_000_000, 1.5, 100_000, 1);
+    let hops = cache_lookups(
+        &shape,
+        &Lookups {
+            keys: 1_000_000,
+            exponent: 1.5,
+            lookups: 100_000,
+            batch: 1,
+            ways: Ways::Drawn,
+            seed: 1,
+        },
+    );
     let median = |histogram: &[u64]| {
         let half = histogram.iter().sum::<u64>().div_ceil(2);
         let mut seen = 0;
@@ -253,21 +263,47 @@ fn ties_among_heirs_spread() {
 fn a_flow_alone_congests_where_its_paths_meet() {
     let (topology, shape) = camcube();
     let at = |name: &str| topology.node_by_name(name).unwrap();
-    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up);
+    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up, Ways::Drawn);
     // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
     assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
     // (1,0,0) sends on half by either way; of the 1.5 that (0,1,0) and it bring to the edge, 1 goes on.
     assert_eq!(flow("(2,1,0)").delivered, 1.5);
     assert_eq!(flow("(0,0,0)").delivered, 0.0);
+    // Of a corner's three paths, two meet a hop before it where each server fills its links in one order.
+    let corner = |order| saturated_flow(&shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
+    assert_eq!((corner(Ways::Drawn), corner(Ways::First)), (3.0, 2.0));
+}
+
+proptest! {
+    /// A path of the routing service is a shortest one; by first ways always the same, axis after axis.
+    #[test]
+    fn appended_paths_are_shortest(from in 0u32..8000, to in 0u32..8000, seed: u64) {
+        let (topology, shape) = camcube();
+        for ways in [Ways::Drawn, Ways::First] {
+            let path = |seed: u64| {
+                let mut path = Vec::new();
+                append_shortest(&shape, from, to, ways, &mut Draws::new(seed), &mut path);
+                path
+            };
+            let found = path(seed);
+            prop_assert_eq!(found.len() as u32, shape.distance(from, to));
+            assert_walks(&topology, from, to, &found, &Failures::none(&topology));
+            prop_assert!(ways == Ways::Drawn || path(!seed) == found);
+        }
+    }
 }
 
 proptest! {
     /// No more arrives than links leave the source or enter the destination, and each bit crosses at least the distance.
     #[test]
-    fn a_flow_alone_keeps_to_its_links(destination in 1u32..8000, ties in prop::sample::select(vec![Ties::Up, Ties::Both])) {
+    fn a_flow_alone_keeps_to_its_links(
+        destination in 1u32..8000,
+        ties in prop::sample::select(vec![Ties::Up, Ties::Both]),
+        order in prop::sample::select(vec![Ways::Drawn, Ways::First]),
+    ) {
         let (_, shape) = camcube();
-        let flow = saturated_flow(&shape, 0, destination, ties);
+        let flow = saturated_flow(&shape, 0, destination, ties, order);
         let ways = (0..3).flat_map(|axis| shape.nearer(0, destination, axis, ties)).filter(|&nearer| nearer).count();
         let hops = f64::from(shape.distance(0, destination));
         prop_assert!(flow.delivered >= 1.0 - 1e-9 && flow.delivered <= ways as f64 + 1e-9);

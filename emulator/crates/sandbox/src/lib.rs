@@ -11,6 +11,7 @@
 //! | `module.rs` | a module that was checked, and what is wrong with one that is refused |
 //! | `imports.rs` | what a module can ask and do |
 //! | `guest.rs` | one instance and the state of its calls |
+//! | `account.rs` | what an instance may use up and has counted, in a module or a process |
 //! | `budget.rs` | how much an instance may compute, and when one that traps starts again |
 //! | `service.rs` | the instance as a service of a server |
 //! | `process/` | a process as a service of a server: its calls, its answers, and what becomes of a bad one |
@@ -20,6 +21,7 @@
 //! The header and the templates for authors are in the backend's folder of templates. Not here: who carries packets
 //! (`dataplane`), and who has sockets (`node`).
 
+mod account;
 mod budget;
 mod guest;
 mod imports;

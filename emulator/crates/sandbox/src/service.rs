@@ -5,29 +5,21 @@ use std::time::Duration;
 use cubeyard_dataplane::service::{Action, Context, Key, Packet, QueuePolicy, Service};
 use wasmi::{TypedFunc, WasmParams, WasmResults};
 
-use crate::budget::{Budget, Failures, Time};
+use crate::account::{Account, NO_QUEUE, timer_at};
+use crate::budget::Time;
 use crate::guest::{Ask, Failure, Functions, Running, World};
-use crate::imports::{COUNTERS, pack};
-use crate::limits::{CALL_BASE_FUEL, CALL_FUEL, MEMORY_BYTES, SHORTEST_TIMER};
+use crate::imports::pack;
+use crate::limits::{CALL_BASE_FUEL, CALL_FUEL, MEMORY_BYTES};
 use crate::module::{Flaw, Module};
 
-/// A queue that there is not: what a call of `classify` that failed gives.
-const NO_QUEUE: u8 = u8::MAX;
 /// Time after which a timer is tried again for which there was no fuel.
 const TIMER_AGAIN: Duration = Duration::from_millis(100);
 
-/// What it has counted. What is lost is this service's own.
+/// Calls that failed: losses that a process does not have.
 #[derive(Clone, Debug, Default)]
 struct Counts {
-    calls: u64,
-    fuel: u64,
-    delivered: u64,
     trapped: u64,
     out_of_fuel: u64,
-    over_budget: u64,
-    stopped: u64,
-    too_many: u64,
-    answers_lost: u64,
 }
 
 /// A service that a user wrote.
@@ -38,11 +30,8 @@ pub struct UserService {
     memory_bytes: usize,
     running: Option<Running>,
     world: World,
-    budget: Budget,
-    failures: Failures,
+    account: Account,
     counts: Counts,
-    /// Its numbered counters, of all its instances.
-    own_counts: [u64; 8],
     now: Time,
 }
 
@@ -65,10 +54,8 @@ impl UserService {
             module: module.clone(),
             memory_bytes,
             world: World::default(),
-            budget: Budget::new(now),
-            failures: Failures::default(),
+            account: Account::new(now),
             counts: Counts::default(),
-            own_counts: [0; 8],
             now,
         })
     }
@@ -76,27 +63,32 @@ impl UserService {
     /// Gets ready for a call: the instance, if one runs and there is fuel.
     fn ready(&mut self, now: Time) -> bool {
         self.now = self.now.max(now);
-        self.budget.refill(self.now);
+        self.account.budget.refill(self.now);
         if self.running.is_none() {
-            if self.failures.stopped_until().is_some_and(|until| now < until) {
-                self.counts.stopped += 1;
+            if self
+                .account
+                .failures
+                .stopped_until()
+                .is_some_and(|until| now < until)
+            {
+                self.account.stopped += 1;
                 return false;
             }
             match self.module.start(self.memory_bytes) {
                 Ok(running) => {
-                    self.failures.on_start();
+                    self.account.failures.on_start();
                     self.running = Some(running);
                     self.world = World::default();
                 }
                 Err(_) => {
-                    self.failures.stop(now);
-                    self.counts.stopped += 1;
+                    self.account.failures.stop(now);
+                    self.account.stopped += 1;
                     return false;
                 }
             }
         }
-        if self.budget.fuel() < CALL_BASE_FUEL {
-            self.counts.over_budget += 1;
+        if self.account.budget.fuel() < CALL_BASE_FUEL {
+            self.account.over_budget += 1;
             return false;
         }
         true
@@ -110,15 +102,14 @@ impl UserService {
     ) -> Option<R> {
         let running = self.running.as_mut()?;
         let function = function(&running.functions)?;
-        let fuel = CALL_FUEL.min(self.budget.fuel() - CALL_BASE_FUEL.min(self.budget.fuel()));
+        let fuel = CALL_FUEL.min(self.account.budget.fuel() - CALL_BASE_FUEL.min(self.account.budget.fuel()));
         let (said, burnt) = running.call(function, params, fuel);
-        self.counts.calls += 1;
-        self.counts.fuel += burnt + CALL_BASE_FUEL;
-        self.budget.burn(burnt + CALL_BASE_FUEL);
+        self.account.calls += 1;
+        self.account.burn(burnt + CALL_BASE_FUEL);
         match said {
             Ok(said) => return Some(said),
             // It had less than a call may burn: it is late, not endless.
-            Err(Failure::OutOfFuel) if fuel < CALL_FUEL => self.counts.over_budget += 1,
+            Err(Failure::OutOfFuel) if fuel < CALL_FUEL => self.account.over_budget += 1,
             Err(Failure::OutOfFuel) => self.fail(|counts| counts.out_of_fuel += 1),
             Err(Failure::Trap) => self.fail(|counts| counts.trapped += 1),
         }
@@ -127,7 +118,7 @@ impl UserService {
 
     fn fail(&mut self, count: impl FnOnce(&mut Counts)) {
         count(&mut self.counts);
-        if self.failures.on_failure(self.now) {
+        if self.account.failures.on_failure(self.now) {
             self.keep_counts();
             self.running = None;
         }
@@ -137,7 +128,7 @@ impl UserService {
     fn keep_counts(&mut self) {
         if let Some(running) = &mut self.running {
             let counts = std::mem::take(&mut running.store.data_mut().counts);
-            for (own, count) in self.own_counts.iter_mut().zip(counts) {
+            for (own, count) in self.account.own.iter_mut().zip(counts) {
                 *own += count;
             }
         }
@@ -207,10 +198,10 @@ impl UserService {
         };
         let guest = running.store.data_mut();
         let asks = std::mem::take(&mut guest.asks);
-        self.counts.too_many += std::mem::take(&mut guest.too_many);
+        self.account.too_many += std::mem::take(&mut guest.too_many);
         if let Some(millis) = guest.timer_millis.take() {
-            let wait = Duration::from_millis(millis.into()).max(SHORTEST_TIMER);
-            context.set_timer(context.now() + wait);
+            let at = timer_at(context, millis);
+            context.set_timer(at);
         }
         for ask in asks {
             match ask {
@@ -222,8 +213,7 @@ impl UserService {
                     let key = packet.key;
                     context.transmit(packet, &[key]);
                 }
-                Ask::Answer(bytes) if self.budget.take_answer() => context.deliver(bytes),
-                Ask::Answer(_) => self.counts.answers_lost += 1,
+                Ask::Answer(bytes) => self.account.answer(context, bytes),
             }
         }
     }
@@ -308,7 +298,7 @@ impl Service for UserService {
                 .call((at, length), |functions| Some(functions.deliver))
                 .is_some()
         {
-            self.counts.delivered += 1;
+            self.account.delivered += 1;
             self.carry_out(context);
         }
         Vec::new()
@@ -350,12 +340,16 @@ impl Service for UserService {
     }
 
     fn timer(&mut self, context: &mut dyn Context) {
-        let stopped = self.failures.stopped_until().filter(|_| self.running.is_none());
-        self.budget.refill(context.now());
+        let stopped = self
+            .account
+            .failures
+            .stopped_until()
+            .filter(|_| self.running.is_none());
+        self.account.budget.refill(context.now());
         if let Some(until) = stopped.filter(|until| *until > context.now()) {
             context.set_timer(until);
-        } else if self.budget.fuel() < CALL_FUEL {
-            self.counts.over_budget += 1;
+        } else if self.account.budget.fuel() < CALL_FUEL {
+            self.account.over_budget += 1;
             context.set_timer(context.now() + TIMER_AGAIN);
         } else {
             self.notify(context, (), |functions| functions.timer);
@@ -379,28 +373,18 @@ impl Service for UserService {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let counts = &self.counts;
-        let mut counters = vec![
-            ("calls", counts.calls),
-            ("fuel", counts.fuel),
-            ("packets-delivered", counts.delivered),
-        ];
-        let lost = [
-            ("lost-trapped", counts.trapped),
-            ("lost-out-of-fuel", counts.out_of_fuel),
-            ("lost-over-budget", counts.over_budget),
-            ("lost-while-stopped", counts.stopped),
-            ("lost-too-many-sent", counts.too_many),
-            ("answers-over-limit", counts.answers_lost),
-            ("stops", self.failures.stops().into()),
-        ];
-        counters.extend(lost.into_iter().filter(|(_, count)| *count > 0));
-        let live = self
-            .running
-            .as_ref()
-            .map_or([0; 8], |running| running.store.data().counts);
-        let own = self.own_counts.iter().zip(live).map(|(own, live)| own + live);
-        counters.extend(COUNTERS.into_iter().zip(own).filter(|(_, count)| *count > 0));
-        counters
+        let mut account = self.account.clone();
+        if let Some(running) = &self.running {
+            let live = running.store.data().counts;
+            account
+                .own
+                .iter_mut()
+                .zip(live)
+                .for_each(|(own, live)| *own += live);
+        }
+        account.counters([
+            ("lost-trapped", self.counts.trapped),
+            ("lost-out-of-fuel", self.counts.out_of_fuel),
+        ])
     }
 }

@@ -3,14 +3,15 @@
 
 use cubeyard_routing::dcell::{Dfr, DfrOptions};
 use cubeyard_routing::torus::{
-    JoinTree, LinkStress, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths, join_by_corners,
-    join_tree, link_stress, routing_service_loads, saturated_flow,
+    JoinTree, LinkStress, Lookups as CacheLookups, Shape, Ties, Ways, aggregation_loads, cache_lookups,
+    disjoint_paths, join_by_corners, join_tree, link_stress, routing_service_loads, saturated_flow,
 };
 use cubeyard_routing::{Failures, PathSet};
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::figures::used_live;
 use crate::network::Network;
 
 /// Most lookups, keys and seeds: as many as the papers' figures have.
@@ -29,6 +30,19 @@ pub struct TorusQuestion {
     pub source: Option<NodeId>,
     /// Lookups until they hit `[camcube Fig. 3]`.
     pub lookups: Option<Lookups>,
+    /// Links that services use, all four at once `[camcube Fig. 5]`.
+    pub together: Option<Together>,
+}
+
+/// See [`TorusQuestion::together`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Together {
+    /// How often pairs, primary and members are drawn.
+    pub seeds: u64,
+    /// Whether packets take the first of several links, as servers do whose links are free.
+    #[serde(default)]
+    pub first_way: bool,
 }
 
 /// See [`TorusQuestion::aggregation`].
@@ -61,8 +75,22 @@ pub struct Lookups {
     pub exponent: f64,
     /// How many.
     pub lookups: u64,
+    /// So many by the routing service before the same by the cache service.
+    #[serde(default = "one")]
+    pub batch: u64,
+    /// Whether they take the first of several links, as servers do whose links are free.
+    #[serde(default)]
+    pub first_way: bool,
     /// Of everything drawn.
     pub seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn ways(first_way: bool) -> Ways {
+    if first_way { Ways::First } else { Ways::Drawn }
 }
 
 fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
@@ -70,7 +98,7 @@ fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
 }
 
 /// What a torus's services put on links: `{aggregation: {none, full, routed: [stress]}, joins: [{own, base}], source:
-/// [{destination, distance, paths, carried_by_paths, delivered, carried}], lookups: {routing_service, cache_service}}`; a stress is
+/// [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`; a stress is
 /// `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's edges are `[child, parent]`, and lookups are counted by
 /// hops.
 ///
@@ -134,11 +162,45 @@ pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value,
             let message = format!("Keys and lookups are 1 to {MOST_LOOKUPS}, and the exponent is above 1.");
             return Err(wrong("lookups", message, "Give numbers in these ranges."));
         }
-        let hops = cache_lookups(&shape, asked.keys, asked.exponent, asked.lookups, asked.seed);
+        let hops = cache_lookups(
+            &shape,
+            &CacheLookups {
+                keys: asked.keys,
+                exponent: asked.exponent,
+                lookups: asked.lookups,
+                batch: asked.batch,
+                ways: ways(asked.first_way),
+                seed: asked.seed,
+            },
+        );
         let document = json!({"routing_service": hops.routing_service, "cache_service": hops.cache_service});
         found.insert("lookups".to_owned(), document);
     }
+    if let Some(Together { seeds, first_way }) = asked.together {
+        if seeds > MOST_SEEDS {
+            let message = format!("{seeds} seeds are more than {MOST_SEEDS}.");
+            return Err(wrong("together.seeds", message, "Give fewer."));
+        }
+        let of_seed = |seed| together(&shape, ways(first_way), seed);
+        found.insert("together".to_owned(), (0..seeds).map(of_seed).collect());
+    }
     Ok(Value::Object(found))
+}
+
+/// Of the directions of all links: the share that each service uses, and the share that 0 to 4 of them use.
+fn together(shape: &Shape, ways: Ways, seed: u64) -> Value {
+    let services = used_live(shape, ways, seed);
+    let links = shape.directed_links();
+    let share = |count: usize| count as f64 / links as f64;
+    let used = |used: &Vec<bool>| share(used.iter().filter(|used| **used).count());
+    let by = |many: usize| {
+        let users = |link: &usize| services.iter().filter(|used| used[*link]).count() == many;
+        share((0..links).filter(users).count())
+    };
+    json!({
+        "services": services.iter().map(used).collect::<Vec<_>>(),
+        "links": (0..=services.len()).map(by).collect::<Vec<_>>(),
+    })
 }
 
 fn stress(stress: &LinkStress) -> Value {
@@ -168,7 +230,8 @@ fn first_way(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
 fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
     let mut paths = PathSet::default();
     disjoint_paths(shape, source, destination, &mut paths);
-    let base = saturated_flow(shape, source, destination, Ties::Up);
+    let base = saturated_flow(shape, source, destination, Ties::Up, Ways::Drawn);
+    let first = saturated_flow(shape, source, destination, Ties::Up, Ways::First);
     json!({
         "destination": destination,
         "distance": shape.distance(source, destination),
@@ -176,6 +239,7 @@ fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
         "carried_by_paths": paths.iter().map(<[u32]>::len).sum::<usize>(),
         "delivered": base.delivered,
         "carried": base.carried,
+        "delivered_by_first_ways": first.delivered,
     })
 }
 
@@ -253,7 +317,7 @@ mod tests {
     fn the_testbed_s_services_are_those_of_the_closed_forms() {
         let found = torus(json!({
             "aggregation": {"root": 0, "seeds": 2}, "source": 0, "joins": [{"root": 0, "members": (1..27).collect::<Vec<u32>>()}],
-            "lookups": {"keys": 100, "exponent": 1.5, "lookups": 500, "seed": 1},
+            "lookups": {"keys": 100, "exponent": 1.5, "lookups": 500, "seed": 1}, "together": {"seeds": 2},
         }))
         .unwrap();
         let stress = |name: &str| {
@@ -273,6 +337,33 @@ mod tests {
         let source = found["source"].as_array().unwrap();
         assert_eq!(source.len(), 26);
         assert!(source.iter().all(|one| one["paths"].as_u64() >= Some(3)));
+        // Both other axes lead to a corner: by first ways two of three streams meet a hop before it.
+        let corner = &source[12];
+        assert_eq!(
+            (corner["distance"].as_u64(), corner["delivered"].as_f64()),
+            (Some(3), Some(3.0))
+        );
+        assert_eq!(corner["delivered_by_first_ways"], 2.0);
+        for one in found["together"].as_array().unwrap() {
+            let shares = |name: &str| -> Vec<f64> {
+                one[name]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|share| share.as_f64().unwrap())
+                    .collect()
+            };
+            let uses: f64 = shares("links")
+                .iter()
+                .zip(0u32..)
+                .map(|(share, users)| share * f64::from(users))
+                .sum();
+            assert!((shares("links").iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            assert!(
+                (shares("services").iter().sum::<f64>() - uses).abs() < 1e-9,
+                "each use counts once"
+            );
+        }
         let lookups = found["lookups"]["cache_service"].as_array().unwrap();
         assert_eq!(lookups.iter().filter_map(Value::as_u64).sum::<u64>(), 500);
     }
@@ -300,6 +391,7 @@ mod tests {
             "aggregation.seeds",
         );
         refused(json!({"joins": [{"root": 0, "members": [99]}]}), "joins.members");
+        refused(json!({"together": {"seeds": 1001}}), "together.seeds");
         refused(
             json!({"lookups": {"keys": 0, "exponent": 1.5, "lookups": 1, "seed": 1}}),
             "lookups",

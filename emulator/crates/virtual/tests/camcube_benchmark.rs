@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_routing::PathSet;
-use cubeyard_routing::torus::{JoinTree, Ties, disjoint_paths, join_tree, link_stress, saturated_flow};
+use cubeyard_routing::torus::{JoinTree, Ties, Ways, disjoint_paths, join_tree, link_stress, saturated_flow};
 use cubeyard_topology::NodeId;
 use cubeyard_virtual::Network;
 
@@ -50,7 +50,7 @@ fn disjoint_paths_gain_as_much_as_the_model_says() {
     for (to, gain) in [(1, 5.0), (4, 2.0), (13, 1.0)] {
         let mut paths = PathSet::default();
         disjoint_paths(&shape, 0, to, &mut paths);
-        let base = saturated_flow(&shape, 0, to, Ties::Up).delivered;
+        let base = saturated_flow(&shape, 0, to, Ties::Up, Ways::Drawn).delivered;
         assert!((paths.len() as f64 / base - gain).abs() < 1e-9, "{to}");
         let (routed, routed_hops) = flood(&mut network, 0, to, "routed");
         let (disjoint, hops) = flood(&mut network, 0, to, "disjoint");

@@ -15,9 +15,10 @@ use serde::Serialize;
 use crate::error::{During, FabricError, Result};
 use crate::host::namespace::{self, Namespace};
 use crate::netlink::{
-    Batch, Bridge, End, GroupMember, Netlink, PathManager, RT_TABLE_MAIN, RouteByHop, SegmentAction, Shape,
-    Veth, Vxlan, add_address, add_bridge, add_group, add_next_hop, add_next_hop_by_segments,
-    add_route_by_hop, add_segment_route, add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up, shape,
+    Batch, Bridge, End, GSO_MAX_BYTES, GroupMember, Netlink, PathManager, RT_TABLE_MAIN, RouteByHop,
+    SegmentAction, Shape, Veth, Vxlan, add_address, add_bridge, add_group, add_next_hop,
+    add_next_hop_by_segments, add_route_by_hop, add_segment_route, add_veth, add_vxlan, leaf_kind_probe,
+    no_excuse, set_up, shape,
 };
 use crate::programs::{Programs, QueueReader};
 
@@ -175,6 +176,7 @@ fn in_scratch_namespace(attempt: impl FnOnce(&mut Netlink) -> Result<()> + Send)
                 near: end("near", NEAR),
                 far: end("far", FAR),
                 mtu: 1500,
+                super_packet_bytes: GSO_MAX_BYTES,
             },
         );
         socket.run(&mut batch, no_excuse)?;
@@ -215,7 +217,7 @@ fn try_shaping(socket: &mut Netlink) -> Result<()> {
         &mut batch,
         NEAR,
         &Shape {
-            fair: None,
+            classes: None,
             rate_bits_per_sec: 1e8,
             mtu: 1500,
             queue_bytes: 65_536,

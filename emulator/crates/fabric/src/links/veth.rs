@@ -4,7 +4,7 @@ use cubeyard_dataplane::address::port_mac;
 
 use super::{LinkKind, NamespaceOf, Site, Steps, interface};
 use crate::names;
-use crate::netlink::{End, Veth, add_veth, join_bridge, set_up, shape};
+use crate::netlink::{End, GSO_MAX_BYTES, Veth, add_veth, join_bridge, set_up, shape};
 use crate::network::{Network, Place};
 use crate::switches;
 
@@ -67,6 +67,7 @@ pub(super) fn make_pair(
         near: end_of(near),
         far: end_of(1 - near),
         mtu: network.description.mtu,
+        super_packet_bytes: GSO_MAX_BYTES,
     };
     add_veth(steps.make.at(sites[near]), &veth);
     for end in (0..2).filter(|end| in_room(&sites[*end])) {

@@ -42,7 +42,7 @@ const AF_INET: u8 = 2;
 const AF_INET6: u16 = 10;
 pub(super) const NUD_PERMANENT: u16 = 0x80;
 /// A super-packet grows by our header; up to this size it stays within the limit of an IP packet.
-const GSO_MAX_BYTES: u32 = 65_000;
+pub const GSO_MAX_BYTES: u32 = 65_000;
 
 pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u8; 16] {
     let mut header = [0; 16];
@@ -79,6 +79,8 @@ pub struct Veth<'a> {
     pub far: End<'a>,
     /// Largest IP packet that both carry.
     pub mtu: u32,
+    /// Longest super-packet that is sent by either, [`GSO_MAX_BYTES`] at most.
+    pub super_packet_bytes: u32,
 }
 
 /// A switch.
@@ -99,14 +101,14 @@ fn end_header(end: &End<'_>, up: bool) -> [u8; 16] {
     link_header(0, end.index, flags, IFF_UP | IFF_NOARP)
 }
 
-fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32) {
+fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32, super_packet_bytes: u32) {
     attributes.put_text(IFLA_IFNAME, &end.name);
     attributes.put(IFLA_ADDRESS, &end.mac);
     attributes.put_u32(IFLA_MTU, mtu);
     attributes.put_u32(IFLA_NUM_TX_QUEUES, 1);
     attributes.put_u32(IFLA_NUM_RX_QUEUES, 1);
-    attributes.put_u32(IFLA_GSO_MAX_SIZE, GSO_MAX_BYTES);
-    attributes.put_u32(IFLA_GSO_IPV4_MAX_SIZE, GSO_MAX_BYTES);
+    attributes.put_u32(IFLA_GSO_MAX_SIZE, super_packet_bytes);
+    attributes.put_u32(IFLA_GSO_IPV4_MAX_SIZE, super_packet_bytes);
     if let Some(namespace) = end.namespace {
         attributes.put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
     }
@@ -118,7 +120,7 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let purpose = format!("making the link {} - {}", veth.near.name, veth.far.name);
     let header = end_header(&veth.near, true);
     batch.request(RTM_NEWLINK, CREATE | EXCLUSIVE, &header, purpose, |attributes| {
-        end_attributes(attributes, &veth.near, veth.mtu);
+        end_attributes(attributes, &veth.near, veth.mtu, veth.super_packet_bytes);
         if let Some(bridge) = veth.near.bridge {
             attributes.put_u32(IFLA_MASTER, bridge);
         }
@@ -127,7 +129,7 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
             info.nest(IFLA_INFO_DATA, |data| {
                 data.nest(VETH_INFO_PEER, |peer| {
                     peer.raw(&end_header(&veth.far, false));
-                    end_attributes(peer, &veth.far, veth.mtu);
+                    end_attributes(peer, &veth.far, veth.mtu, veth.super_packet_bytes);
                 });
             });
         });

@@ -18,15 +18,15 @@ mod socket;
 mod vxlan;
 
 pub use link::{
-    Bridge, End, LinkState, Traffic, Veth, add_address, add_bridge, add_neighbour, add_veth, delete_link,
-    delete_where, join_bridge, link_dump, read_link_state, received_packets, set_up, traffic,
+    Bridge, End, GSO_MAX_BYTES, LinkState, Traffic, Veth, add_address, add_bridge, add_neighbour, add_veth,
+    delete_link, delete_where, join_bridge, link_dump, read_link_state, received_packets, set_up, traffic,
 };
 pub use message::{Answer, Attributes, Batch};
 pub use mptcp::{PathEvent, PathManager, SubflowRequest};
 pub use nexthop::{GroupMember, add_group, add_next_hop, delete_next_hop};
 pub use queue::{
-    Classifiers, Hook, Impairment, QueueStats, Shape, add_program, attach_program, cut, impair,
-    leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape,
+    Classes, Hook, Impairment, QueueStats, Shape, Sharers, add_program, attach_program, cut, impair,
+    leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape, two_packets,
 };
 pub use route::{
     RT_TABLE_MAIN, Route, RouteByHop, add_route, add_route_by_hop, add_source_rule, delete_route_by_hop,

@@ -1,12 +1,14 @@
 //! Rates, packet sizes and queues of links.
 
+use cubeyard_dataplane::control::turn_bytes;
 use serde_json::Value;
 
+use super::Description;
 use super::Network;
 use super::behaviour::QUEUE_BYTES;
 use crate::error::{FabricError, Result};
 use crate::links::Site;
-use crate::netlink::Shape;
+use crate::netlink::{Shape, Sharers, two_packets};
 use crate::programs::fair;
 
 const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e4..=1e11;
@@ -35,15 +37,37 @@ impl Network {
         }
     }
 
-    /// How an end of a link sends without any fault. Before fair queues are used their programs must be loaded.
+    /// Who has queues of their own at the ends of links; `None` where all packets wait in one. Services always share a link
+    /// fairly, whatever they send. `[camcube §2.1.1]`
+    pub fn sharers(&self) -> Option<Sharers> {
+        match self.description.fair_queues {
+            true => Some(Sharers::Flows),
+            false => self.has_services().then_some(Sharers::Services),
+        }
+    }
+
+    /// Bytes that each service sends in its turn on any link; `None` where servers host none.
+    pub fn turn_bytes(&self) -> Option<u32> {
+        let Description {
+            rate_bits_per_sec,
+            mtu,
+            ..
+        } = self.description;
+        self.has_services().then(|| turn_bytes(rate_bits_per_sec, mtu))
+    }
+
+    fn has_services(&self) -> bool {
+        !self.behaviour.entry.services.is_empty()
+    }
+
+    /// How an end of a link sends without any fault. Before queues are shared their programs must be loaded.
     pub fn shape(&self, link: usize, site: Site) -> Shape {
         let at_server = matches!(site, Site::Server(_));
         Shape {
-            fair: self
-                .description
-                .fair_queues
-                .then(|| fair::classifiers(at_server))
-                .flatten(),
+            classes: self.sharers().and_then(|sharers| {
+                let two = two_packets(self.description.mtu);
+                fair::classes(sharers, at_server, self.turn_bytes().unwrap_or(two))
+            }),
             rate_bits_per_sec: self.rate_bits_per_sec(link),
             mtu: self.description.mtu,
             queue_bytes: self.queue_bytes(link),

@@ -1,14 +1,14 @@
-//! The programs that give each flow a queue of its own at the ends of links. One copy serves every run of this process.
+//! The programs that give each flow or service a queue of its own at the ends of links. One copy serves every run of this process.
 
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use aya::Ebpf;
-use cubeyard_dataplane::object::{FAIR, FAIR_COMMON};
+use cubeyard_dataplane::object::{FAIR, FAIR_COMMON, FAIR_SERVICES};
 
 use super::object::{descriptor, open, program};
 use crate::error::{During, Result};
-use crate::netlink::Classifiers;
+use crate::netlink::{Classes, Sharers};
 
 static LOADED: OnceLock<Ebpf> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
@@ -18,7 +18,8 @@ pub fn load() -> Result<()> {
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     if LOADED.get().is_none() {
         let mut loaded = open(FAIR)?;
-        for name in FAIR.virtual_nic.into_iter().chain([FAIR.port, FAIR_COMMON]) {
+        let further = FAIR_SERVICES.into_iter().chain([FAIR.port, FAIR_COMMON]);
+        for name in FAIR.virtual_nic.into_iter().chain(further) {
             program(&mut loaded, name)?
                 .load()
                 .during(|| "loading the classifiers of fair queues".to_owned())?;
@@ -28,13 +29,19 @@ pub fn load() -> Result<()> {
     Ok(())
 }
 
-/// The programs for an end; `None` before they are loaded.
-pub fn classifiers(at_server: bool) -> Option<Classifiers> {
+/// The classes of an end, whose sharers send so many bytes in a turn; `None` before the programs are loaded.
+pub fn classes(sharers: Sharers, at_server: bool, turn_bytes: u32) -> Option<Classes> {
     let loaded = LOADED.get()?;
     let number = |name| descriptor(loaded, name).map(|program| program.as_raw_fd()).ok();
-    let fair = if at_server { FAIR.virtual_nic? } else { FAIR.port };
-    Some(Classifiers {
-        fair: number(fair)?,
+    let own = match sharers {
+        Sharers::Flows if at_server => FAIR.virtual_nic?,
+        Sharers::Flows => FAIR.port,
+        Sharers::Services => FAIR_SERVICES[usize::from(!at_server)],
+    };
+    Some(Classes {
+        sharers,
+        own: number(own)?,
         common: number(FAIR_COMMON)?,
+        turn_bytes,
     })
 }

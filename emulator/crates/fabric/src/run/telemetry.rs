@@ -100,7 +100,7 @@ pub struct Telemetry {
     processors: Processors,
     own_time: OwnTime,
     own_cpu: f64,
-    has_fair_queues: bool,
+    has_classes: bool,
 }
 
 impl Telemetry {
@@ -125,7 +125,7 @@ impl Telemetry {
             processors: Processors::start(),
             own_time: OwnTime::default(),
             own_cpu: 0.0,
-            has_fair_queues: network.description.fair_queues,
+            has_classes: network.sharers().is_some(),
         }
     }
 
@@ -161,13 +161,13 @@ impl Telemetry {
     /// Columns over the links since the last call. A server that is not there counts nothing.
     fn read_links(&mut self, kernels: &mut Kernels) -> Result<LinkColumns> {
         let mut now = vec![[None; 2]; self.ends.len()];
-        let fair = self.has_fair_queues;
+        let has_classes = self.has_classes;
         for (site, socket) in kernels.sockets() {
             let Some(ends) = self.ends_by_index.get(&site) else {
                 continue;
             };
             socket.dump(&mut self.request, |answer| {
-                let Some(stats) = read_queue_stats(answer, fair) else {
+                let Some(stats) = read_queue_stats(answer, has_classes) else {
                     return;
                 };
                 if let Some(&(link, end)) = ends.get(&stats.index) {

@@ -5,7 +5,8 @@ use cubeyard_dataplane::address::{PORT_PREFIX_BITS, VIRTUAL_PREFIX_BITS, port_ip
 use crate::links::Site;
 use crate::names::{self, LOOPBACK_INDEX};
 use crate::netlink::{
-    Batch, End, Route, Veth, add_address, add_neighbour, add_route, add_source_rule, add_veth, set_up, shape,
+    Batch, End, GSO_MAX_BYTES, Route, Veth, add_address, add_neighbour, add_route, add_source_rule, add_veth,
+    set_up, shape,
 };
 use crate::network::{Network, PortEnd};
 use crate::routes::{add_source, table_of_port};
@@ -42,6 +43,9 @@ pub fn before_links(network: &Network, server: usize) -> Batch {
         near: end(names::VIRTUAL_NIC, names::VIRTUAL_NIC_INDEX, vnic_mac(id)),
         far: end(names::VIRTUAL_NIC_PEER, names::VIRTUAL_NIC_PEER_INDEX, peer_mac),
         mtu: network.description.mtu - network.behaviour.entry.header_bytes,
+        super_packet_bytes: network
+            .turn_bytes()
+            .map_or(GSO_MAX_BYTES, |turn| turn.min(GSO_MAX_BYTES)),
     };
     add_veth(&mut batch, &nic);
     set_up(&mut batch, names::VIRTUAL_NIC_PEER_INDEX, true);

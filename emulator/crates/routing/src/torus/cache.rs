@@ -3,7 +3,7 @@
 use cubeyard_topology::NodeId;
 use cubeyard_topology::address::TorusAddresses;
 
-use super::shape::Shape;
+use super::shape::{Shape, Ways};
 use crate::random::Draws;
 
 /// The eight secondary replicas: a quarter of each axis up or down from the primary, all combinations.
@@ -56,25 +56,55 @@ pub struct CacheHops {
 /// Tells the draws of the routing service's paths from those of the lookups.
 const BASE: u64 = 0xB5_E0_CA_C4;
 
-/// Runs `lookups` from uniform servers for keys of a Zipf distribution (`exponent` above 1) among `keys`,
-/// the primaries uniform and the secondaries empty at first. Memory is one byte a key.
-pub fn cache_lookups(shape: &Shape, keys: u32, exponent: f64, lookups: u64, seed: u64) -> CacheHops {
+/// Lookups from uniform servers for keys of a Zipf distribution, the primaries uniform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lookups {
+    /// Keys that there are.
+    pub keys: u32,
+    /// The distribution's, above 1.
+    pub exponent: f64,
+    /// How many.
+    pub lookups: u64,
+    /// So many go by the routing service before the same go by the cache service and make copies; 1: each by both.
+    pub batch: u64,
+    /// The links of the routing service's lookups.
+    pub ways: Ways,
+    /// Of all that is drawn.
+    pub seed: u64,
+}
+
+/// Runs lookups, the secondaries empty at first. Memory is one byte a key, twice where there are batches.
+pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
+    let &Lookups {
+        keys,
+        exponent,
+        lookups,
+        batch,
+        ways,
+        seed,
+    } = asked;
     let mut filled = vec![0u8; keys as usize];
+    // What there was before the batch.
+    let mut before = Vec::new();
     let mut hops = CacheHops::default();
     for lookup in 0..lookups {
+        if batch > 1 && lookup.is_multiple_of(batch) {
+            before.clone_from(&filled);
+        }
         let mut draws = Draws::of(seed, lookup);
         let from = draws.below(shape.servers());
         let key = zipf(keys, exponent, &mut draws);
         let primary = Draws::of(!seed, u64::from(key)).below(shape.servers());
         let straight = shape.distance(from, primary);
         let secondaries = secondary_replicas(shape, primary);
-        let copies = filled[key as usize];
+        let copies = before.get(key as usize).copied().unwrap_or(filled[key as usize]);
         let has_copy = |server| (0..8).any(|index| copies >> index & 1 == 1 && secondaries[index] == server);
         let met = hops_to_copy(
             shape,
             from,
             primary,
             has_copy,
+            ways,
             &mut Draws::of(seed ^ BASE, lookup),
         );
         count(&mut hops.routing_service, met);
@@ -97,12 +127,13 @@ pub fn cache_lookups(shape: &Shape, keys: u32, exponent: f64, lookups: u64, seed
 }
 
 /// Hops of the routing service from `from` until a server that has a copy or is the primary: at each server one of the
-/// links on a shortest path, each axis and each way of half a ring as likely, whichever is free. `[camcube §3.3]`
+/// links on a shortest path, each axis and each way of half a ring as likely, whichever is free `[camcube §3.3]`, or the first.
 fn hops_to_copy(
     shape: &TorusAddresses,
     from: NodeId,
     primary: NodeId,
     has_copy: impl Fn(NodeId) -> bool,
+    ways: Ways,
     draws: &mut Draws,
 ) -> u32 {
     let mut at = from;
@@ -119,7 +150,10 @@ fn hops_to_copy(
                 }
             }
         }
-        let (axis, way) = steps[draws.below(count as u32) as usize];
+        let (axis, way) = match ways {
+            Ways::Drawn => steps[draws.below(count as u32) as usize],
+            Ways::First => steps[0],
+        };
         at = shape.moved(at, axis, way);
         taken += 1;
     }

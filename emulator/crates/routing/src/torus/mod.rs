@@ -15,9 +15,9 @@ mod steps;
 mod tree;
 
 pub use aggregation::{DimensionOrder, LinkStress, XYZ, aggregation_loads, dimension_order, link_stress};
-pub use cache::{CacheHops, cache_lookups, nearest_replica, secondary_replicas};
+pub use cache::{CacheHops, Lookups, cache_lookups, nearest_replica, secondary_replicas};
 pub use disjoint::{DisjointPaths, disjoint_paths, first_ways, next_way};
 pub use keys::KeyMap;
-pub use multipath::{Multipath, Saturated, routing_service_loads, saturated_flow};
-pub use shape::{Shape, Ties};
+pub use multipath::{Multipath, Saturated, append_shortest, routing_service_loads, saturated_flow};
+pub use shape::{Shape, Ties, Ways};
 pub use tree::{JoinTree, join_by_corners, join_tree};

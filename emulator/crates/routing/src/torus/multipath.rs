@@ -2,7 +2,7 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
-use super::shape::{Shape, Ties};
+use super::shape::{Shape, Ties, Ways};
 use super::steps::Steps;
 use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router};
@@ -99,6 +99,28 @@ fn ways_nearer(shape: &Shape, at: NodeId, to: NodeId, ties: Ties) -> ([(usize, b
     (ways, count)
 }
 
+/// Appends a shortest path, either way round half a ring.
+pub fn append_shortest(
+    shape: &Shape,
+    from: NodeId,
+    to: NodeId,
+    ways: Ways,
+    draws: &mut Draws,
+    path: &mut Vec<DirectedLink>,
+) {
+    let mut at = from;
+    while at != to {
+        let (nearer, count) = ways_nearer(shape, at, to, Ties::Both);
+        let (axis, up) = match ways {
+            Ways::First => nearer[0],
+            Ways::Drawn => nearer[draws.below(count as u32) as usize],
+        };
+        let (next, directed) = shape.step(at, axis, up);
+        path.push(directed);
+        at = next;
+    }
+}
+
 /// Packets on every directed link when each server sends one to `root` by the routing service: a link
 /// carries one packet at a time, and a packet takes the first free link on a shortest path. In every round each
 /// server thus sends as many packets as it has such links, over different ones drawn at random when it has fewer.
@@ -142,9 +164,15 @@ pub struct Saturated {
     pub carried: f64,
 }
 
-/// One flow alone, as a fluid of packets. A server divides what it gets evenly among its links on shortest paths and
-/// loses what they cannot carry: paths that meet congest, though there is nothing else in the network.
-pub fn saturated_flow(shape: &Shape, source: NodeId, destination: NodeId, ties: Ties) -> Saturated {
+/// One flow alone, as a fluid of packets. A server divides what it gets evenly among its links on shortest paths, or fills one
+/// after the other, and loses what they cannot carry: paths that meet congest, though there is nothing else in the network.
+pub fn saturated_flow(
+    shape: &Shape,
+    source: NodeId,
+    destination: NodeId,
+    ties: Ties,
+    order: Ways,
+) -> Saturated {
     let mut flow = Saturated::default();
     let mut inflow = vec![0.0; shape.servers() as usize];
     // As much as any number of links can carry.
@@ -154,8 +182,17 @@ pub fn saturated_flow(shape: &Shape, source: NodeId, destination: NodeId, ties: 
         let mut next = Vec::new();
         for at in here {
             let (ways, count) = ways_nearer(shape, at, destination, ties);
-            let each = (inflow[at as usize] / count as f64).min(1.0);
+            let even = (inflow[at as usize] / count as f64).min(1.0);
+            let mut left = inflow[at as usize];
             for &(axis, up) in &ways[..count] {
+                let each = match order {
+                    Ways::Drawn => even,
+                    Ways::First => left.min(1.0),
+                };
+                left -= each;
+                if each <= 0.0 {
+                    break;
+                }
                 let to = shape.moved(at, axis, if up { 1 } else { -1 });
                 if inflow[to as usize] == 0.0 {
                     next.push(to);

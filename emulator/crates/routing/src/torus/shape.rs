@@ -18,6 +18,16 @@ pub enum Ties {
     Both,
 }
 
+/// Which of several free links on shortest paths a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ways {
+    /// Any of them, as likely as any other: which is free first is chance.
+    #[default]
+    Drawn,
+    /// The first in the order of ports, as servers poll their links while all are free.
+    First,
+}
+
 /// A torus's coordinates over its port table; it derefs to the coordinates.
 #[derive(Clone, Debug)]
 pub struct Shape {

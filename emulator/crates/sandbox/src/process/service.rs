@@ -7,14 +7,10 @@ use cubeyard_dataplane::service::{Action, Context, Journey, Key, Packet, QueuePo
 use super::answer::{self, Answer, Outcome, parse};
 use super::call::{About, emit};
 use super::link::ProcessLink;
-use crate::budget::{Budget, Failures, Time};
-use crate::imports::COUNTERS;
-use crate::limits::{
-    PROCESS_CALL_FUEL, PROCESS_CALLS, PROCESS_LATE, PROCESS_START, SEND_FUEL, SENDS, SHORTEST_TIMER,
-};
+use crate::account::{Account, NO_QUEUE, timer_at};
+use crate::budget::Time;
+use crate::limits::{PROCESS_CALL_FUEL, PROCESS_CALLS, PROCESS_LATE, PROCESS_START, SEND_FUEL, SENDS};
 
-/// A queue that there is not: of a packet about which the process has said nothing.
-const NO_QUEUE: u8 = u8::MAX;
 /// Bytes of a call beside its payload, at most, and of one that tells of the network, without its servers.
 const CALL_BYTES: usize = 64;
 
@@ -28,21 +24,14 @@ struct Asked {
     first: bool,
 }
 
-/// What it has counted. What is lost is this service's own.
+/// Losses that a module does not have.
 #[derive(Clone, Debug, Default)]
 struct Counts {
-    calls: u64,
-    fuel: u64,
-    delivered: u64,
     failed: u64,
     late: u64,
     gone: u64,
     busy: u64,
-    over_budget: u64,
-    stopped: u64,
     wrong: u64,
-    too_many: u64,
-    answers_lost: u64,
 }
 
 /// A service in a process.
@@ -62,10 +51,8 @@ pub struct ProcessService {
     policies: BTreeMap<u8, QueuePolicy>,
     /// Queues of the packets that go one hop, in their order.
     sent_in: VecDeque<u8>,
-    budget: Budget,
-    failures: Failures,
+    account: Account,
     counts: Counts,
-    own_counts: [u64; 8],
 }
 
 impl ProcessService {
@@ -85,28 +72,26 @@ impl ProcessService {
             timer: None,
             policies: BTreeMap::new(),
             sent_in: VecDeque::new(),
-            budget: Budget::new(now),
-            failures: Failures::default(),
+            account: Account::new(now),
             counts: Counts::default(),
-            own_counts: [0; 8],
         };
         (service, link)
     }
 
     /// Asks the process, if there is one that is not too busy, and its calls are not used up. Whether it was asked.
     fn ask(&mut self, context: &mut dyn Context, about: About<'_>) -> bool {
-        self.budget.refill(context.now());
+        self.account.budget.refill(context.now());
         let length = match about {
             About::Packet(_, packet, _) => packet.payload.len(),
             About::Message(message) => message.len(),
             _ => 0,
         };
         let lost = if !self.begun {
-            &mut self.counts.stopped
+            &mut self.account.stopped
         } else if self.asked.len() >= PROCESS_CALLS || !self.link.has_room(length + CALL_BYTES) {
             &mut self.counts.busy
-        } else if self.budget.fuel() < PROCESS_CALL_FUEL {
-            &mut self.counts.over_budget
+        } else if self.account.budget.fuel() < PROCESS_CALL_FUEL {
+            &mut self.account.over_budget
         } else {
             if self.told != Some(context.version()) {
                 self.told = Some(context.version());
@@ -137,14 +122,9 @@ impl ProcessService {
             },
             first: matches!(about, About::Init(_)),
         });
-        self.counts.calls += 1;
-        self.burn(PROCESS_CALL_FUEL);
+        self.account.calls += 1;
+        self.account.burn(PROCESS_CALL_FUEL);
         self.set_timer(context);
-    }
-
-    fn burn(&mut self, fuel: u64) {
-        self.counts.fuel += fuel;
-        self.budget.burn(fuel);
     }
 
     /// When the process is late, if it has something to do.
@@ -157,6 +137,7 @@ impl ProcessService {
     /// Has itself called when the next of its times has come.
     fn set_timer(&self, context: &mut dyn Context) {
         let stopped = self
+            .account
             .failures
             .stopped_until()
             .filter(|_| !self.link.between().open);
@@ -199,7 +180,7 @@ impl ProcessService {
 
     /// The process is stopped for a while: it is hung up on, and none may connect.
     fn stop(&mut self, context: &mut dyn Context) {
-        self.failures.stop(context.now());
+        self.account.failures.stop(context.now());
         self.hang_up(context);
     }
 
@@ -234,7 +215,7 @@ impl ProcessService {
             Outcome::Dropped => context.count("packets-dropped", 1),
             Outcome::Failed => {
                 self.counts.failed += 1;
-                if self.failures.on_failure(context.now()) {
+                if self.account.failures.on_failure(context.now()) {
                     self.counts.gone += self.lose();
                     self.hang_up(context);
                 }
@@ -254,15 +235,15 @@ impl ProcessService {
             {
                 sends += 1;
                 if sends > SENDS {
-                    self.counts.too_many += 1;
+                    self.account.too_many += 1;
                     continue;
                 }
                 let cost = SEND_FUEL + packet.payload.len() as u64;
-                if self.budget.fuel() < cost {
-                    self.counts.over_budget += 1;
+                if self.account.budget.fuel() < cost {
+                    self.account.over_budget += 1;
                     continue;
                 }
-                self.burn(cost);
+                self.account.burn(cost);
             }
             match action {
                 answer::Action::Forward(packet, keys, queue) => {
@@ -283,21 +264,19 @@ impl ProcessService {
                         context.count("packets-dropped", 1);
                     }
                 }
-                answer::Action::Answer(bytes) if self.budget.take_answer() => context.deliver(bytes),
-                answer::Action::Answer(_) => self.counts.answers_lost += 1,
+                answer::Action::Answer(bytes) => self.account.answer(context, bytes),
                 answer::Action::Timer(millis) => {
-                    let wait = Time::from_millis(millis.into()).max(SHORTEST_TIMER);
-                    self.timer = Some(context.now() + wait);
+                    self.timer = Some(timer_at(context, millis));
                 }
                 answer::Action::Count(counter, by) => {
-                    if let Some(count) = self.own_counts.get_mut(usize::from(counter)) {
+                    if let Some(count) = self.account.own.get_mut(usize::from(counter)) {
                         *count += u64::from(by);
                     }
                 }
                 answer::Action::Queue(queue, policy) => {
                     self.policies.insert(queue, policy);
                 }
-                answer::Action::Delivered => self.counts.delivered += 1,
+                answer::Action::Delivered => self.account.delivered += 1,
             }
         }
     }
@@ -349,8 +328,13 @@ impl Service for ProcessService {
             self.counts.late += self.lose();
             self.stop(context);
         }
-        if self.failures.stopped_until().is_some_and(|until| now >= until) {
-            self.failures.on_start();
+        if self
+            .account
+            .failures
+            .stopped_until()
+            .is_some_and(|until| now >= until)
+        {
+            self.account.failures.on_start();
             self.link.between().open = true;
         }
         self.set_timer(context);
@@ -362,7 +346,7 @@ impl Service for ProcessService {
 
     fn woken(&mut self, context: &mut dyn Context) {
         self.look(context);
-        self.budget.refill(context.now());
+        self.account.budget.refill(context.now());
         loop {
             let next = self.link.between().answers.pop_front();
             let Some(bytes) = next else {
@@ -373,31 +357,12 @@ impl Service for ProcessService {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let counts = &self.counts;
-        let mut counters = vec![
-            ("calls", counts.calls),
-            ("fuel", counts.fuel),
-            ("packets-delivered", counts.delivered),
-        ];
-        let lost = [
-            ("lost-failed", counts.failed),
-            ("lost-late", counts.late),
-            ("lost-process-gone", counts.gone),
-            ("lost-process-busy", counts.busy),
-            ("lost-wrong-answer", counts.wrong),
-            ("lost-over-budget", counts.over_budget),
-            ("lost-while-stopped", counts.stopped),
-            ("lost-too-many-sent", counts.too_many),
-            ("answers-over-limit", counts.answers_lost),
-            ("stops", self.failures.stops().into()),
-        ];
-        counters.extend(lost.into_iter().filter(|(_, count)| *count > 0));
-        counters.extend(
-            COUNTERS
-                .into_iter()
-                .zip(self.own_counts)
-                .filter(|(_, count)| *count > 0),
-        );
-        counters
+        self.account.counters([
+            ("lost-failed", self.counts.failed),
+            ("lost-late", self.counts.late),
+            ("lost-process-gone", self.counts.gone),
+            ("lost-process-busy", self.counts.busy),
+            ("lost-wrong-answer", self.counts.wrong),
+        ])
     }
 }

@@ -39,6 +39,7 @@ use serde_json::{Map, Value, json};
 
 use crate::count::{Cancelled, Progress};
 use crate::engine::PredictError;
+pub(crate) use camcube::used_live;
 use catalog::{ENTRIES, Entry};
 pub(crate) use outcome::mean_and_deviation;
 pub use outcome::{Axes, Band, Outcome, Row, Series, Verdict};

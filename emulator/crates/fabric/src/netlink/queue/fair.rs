@@ -1,4 +1,4 @@
-//! Fair queues at an end of a link: a class of the shaper for each of some flows, which send in turn.
+//! Fair queues at an end of a link: a class of the shaper for each of some flows, or for each service, which send in turn.
 //!
 //! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them; what is used here is what shaping needs
 //! anyway. `[ours]`
@@ -8,17 +8,23 @@ use std::os::fd::RawFd;
 use super::{CLASS, DIRECT_ACTION};
 use super::{
     CREATE, Discipline, EXCLUSIVE, HTB, REPLACE, RTM_NEWTFILTER, Shape, TCA_BPF_FD, TCA_BPF_FLAGS,
-    TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, put_class, queue_header,
+    TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, Turns, put_class, queue_header,
 };
 use crate::netlink::message::Batch;
 
 /// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same numbers.
 pub const QUEUES: u32 = 64;
+/// As many as there are services: the four that every server has, and four that users wrote.
+const SERVICE_QUEUES: u32 = 8;
 const FIRST_QUEUE: u32 = 2;
 /// The class of all packets while a fault decides what happens to them. Classes of this number get what no classifier
 /// assigns.
 pub const COMMON_MINOR: u32 = 0x100;
 pub const COMMON: u32 = HTB | COMMON_MINOR;
+/// The class of control messages where services have classes: they go first. `[camcube §5]`
+const CONTROL: u32 = HTB | 0x101;
+const FIRST: u32 = 0;
+const AFTERWARDS: u32 = 1;
 const CLASSIFIER: u32 = 1;
 const TCA_BPF_CLASSID: u16 = 3;
 /// The part of an end's queue that one flow may fill, and the least bytes of it: two super-packets.
@@ -27,41 +33,51 @@ const LEAST_BYTES: u32 = 131_072;
 /// What a class sends without asking its parent, in bytes a second: as good as nothing.
 const OWN_BYTES_PER_SEC: f64 = 125.0;
 
-/// Classifiers of an end with fair queues, which live as long as this process.
+/// Who share an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Classifiers {
-    /// Gives each flow its queue.
-    pub fair: RawFd,
+pub enum Sharers {
+    /// Each flow has its turn, up to [`QUEUES`] of them.
+    Flows,
+    /// Each service has its turn, and so have applications' packets together.
+    Services,
+}
+
+/// Classes of an end's shaper, with the programs that tell packets apart, which live as long as this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// Who has a class.
+    pub sharers: Sharers,
+    /// Gives each packet the queue of its sharer.
+    pub own: RawFd,
     /// Gives all packets the common queue.
     pub common: RawFd,
+    /// Bytes that a class sends in its turn.
+    pub turn_bytes: u32,
 }
 
 /// Adds the classes below the one that has the rate, their queues, and the classifier.
-pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classifiers: Classifiers) {
-    let queue_bytes = (shape.queue_bytes / SHARE).max(LEAST_BYTES);
-    for minor in FIRST_QUEUE..FIRST_QUEUE + QUEUES {
-        put_class(
-            batch,
-            index,
-            CLASS,
-            HTB | minor,
-            OWN_BYTES_PER_SEC,
-            shape,
-            CREATE | EXCLUSIVE,
-        );
-        fifo(batch, index, HTB | minor, queue_bytes);
+pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classes: Classes) {
+    let (many, queue_bytes) = match classes.sharers {
+        Sharers::Flows => (QUEUES, (shape.queue_bytes / SHARE).max(LEAST_BYTES)),
+        Sharers::Services => (SERVICE_QUEUES, shape.queue_bytes),
+    };
+    let mut queue = |class: u32, priority: u32, queue_bytes: u32| {
+        let turns = Turns {
+            bytes: classes.turn_bytes,
+            priority,
+        };
+        let flags = CREATE | EXCLUSIVE;
+        put_class(batch, index, CLASS, class, OWN_BYTES_PER_SEC, shape, turns, flags);
+        fifo(batch, index, class, queue_bytes);
+    };
+    for minor in FIRST_QUEUE..FIRST_QUEUE + many {
+        queue(HTB | minor, AFTERWARDS, queue_bytes);
     }
-    put_class(
-        batch,
-        index,
-        CLASS,
-        COMMON,
-        OWN_BYTES_PER_SEC,
-        shape,
-        CREATE | EXCLUSIVE,
-    );
-    fifo(batch, index, COMMON, shape.queue_bytes);
-    classify(batch, index, classifiers.fair);
+    queue(COMMON, AFTERWARDS, shape.queue_bytes);
+    if classes.sharers == Sharers::Services {
+        queue(CONTROL, FIRST, shape.queue_bytes);
+    }
+    classify(batch, index, classes.own);
 }
 
 fn fifo(batch: &mut Batch, index: u32, parent: u32, queue_bytes: u32) {
@@ -96,4 +112,20 @@ pub(super) fn classify(batch: &mut Batch, index: u32, program: RawFd) {
             options.put_u32(TCA_BPF_FLAGS, DIRECT_ACTION);
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use cubeyard_dataplane::catalog::PROTOCOLS;
+    use cubeyard_dataplane::service::MAX_USER_SERVICES;
+
+    use super::*;
+
+    #[test]
+    fn each_service_that_there_can_be_has_a_queue_of_its_own() {
+        for protocol in PROTOCOLS {
+            let services = protocol.services.len() + MAX_USER_SERVICES;
+            assert!(services <= SERVICE_QUEUES as usize, "{}", protocol.name);
+        }
+    }
 }

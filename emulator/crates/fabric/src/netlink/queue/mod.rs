@@ -2,7 +2,7 @@
 //!
 //! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a super-packet whole and
 //! goes into debt for it: accurate to one per cent, and seven times cheaper than segmenting it first. `[ours, measured]`
-//! Where each flow has a queue of its own, there is a class for each of them below that class (`fair`).
+//! Where each flow or each service has a queue of its own, there is a class for each of them below that class (`fair`).
 
 mod fair;
 
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
 
-pub use fair::Classifiers;
+pub use fair::{Classes, Sharers};
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_GETQDISC: u16 = 38;
@@ -46,8 +46,8 @@ const TIMER_SLACK_SECS: f64 = 0.001;
 /// How one end of a link sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Set where each flow has a queue of its own; otherwise all wait in one.
-    pub fair: Option<Classifiers>,
+    /// Set where flows or services have queues of their own; otherwise all wait in one.
+    pub classes: Option<Classes>,
     /// Bits a second, Ethernet headers included.
     pub rate_bits_per_sec: f64,
     /// Largest IP packet.
@@ -119,13 +119,13 @@ pub fn shape(batch: &mut Batch, index: u32, shape: &Shape) {
         parent: AT_ROOT,
         kind: "htb",
     };
-    let default_minor = shape.fair.map_or(CLASS & 0xffff, |_| fair::COMMON_MINOR);
+    let default_minor = shape.classes.map_or(CLASS & 0xffff, |_| fair::COMMON_MINOR);
     shaper.make(batch, index, CREATE | EXCLUSIVE, "shaping", |attributes| {
         put_htb(attributes, default_minor);
     });
     class(batch, index, shape, CREATE | EXCLUSIVE);
-    match shape.fair {
-        Some(classifiers) => fair::add(batch, index, shape, classifiers),
+    match shape.classes {
+        Some(classes) => fair::add(batch, index, shape, classes),
         None => leaf_fifo(batch, index, CLASS, shape.queue_bytes, CREATE | EXCLUSIVE),
     }
 }
@@ -138,8 +138,8 @@ pub fn set_rate(batch: &mut Batch, index: u32, shape: &Shape) {
 /// Ends what [`cut`] or [`impair`] did.
 pub fn restore(batch: &mut Batch, index: u32, shape: &Shape) {
     leaf_fifo(batch, index, leaf_of(shape), shape.queue_bytes, CREATE | REPLACE);
-    if let Some(classifiers) = shape.fair {
-        fair::classify(batch, index, classifiers.fair);
+    if let Some(classes) = shape.classes {
+        fair::classify(batch, index, classes.own);
     }
 }
 
@@ -171,13 +171,13 @@ pub fn impair(batch: &mut Batch, index: u32, shape: &Shape, impairment: &Impairm
 
 /// The class whose leaf a fault replaces.
 fn leaf_of(shape: &Shape) -> u32 {
-    shape.fair.map_or(CLASS, |_| fair::COMMON)
+    shape.classes.map_or(CLASS, |_| fair::COMMON)
 }
 
 /// Has every packet wait in that leaf.
 fn take_all(batch: &mut Batch, index: u32, shape: &Shape) {
-    if let Some(classifiers) = shape.fair {
-        fair::classify(batch, index, classifiers.common);
+    if let Some(classes) = shape.classes {
+        fair::classify(batch, index, classes.common);
     }
 }
 
@@ -265,20 +265,30 @@ pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
     );
 }
 
+/// The turns of a class among those of its parent: bytes of one, and its priority, of which the least goes first.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    bytes: u32,
+    priority: u32,
+}
+
 /// The class that has the end's rate.
 fn class(batch: &mut Batch, index: u32, shape: &Shape, flags: u16) {
-    put_class(
-        batch,
-        index,
-        HTB,
-        CLASS,
-        shape.rate_bits_per_sec / 8.0,
-        shape,
-        flags,
-    );
+    let turns = Turns {
+        bytes: two_packets(shape.mtu),
+        priority: 0,
+    };
+    let bytes_per_sec = shape.rate_bits_per_sec / 8.0;
+    put_class(batch, index, HTB, CLASS, bytes_per_sec, shape, turns, flags);
+}
+
+/// Bytes of two packets of a link, Ethernet's usual ones at least.
+pub fn two_packets(mtu: u32) -> u32 {
+    2 * mtu.max(1500)
 }
 
 /// A class that sends `bytes_per_sec` of its own, and as much as the end's rate with what its parent lends.
+#[allow(clippy::too_many_arguments, reason = "all of them are the class's")]
 fn put_class(
     batch: &mut Batch,
     index: u32,
@@ -286,6 +296,7 @@ fn put_class(
     class: u32,
     bytes_per_sec: f64,
     shape: &Shape,
+    turns: Turns,
     flags: u16,
 ) {
     let ceiling_bytes_per_sec = shape.rate_bits_per_sec / 8.0;
@@ -299,8 +310,8 @@ fn put_class(
         parameters.extend_from_slice(&(rate.min(f64::from(u32::MAX)) as u32).to_ne_bytes());
     }
     // burst, ceiling's burst, quantum, level, priority
-    let quantum = 2 * shape.mtu.max(1500);
-    parameters.extend_from_slice(&words(&[burst_ticks, ceiling_burst_ticks, quantum, 0, 0]));
+    let Turns { bytes, priority } = turns;
+    parameters.extend_from_slice(&words(&[burst_ticks, ceiling_burst_ticks, bytes, 0, priority]));
     let purpose = format!("setting the rate of interface {index}");
     let header = queue_header(index, class, parent);
     batch.request(RTM_NEWTCLASS, flags, &header, purpose, |attributes| {
@@ -366,11 +377,11 @@ pub struct QueueStats {
     pub queue_bytes: u64,
 }
 
-/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the leaf of a shaped end. Of an end with fair queues
-/// it is the shaper itself that counts what all of them send and drop.
-pub fn read_queue_stats(answer: Answer<'_>, has_fair_queues: bool) -> Option<QueueStats> {
+/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the leaf of a shaped end. Of an end with classes it is
+/// the shaper itself that counts what all of them send and drop.
+pub fn read_queue_stats(answer: Answer<'_>, has_classes: bool) -> Option<QueueStats> {
     let word = |from: usize| Some(u32::from_ne_bytes(*answer.body.get(from..)?.first_chunk()?));
-    let parent = if has_fair_queues { AT_ROOT } else { CLASS };
+    let parent = if has_classes { AT_ROOT } else { CLASS };
     if answer.kind != RTM_NEWQDISC || word(12)? != parent {
         return None;
     }

@@ -21,7 +21,7 @@ pub struct Registers {
 /// a forwarding without a chip in the kernel, a register that is not or that cannot have the value.
 pub fn registers(run: &mut RunState, id: u32, write: Option<(&str, u64)>) -> Result<Registers> {
     let server = run.network.server(id)?;
-    let fair = run.network.description.fair_queues;
+    let has_classes = run.network.sharers().is_some();
     let gone = || {
         FabricError::state(
             format!("server {id} is not here"),
@@ -29,7 +29,7 @@ pub fn registers(run: &mut RunState, id: u32, write: Option<(&str, u64)>) -> Res
         )
     };
     let kernel = run.kernels.servers[server].as_mut().ok_or_else(gone)?;
-    let queues = kernel.queues(fair)?;
+    let queues = kernel.queues(has_classes)?;
     let Some(programs) = kernel.programs.as_mut() else {
         let fix = "run it with the dataplane serverswitch";
         return Err(FabricError::unsupported(

@@ -1,7 +1,7 @@
 //! The TCP/IP service's paths, and what they gain over the routing service. `[camcube §3.1, Fig. 1]`
 
 use cubeyard_routing::PathSet;
-use cubeyard_routing::torus::{Ties, disjoint_paths, saturated_flow};
+use cubeyard_routing::torus::{Ties, Ways, disjoint_paths, saturated_flow};
 
 use super::super::{Axes, Context, Outcome, Row, Series, setup};
 use super::{ROOT, shape};
@@ -38,7 +38,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         links.dedup();
         shared += all - links.len();
         let axes = (0..3).filter(|&axis| shape.axis_distance(ROOT, destination, axis) > 0);
-        let base = saturated_flow(&shape, ROOT, destination, Ties::Up);
+        let base = saturated_flow(&shape, ROOT, destination, Ties::Up, Ways::Drawn);
         reached.push(Reached {
             paths: paths.len(),
             shortest: axes.count() as u32,

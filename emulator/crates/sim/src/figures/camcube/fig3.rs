@@ -1,6 +1,6 @@
 //! Hops to a cache hit. `[camcube §3.3, Fig. 3]`
 
-use cubeyard_routing::torus::{CacheHops, Shape, cache_lookups};
+use cubeyard_routing::torus::{CacheHops, Lookups, Shape, Ways, cache_lookups};
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::shape;
@@ -52,7 +52,17 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
 
 /// The experiment's lookups: 800,000 by Zipf (1.5) among 8,000,000 keys.
 pub(super) fn lookups(shape: &Shape, seed: u64) -> CacheHops {
-    cache_lookups(shape, 8_000_000, 1.5, 800_000, seed)
+    cache_lookups(
+        shape,
+        &Lookups {
+            keys: 8_000_000,
+            exponent: 1.5,
+            lookups: 800_000,
+            batch: 1,
+            ways: Ways::Drawn,
+            seed,
+        },
+    )
 }
 
 /// The median of values counted by size.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use cubeyard_routing::PathSet;
 use cubeyard_routing::torus::{
-    Shape, Ties, aggregation_loads, disjoint_paths, link_stress, routing_service_loads, saturated_flow,
+    Shape, Ties, Ways, aggregation_loads, disjoint_paths, link_stress, routing_service_loads, saturated_flow,
 };
 
 use super::super::{Axes, Context, Outcome, Row, Series, mean_and_deviation};
@@ -22,7 +22,7 @@ fn tcp_overhead(shape: &Shape) -> f64 {
     for destination in 1..shape.servers() {
         disjoint_paths(shape, ROOT, destination, &mut paths);
         own += paths.iter().map(<[u32]>::len).sum::<usize>() as f64 / paths.len() as f64;
-        let flow = saturated_flow(shape, ROOT, destination, Ties::Up);
+        let flow = saturated_flow(shape, ROOT, destination, Ties::Up, Ways::Drawn);
         base += flow.carried / flow.delivered;
     }
     own / base

@@ -2,7 +2,8 @@
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
-    Multipath, Shape, Ties, aggregation_loads, disjoint_paths, nearest_replica, secondary_replicas,
+    Multipath, Shape, Ties, Ways, aggregation_loads, append_shortest, disjoint_paths, nearest_replica,
+    secondary_replicas,
 };
 use cubeyard_routing::{DirectedLink, Failures, NoPath, PathSet, Router};
 
@@ -11,14 +12,15 @@ use super::fig2::trees;
 use super::{ROOT, shape, topology};
 use crate::flow::PredictError;
 
-const SERVICES: usize = 4;
+/// TCP/IP, cache, VM distribution, aggregation.
+pub(crate) const SERVICES: usize = 4;
 /// Servers for each pair that transmits by the TCP/IP service: 1,000 pairs of 8,000.
 const SERVERS_A_PAIR: u32 = 8;
 /// Servers in the tree of the VM distribution service.
 const JOINED: f64 = 0.5;
 
 /// Which links a service's packets use.
-type Used = Vec<bool>;
+pub(crate) type Used = Vec<bool>;
 
 fn mark(used: &mut Used, links: &[DirectedLink]) {
     links.iter().for_each(|&link| used[link as usize] = true);
@@ -58,6 +60,42 @@ fn cache(shape: &Shape, service: &Multipath, draws: &mut Draws) -> Result<Used, 
         }
     }
     Ok(used)
+}
+
+/// The same with the answers, which return by the replica that passed a lookup on: what the links of real servers carry.
+fn cache_with_answers(shape: &Shape, ways: Ways, draws: &mut Draws) -> Used {
+    let mut used = vec![false; shape.directed_links()];
+    let primary = draws.below(shape.servers());
+    let secondaries = secondary_replicas(shape, primary);
+    let mut filled = [false; 8];
+    let mut path = Vec::new();
+    for server in 0..shape.servers() {
+        let replica = nearest_replica(shape, server, primary, &secondaries, draws);
+        let by = replica.map_or(primary, |index| secondaries[index]);
+        let mut legs = vec![(server, by), (by, server)];
+        if let Some(index) = replica
+            && !std::mem::replace(&mut filled[index], true)
+        {
+            legs.extend([(by, primary), (primary, by)]);
+        }
+        for (from, to) in legs {
+            append_shortest(shape, from, to, ways, draws, &mut path);
+        }
+    }
+    mark(&mut used, &path);
+    used
+}
+
+/// The links that each service uses on real servers: answers of lookups and joins are packets too.
+pub(crate) fn used_live(shape: &Shape, ways: Ways, seed: u64) -> [Used; SERVICES] {
+    let mut draws = Draws::new(seed);
+    let pairs = tcp(shape, &mut draws);
+    let cache = cache_with_answers(shape, ways, &mut draws);
+    let mut tree = tree(shape, seed);
+    let [own, _] = trees(shape, JOINED, seed);
+    let joins: Vec<DirectedLink> = own.edges.iter().map(|&(_, _, link)| link ^ 1).collect();
+    mark(&mut tree, &joins);
+    [pairs, cache, tree, aggregation(shape)]
 }
 
 fn tree(shape: &Shape, seed: u64) -> Used {

@@ -16,6 +16,8 @@ pub(super) mod fig5;
 pub(super) mod structure;
 pub(super) mod table1;
 
+pub(crate) use fig5::used_live;
+
 use cubeyard_routing::torus::Shape;
 use cubeyard_topology::Topology;
 use serde_json::json;
