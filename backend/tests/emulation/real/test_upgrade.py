@@ -33,14 +33,15 @@ def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: 
 def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Command, nothing_left: Left) -> None:
     """Uplinks are moved to the other cluster and all ports get 2.5 times as fast, in one work order."""
     ports = {**COMMON, "p": 2, "q": 4}
-    after = json.dumps({**ports, "type": 2, "c": 2, "server_gbps": 25, "uplink_gbps": 100})
+    after = {**ports, "type": 2, "c": 2, "server_gbps": 25, "uplink_gbps": 100}
+    upgrade = json.dumps({"to": after, "at_secs": 1.5, "step_secs": 0.1})
     found = emulate.run(
-        "--spec", json.dumps(ports), "--upgrade-to", f"{after}@2", "--workload", json.dumps(PAIRS), "--connections", "8", "--link-rate", "8M",
-        "--seconds", "8", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
+        "--spec", json.dumps(ports), "--set", f"upgrade={upgrade}", "--workload", json.dumps(PAIRS), "--connections", "8", "--link-rate", "8M",
+        "--seconds", "6", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
     )  # fmt: skip
-    upgrade = found["upgrade"]
-    assert upgrade["steps_done"] == upgrade["steps"]
-    assert upgrade["connections_lost"] == 0
+    done = found["upgrade"]
+    assert done["steps_done"] == done["steps"]
+    assert done["connections_lost"] == 0
     told = [one for one in found["events"] if one["kind"] == "upgrade"]
     assert sum(len(one.get("removed", [])) for one in told) == 8
     windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
