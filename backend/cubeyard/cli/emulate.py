@@ -116,7 +116,7 @@ def emulate(
     upgrade_to: Annotated[
         str | None,
         typer.Option(
-            help="SPEC@SECONDS: a topology with more cables, which are added under traffic from that second on."
+            help="SPEC@SECONDS: a topology with more cables, with faster ports, or of type 2 after type 1, which the network becomes under traffic from that second on."
         ),
     ] = None,
     within: Annotated[

@@ -56,10 +56,11 @@ class Slice(Request):
 
 
 class Upgrade(Request):
-    """Cables that are added while flows run. `[subways §4.3]`"""
+    """What changes while flows run: cables that are added or moved, ports that get faster. `[subways §4.3]`"""
 
     to: dict[str, Any] = Field(
-        description="The topology after it. The planner's work order from the plan to it may only add cables and switches.",
+        description="The topology after it. The planner's work order from the plan to it may add cables and switches and, from type 1 to 2, "
+        "move ToRs' uplinks; ports may get faster.",
         examples=[{"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2}],
     )
     at_secs: float | None = Field(
@@ -69,9 +70,7 @@ class Upgrade(Request):
         allow_inf_nan=False,
         description="Of the measured time; if left out, when it is ordered.",
     )
-    step_secs: float = Field(
-        default=0.5, ge=0, le=60, allow_inf_nan=False, description="From the cables of one switch to those of the next."
-    )
+    step_secs: float = Field(default=0.5, ge=0, le=60, allow_inf_nan=False, description="From one switch to the next.")
 
 
 class UserService(Request):
@@ -174,7 +173,7 @@ class Emulation(Request):
     upgrade: Upgrade | None = Field(
         default=None,
         exclude_if=lambda upgrade: upgrade is None,
-        description="A plan with more cables that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time.",
+        description="A plan that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time.",
     )
     gateways: list[ServerName] = Field(
         default_factory=list,

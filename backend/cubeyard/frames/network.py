@@ -63,14 +63,17 @@ class FrameFlows(TypedDict):
 
 
 class UpgradeStep(TypedDict):
-    """Cables of one switch, which are plugged in together."""
+    """What is done at one switch at a time."""
 
     switch: str
-    links: Annotated[list[int], Field(description="Ids.")]
+    links: Annotated[list[int], Field(description="Ids of those that are plugged in.")]
+    removed: Annotated[NotRequired[list[int]], Field(description="Ids of those that are taken out.")]
+    faster: Annotated[NotRequired[list[int]], Field(description="Ids of those whose ports get faster.")]
+    former_bits_per_sec: Annotated[NotRequired[list[float]], Field(description="Of each of `faster`, its rate before.")]
 
 
 class FrameUpgrade(TypedDict):
-    """The planner's work order as steps. Its cables carry nothing before they are plugged in."""
+    """The planner's work order as steps. Cables carry nothing before they are plugged in and once they are taken out."""
 
     title: str
     at_secs: Annotated[float | None, Field(description="Of the measured time; null: when it is ordered.")]
@@ -135,6 +138,6 @@ class NetworkFrame(TypedDict):
     predicted: Annotated[Predicted, Field(description="Before any fault.")]
     schedule: list[ScheduledFault]
     estimate: EmulationEstimate
-    upgrade: Annotated[NotRequired[FrameUpgrade], Field(description="Cables that are added while it runs.")]
+    upgrade: Annotated[NotRequired[FrameUpgrade], Field(description="What changes while it runs.")]
     unit_bytes: Annotated[NotRequired[int], Field(description="What ticks count bytes in; 1 if absent.")]
     hosts: Annotated[NotRequired[FrameHosts], Field(description="Where servers are spread over several machines.")]

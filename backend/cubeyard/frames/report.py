@@ -194,7 +194,7 @@ class Series(TypedDict):
 
 
 class ReportedUpgrade(TypedDict):
-    """Cables that were added while flows ran."""
+    """What was changed while flows ran."""
 
     title: str
     steps: int

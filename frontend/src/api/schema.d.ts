@@ -1228,6 +1228,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/emulation/upgrades": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a plan can become while packets flow
+         * @description Each with the planner's work order as steps, for `emulation.upgrade`. Nothing is stored.
+         */
+        post: operations["list_upgrades"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/faults": {
         parameters: {
             query?: never;
@@ -1313,7 +1333,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Plug in the cables of the planned upgrade, switch by switch
+         * Carry out the planned upgrade, switch by switch
          * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
          *     on.
          */
@@ -3943,7 +3963,7 @@ export interface components {
                 [key: string]: number;
             };
             slice?: components["schemas"]["Slice"] | null;
-            /** @description A plan with more cables that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time. */
+            /** @description A plan that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time. */
             upgrade?: components["schemas"]["Upgrade"] | null;
             /**
              * Gateways
@@ -8710,12 +8730,12 @@ export interface components {
         };
         /**
          * Upgrade
-         * @description Cables that are added while flows run. `[subways §4.3]`
+         * @description What changes while flows run: cables that are added or moved, ports that get faster. `[subways §4.3]`
          */
         Upgrade: {
             /**
              * To
-             * @description The topology after it. The planner's work order from the plan to it may only add cables and switches.
+             * @description The topology after it. The planner's work order from the plan to it may add cables and switches and, from type 1 to 2, move ToRs' uplinks; ports may get faster.
              * @example {
              *       "clusters": 2,
              *       "family": "subways",
@@ -8735,10 +8755,85 @@ export interface components {
             at_secs?: number | null;
             /**
              * Step Secs
-             * @description From the cables of one switch to those of the next.
+             * @description From one switch to the next.
              * @default 0.5
              */
             step_secs: number;
+        };
+        /** UpgradeList */
+        UpgradeList: {
+            /** Upgrades */
+            upgrades: components["schemas"]["UpgradeOption"][];
+        };
+        /**
+         * UpgradeOption
+         * @description A topology that the plan can become under traffic, with the planner's work order, or the reason why it cannot.
+         */
+        UpgradeOption: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "ports" | "type-2" | "rates" | "other";
+            /** Title */
+            title: string;
+            /** To */
+            to: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Reason
+             * @description Why the plan cannot become that; null if it can.
+             */
+            reason: string | null;
+            /** Steps */
+            steps: components["schemas"]["UpgradeWork"][];
+        };
+        /**
+         * UpgradeQuestion
+         * @description A plan, and a topology that it may become.
+         */
+        UpgradeQuestion: {
+            /**
+             * Spec
+             * @example {
+             *       "clusters": 2,
+             *       "family": "subways",
+             *       "l": 4,
+             *       "p": 1,
+             *       "q": 2,
+             *       "type": 1
+             *     }
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * To
+             * @description One that is not among those that are offered anyway.
+             */
+            to?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * UpgradeWork
+         * @description What is done at one switch at a time; links by their two ends.
+         */
+        UpgradeWork: {
+            /** Switch */
+            switch: string;
+            /** Plug In */
+            plug_in: string[];
+            /** Take Out */
+            take_out: string[];
+            /** Faster */
+            faster: string[];
+            /**
+             * Gbps
+             * @description What the ports of `faster` have in the plan after it.
+             */
+            gbps: number[];
         };
         /**
          * UserService
@@ -9376,7 +9471,7 @@ export interface components {
         };
         /**
          * FrameUpgrade
-         * @description The planner's work order as steps. Its cables carry nothing before they are plugged in.
+         * @description The planner's work order as steps. Cables carry nothing before they are plugged in and once they are taken out.
          */
         FrameUpgrade: {
             /** Title */
@@ -9668,7 +9763,7 @@ export interface components {
             /** Schedule */
             schedule: components["schemas"]["ScheduledFault"][];
             estimate: components["schemas"]["EmulationEstimate"];
-            /** @description Cables that are added while it runs. */
+            /** @description What changes while it runs. */
             upgrade?: components["schemas"]["FrameUpgrade"];
             /**
              * Unit Bytes
@@ -10225,7 +10320,7 @@ export interface components {
         };
         /**
          * ReportedUpgrade
-         * @description Cables that were added while flows ran.
+         * @description What was changed while flows ran.
          */
         ReportedUpgrade: {
             /** Title */
@@ -10797,9 +10892,24 @@ export interface components {
             switch: string;
             /**
              * Links
-             * @description Ids.
+             * @description Ids of those that are plugged in.
              */
             links: number[];
+            /**
+             * Removed
+             * @description Ids of those that are taken out.
+             */
+            removed?: number[];
+            /**
+             * Faster
+             * @description Ids of those whose ports get faster.
+             */
+            faster?: number[];
+            /**
+             * Former Bits Per Sec
+             * @description Of each of `faster`, its rate before.
+             */
+            former_bits_per_sec?: number[];
             /**
              * Step
              * @description From 1.
@@ -10812,16 +10922,31 @@ export interface components {
         };
         /**
          * UpgradeStep
-         * @description Cables of one switch, which are plugged in together.
+         * @description What is done at one switch at a time.
          */
         UpgradeStep: {
             /** Switch */
             switch: string;
             /**
              * Links
-             * @description Ids.
+             * @description Ids of those that are plugged in.
              */
             links: number[];
+            /**
+             * Removed
+             * @description Ids of those that are taken out.
+             */
+            removed?: number[];
+            /**
+             * Faster
+             * @description Ids of those whose ports get faster.
+             */
+            faster?: number[];
+            /**
+             * Former Bits Per Sec
+             * @description Of each of `faster`, its rate before.
+             */
+            former_bits_per_sec?: number[];
         };
         /**
          * Verdict
@@ -14011,6 +14136,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmulationProfile"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_upgrades: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpgradeQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpgradeList"];
                 };
             };
             400: components["responses"]["Problem400"];

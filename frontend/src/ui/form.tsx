@@ -177,6 +177,7 @@ export function NumberInput(props: NumberInputProps) {
 export interface SelectOption {
   value: string;
   label: string;
+  disabled?: boolean;
 }
 
 /** The system's own select: works with every input method and costs nothing. */
@@ -192,6 +193,7 @@ export function Select({
   options: SelectOption[];
   onChange: (value: string) => void;
   width?: number | string;
+  disabled?: boolean;
   "aria-label"?: string;
   "aria-describedby"?: string;
 }) {
@@ -206,7 +208,7 @@ export function Select({
       onChange={(event) => onChange(event.target.value)}
     >
       {options.map((option) => (
-        <option key={option.value} value={option.value}>
+        <option key={option.value} value={option.value} disabled={option.disabled}>
           {option.label}
         </option>
       ))}

@@ -16,6 +16,7 @@ from cubeyard.emulation.live.captures import make_in_background
 from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.emulation.live.services import exchange
+from cubeyard.emulation.setup.upgrade_options import upgrades_of
 from cubeyard.experiments.checks import refused_by_field
 from cubeyard.kit.db import UnitOfWork, mark_caller
 from cubeyard.kit.errors import responses
@@ -76,6 +77,19 @@ def read_emulation_profile(engine: EngineOf, request: schemas.ProfileRequest) ->
         return schemas.EmulationProfile.model_validate(engine.emulation_profile(request.spec))
 
 
+@router.post(
+    "/emulation/upgrades",
+    operation_id="list_upgrades",
+    summary="What a plan can become while packets flow",
+    responses=responses(),
+)
+def list_upgrades(engine: EngineOf, request: schemas.UpgradeQuestion) -> schemas.UpgradeList:
+    """Each with the planner's work order as steps, for `emulation.upgrade`. Nothing is stored."""
+    with refused_by_field("body.spec"):
+        found = upgrades_of(engine, request.spec, request.to)
+    return schemas.UpgradeList(upgrades=[schemas.UpgradeOption.model_validate(one) for one in found])
+
+
 @router.get("/runs/{id}/faults", operation_id="list_faults", summary="A run's faults", responses=responses(404, 409))
 def list_faults(service: Service, id: Id) -> schemas.FaultList:
     return service.faults(id)
@@ -129,7 +143,7 @@ def stop_all(service: Service, id: Id) -> schemas.Order:
 @router.post(
     "/runs/{id}/upgrade",
     operation_id="upgrade_run",
-    summary="Plug in the cables of the planned upgrade, switch by switch",
+    summary="Carry out the planned upgrade, switch by switch",
     status_code=202,
     responses=responses(404, 409),
 )

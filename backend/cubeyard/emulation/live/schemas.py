@@ -229,6 +229,39 @@ class ProfileRequest(BaseModel):
     spec: dict[str, Any] = Field(examples=[{"family": "torus3d", "x": 3, "y": 3, "z": 3}])
 
 
+class UpgradeQuestion(BaseModel):
+    """A plan, and a topology that it may become."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    spec: dict[str, Any] = Field(examples=[{"family": "subways", "type": 1, "p": 1, "q": 2, "l": 4, "clusters": 2}])
+    to: dict[str, Any] | None = Field(default=None, description="One that is not among those that are offered anyway.")
+
+
+class UpgradeWork(BaseModel):
+    """What is done at one switch at a time; links by their two ends."""
+
+    switch: str
+    plug_in: list[str]
+    take_out: list[str]
+    faster: list[str]
+    gbps: list[float] = Field(description="What the ports of `faster` have in the plan after it.")
+
+
+class UpgradeOption(BaseModel):
+    """A topology that the plan can become under traffic, with the planner's work order, or the reason why it cannot."""
+
+    name: Literal["ports", "type-2", "rates", "other"]
+    title: str
+    to: dict[str, Any] | None
+    reason: str | None = Field(description="Why the plan cannot become that; null if it can.")
+    steps: list[UpgradeWork]
+
+
+class UpgradeList(BaseModel):
+    upgrades: list[UpgradeOption]
+
+
 class Refusal(BaseModel):
     """Why nothing of a topology can be emulated."""
 

@@ -27,12 +27,12 @@ from cubeyard.emulation.live.packets.streams import Watched
 from cubeyard.emulation.live.programs import Commit, running
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
-from cubeyard.emulation.network import network as networks
 from cubeyard.emulation.network.network import Network, in_user_space
 from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import with_services
 from cubeyard.emulation.setup.prediction import predict
 from cubeyard.emulation.setup.question import read
+from cubeyard.emulation.setup.upgrade import network_of as run_network
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.fault_kinds import KINDS
@@ -65,10 +65,7 @@ def live_fault(engine: Engine, network: Network, order: OrderRow, seed: int) -> 
 def network_of(engine: Engine, document: Json) -> Network:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
-    part = settings.slice.model_dump() if settings.slice is not None else None
-    # A run that can be upgraded has the devices and numbers of the plan after it from its start.
-    spec = document["plan"]["spec"] if settings.upgrade is None else settings.upgrade.to
-    network = networks.build(engine, spec, rate, settings.mtu_at(rate), part)
+    _, network = run_network(engine, document["plan"]["spec"], settings, rate)
     return with_services(network, [one.name for one in settings.services])
 
 

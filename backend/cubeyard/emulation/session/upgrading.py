@@ -1,4 +1,4 @@
-"""Carrying out an upgrade while the workload runs: the cables of one switch after those of another, each step a frame."""
+"""Carrying out an upgrade while the workload runs: one switch after another, each step a frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class Upgrading:
-    """Knows which cables are not plugged in yet."""
+    """Knows what is not yet as in the plan after it, and what is not as in the network of the run any more."""
 
     def __init__(self, upgrade: Upgrade | None, run_id: str, deployment: Deployment, sink: Sink) -> None:
         self._upgrade = upgrade
@@ -28,7 +28,7 @@ class Upgrading:
 
     @property
     def missing(self) -> list[Fault]:
-        """What is not plugged in."""
+        """What the network of the run has and does not carry: cables that are not plugged in yet or any more, and ports that are slow."""
         return list(self._cables.active.values())
 
     @property
@@ -36,10 +36,14 @@ class Upgrading:
         """Of the run: before the first step, during the upgrade, or after it."""
         if not self.times:
             return "before"
-        return "during" if self.missing else "after"
+        return "after" if self._ended else "during"
+
+    @property
+    def _ended(self) -> bool:
+        return self._upgrade is not None and self._next == len(self._upgrade.steps)
 
     def unplug(self) -> None:
-        """Before any packet: the plan's network does not have these cables."""
+        """Before any packet: the plan's network does not have these cables, nor these rates."""
         for fault in self._upgrade.missing if self._upgrade is not None else ():
             self._cables.inject(fault)
 
@@ -56,12 +60,15 @@ class Upgrading:
         return {"ok": True}
 
     def act(self, at_secs: float) -> bool:
-        """Carry out the step that is due, if one is. Whether something was plugged in."""
+        """Carry out the step that is due, if one is. Whether something was done."""
         upgrade = self._upgrade
         if upgrade is None or self._due_secs is None or at_secs < self._due_secs or self._next >= len(upgrade.steps):
             return False
         step = upgrade.steps[self._next]
-        self._cables.recover(step.cables)
+        # A cable that is moved is taken out before it is plugged in.
+        if step.after.strikes:
+            self._cables.inject(step.after)
+        self._cables.recover(step.before)
         self._next += 1
         self._due_secs = at_secs + upgrade.step_secs
         self.times.append(round(at_secs, 3))
@@ -78,6 +85,6 @@ class Upgrading:
             "steps": len(self._upgrade.steps),
             "steps_done": self._next,
             "began_at_secs": self.times[0] if self.times else None,
-            "ended_at_secs": self.times[-1] if self.times and not self.missing else None,
+            "ended_at_secs": self.times[-1] if self._ended else None,
             "connections_lost": lost,
         }

@@ -16,11 +16,10 @@ from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversiz
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.emulation.setup.requests import Requests, requests_of
-from cubeyard.emulation.setup.upgrade import Upgrade, planned
+from cubeyard.emulation.setup.upgrade import Upgrade, network_of, planned
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.hypotheses import Hypothesis, claims_of
-from cubeyard.kit.errors import ProblemError, field_error
 
 Json = dict[str, Any]
 
@@ -44,7 +43,7 @@ class Question:
     """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
     hypotheses: list[Hypothesis] = field(default_factory=list)
     upgrade: Upgrade | None = None
-    """Cables that are added while it runs."""
+    """What changes while it runs."""
     requests: Requests | None = None
     """What is asked, where flows are requests and their responses."""
 
@@ -57,9 +56,8 @@ def read(engine: Engine, document: Json) -> Question:
     """The question of an experiment's document. Raises a 422 that names the field."""
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
-    part = settings.slice.model_dump() if settings.slice is not None else None
-    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
-    upgrade, network = _upgraded(engine, network, settings, rate)
+    before, network = network_of(engine, document["plan"]["spec"], settings, rate)
+    upgrade = None if settings.upgrade is None else planned(engine, before, network, settings.upgrade)
     network = networks.with_gateways(network, settings.gateways)
     networks.check_settings(network, settings.timers)
     networks.check_dataplane(network, settings.dataplane, engine.hosts)
@@ -96,37 +94,10 @@ def read(engine: Engine, document: Json) -> Question:
         schedule,
         expected,
         None if relayed else predicted_with,
-        lambda paths: [one * 1e9 for one in engine.rates_over_paths(network.spec, paths, rate / 1e9)],
+        lambda paths: [
+            one * 1e9 for one in engine.rates_over_paths(network.spec, paths, network.rate_bits_per_sec / 1e9)
+        ],
         [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
         upgrade,
         requests,
     )
-
-
-def _of_upgrade(text: str) -> str:
-    """A field of a plan, or a text that names one, as that of the plan after the upgrade."""
-    for plan in ("body.plan.topology", "body.plan"):
-        text = text.replace(plan, "body.emulation.upgrade.to")
-    return text
-
-
-def _upgraded(engine: Engine, network: Network, settings: Emulation, rate: float) -> tuple[Upgrade | None, Network]:
-    """The upgrade that is asked for, and the network after it, of which the run has all from its start. Raises a 422."""
-    asked = settings.upgrade
-    if asked is None:
-        return None, network
-    if not network.whole or network.protocol["switches"] != "routers":
-        raise field_error(
-            "body.emulation.upgrade",
-            asked.to,
-            "Only the tables of routers go without cables that are not there yet, and a slice has no work order.",
-            limit="a whole plan whose switches are routers",
-            hint="Take Subways, and no slice.",
-        )
-    try:
-        after = networks.build(engine, asked.to, rate, settings.mtu_at(rate), None)
-    except ProblemError as error:
-        # What is wrong with it is no fault of the plan's own topology.
-        own = [one.model_copy(update={"field": _of_upgrade(one.field)}) for one in error.errors]
-        raise ProblemError(error.status, error.code, _of_upgrade(error.detail), errors=own) from error
-    return planned(engine, network, after, asked), after

@@ -1,39 +1,60 @@
-"""An upgrade under traffic: the network of the plan after it, without the cables that the planner's work order adds. `[subways §4.3]`
+"""An upgrade under traffic: the network of the plan after it, with what the planner's work order changes not done yet. `[subways §4.3]`
 
-A run that can be upgraded has the devices and the numbers of the plan after the upgrade from its start. Cables of the work order are
-not plugged in until its steps are carried out: their ports have no carrier, and the routers' tables go without them.
+A run that can be upgraded has the devices and the numbers of the plan after the upgrade from its start. Cables that the work order
+adds are not plugged in until its steps are carried out: their ports have no carrier, and the routers' tables go without them. Where an
+upgrade moves uplinks, the run has those of before too, until their step takes them out. Ports that get faster have the rate of before
+until then.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from cubeyard.emulation.faults.faults import Fault, Strike
-from cubeyard.emulation.network.network import Network, topology_of
+from cubeyard.emulation.network import network as networks
+from cubeyard.emulation.network.network import Link, Network, topology_of
 from cubeyard.engine import Engine
+from cubeyard.experiments.checks import refused_by_field
+from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.emulation import Upgrade as Asked
-from cubeyard.kit.errors import field_error
+from cubeyard.kit.errors import ProblemError, field_error
 
 Json = dict[str, Any]
 
 FIELD = "body.emulation.upgrade.to"
 ADDED, REMOVED, OTHER_DEVICE = "add", "remove", "other device"
+RATES_ALIKE = 1e-6
+Ends = tuple[tuple[str, int], tuple[str, int]]
+"""Of a link: devices by name, with ports."""
+MOVES_UPLINKS = 2
+"""The type that spreads loops over clusters. `[subways §4.3]`"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Cables that are plugged in together: those of one switch."""
+    """What is done at one switch at a time."""
 
     switch: str
-    cables: Fault
-    """As something that is missing: all of them without a carrier."""
+    before: Fault
+    """What is not so before it: cables that are not plugged in, and ports with a lower rate."""
+    after: Fault
+    """Cables that are taken out."""
 
     def described(self) -> Json:
-        return {"switch": self.switch, "links": [strike.target["link"] for strike in self.cables.strikes]}
+        """Links by id: those that are plugged in, those that are taken out, and those that get faster, with their rates before."""
+        new, slower = ([one for one in self.before.strikes if bool(one.parameters) == rate] for rate in (False, True))
+        document: Json = {"switch": self.switch, "links": [one.target["link"] for one in new]}
+        if self.after.strikes:
+            document["removed"] = [one.target["link"] for one in self.after.strikes]
+        if slower:
+            document["faster"] = [one.target["link"] for one in slower]
+            document["former_bits_per_sec"] = [one.parameters["rate_bits_per_sec"] for one in slower]
+        return document
 
 
 @dataclass(frozen=True)
@@ -48,87 +69,191 @@ class Upgrade:
 
     @property
     def missing(self) -> list[Fault]:
-        """Everything that is not plugged in before the first step."""
-        return [step.cables for step in self.steps]
+        """Everything that is not so before the first step."""
+        return [step.before for step in self.steps]
+
+    @property
+    def removed(self) -> list[Fault]:
+        """Everything that is gone after the last step."""
+        return [step.after for step in self.steps]
 
     def described(self) -> Json:
         return {"title": self.title, "at_secs": self.at_secs, "steps": [step.described() for step in self.steps]}
 
 
-def planned(engine: Engine, before: Network, after: Network, asked: Asked) -> Upgrade:
-    """The work order between two plans as steps. Raises a 422 for one that does more than add cables between devices."""
-    if before.servers != after.servers or not set(before.switches.values()) <= set(after.switches.values()):
+def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> tuple[Network, Network]:
+    """The network of a plan whose slowest link has a rate in bits per second, and that which its run has from the start: the same
+    without an upgrade. Raises a 422 that names the field."""
+    mtu = settings.mtu_at(rate)
+    own = networks.build(engine, spec, rate, mtu, settings.slice.model_dump() if settings.slice is not None else None)
+    asked = settings.upgrade
+    if asked is None:
+        return own, own
+    if not own.whole or own.protocol["switches"] != "routers":
+        raise field_error(
+            "body.emulation.upgrade",
+            asked.to,
+            "Only the tables of routers go without cables that are not there yet, and a slice has no work order.",
+            limit="a whole plan whose switches are routers",
+            hint="Take Subways, and no slice.",
+        )
+    after = topology_of(asked.to)
+    if after.get("type") == MOVES_UPLINKS and own.spec.get("type") not in (None, MOVES_UPLINKS):
+        after["former_type"] = own.spec["type"]
+    with _of_upgrade():
+        found = networks.build(engine, after, rate, mtu, None)
+    # One scale for both plans: a port that is faster in the plan is faster in the run.
+    return own, replace(found, rate_bits_per_sec=rate * found.planned_bits_per_sec / own.planned_bits_per_sec)
+
+
+def planned(engine: Engine, before: Network, run: Network, asked: Asked) -> Upgrade:
+    """The work order between two plans as steps. Raises a 422 for one that does more than add cables, move uplinks or make ports
+    faster. `run` has the cables of both plans."""
+    if before.servers != run.servers or not set(before.switches.values()) <= set(run.switches.values()):
         raise field_error(
             FIELD,
             asked.to,
             f"The plan before has {len(before.servers)} servers and {len(before.switches)} switches, the one after "
-            f"{len(after.servers)} and {len(after.switches)}, or they have other names.",
+            f"{len(run.servers)} and {len(run.switches)}, or they have other names.",
             limit="the same servers, and no switch less",
             hint="Keep servers a rack (q/p), racks and clusters: with p from 1 to 2, double q.",
         )
-    book = engine.builtin_books[0]
-    plans = [engine.plan({"topology": network.spec, "catalog": book["book"]}, book) for network in (before, after)]
-    order = _order(engine, *plans)
-    refused = [row for row in order if row["action"] == REMOVED or row["reason"] == OTHER_DEVICE]
-    if refused:
-        first = refused[0]
+    with _of_upgrade():
+        after = networks.build(engine, asked.to, run.rate_bits_per_sec, run.mtu, None)
+        with refused_by_field("body.plan"):
+            order = _order(engine, before, after)
+    changes = _Changes(before, after, run, asked)
+    for row in order:
+        changes.add(row)
+    if changes.rewired:
         raise field_error(
             FIELD,
             asked.to,
-            f"The work order rewires {len(refused)} cables that carry traffic, the first of {first['end_a']}.",
-            limit="an upgrade that only adds cables",
-            hint="Keep the type, clusters and switches, and give servers more ports.",
+            f"The work order rewires {len(changes.rewired)} cables that carry traffic, the first of {changes.rewired[0]}.",
+            limit="an upgrade that adds cables, makes ports faster, or moves ToRs' uplinks from type 1 to 2",
+            hint="Keep loops, clusters and switches, and give servers more ports, faster ones, or type 2.",
         )
-    added = [row["after"] for row in order if row["action"] == ADDED]
-    if not added:
+    steps = changes.steps()
+    if not steps:
         raise field_error(
-            FIELD, asked.to, "The work order adds no cable.", limit="at least one", hint="Give servers more ports."
+            FIELD,
+            asked.to,
+            "The work order changes no cable.",
+            limit="at least one",
+            hint="Give servers more ports or faster ones.",
         )
-    links = {link.id: link for link in after.links}
-    by_switch: dict[int, list[int]] = {}
-    for link in added:
-        by_switch.setdefault(max(links[link].a[0], links[link].b[0]), []).append(link)
-    _check_rates(before, after, set(added), asked)
-    steps = [
-        Step(after.name_of[switch], _unplugged(after, f"upgrade-{number}", ids))
-        for number, (switch, ids) in enumerate(by_switch.items(), 1)
-    ]
-    title = f"{_title(before)} to {_title(after)}"
-    return Upgrade(title, steps, asked.at_secs, asked.step_secs)
+    return Upgrade(f"{_title(before)} to {_title(after)}", steps, asked.at_secs, asked.step_secs)
 
 
-def _order(engine: Engine, before: Any, after: Any) -> list[Json]:
-    document = orjson.loads(engine.work_order_json(before, after))
+class _Changes:
+    """The rows of a work order as changes of the run's links, by the upper switch of each."""
+
+    def __init__(self, before: Network, after: Network, run: Network, asked: Asked) -> None:
+        self._before, self._run, self._asked = before, run, asked
+        self._link_before = {link.id: link for link in before.links}
+        self._ends_after = {link.id: _ends(after, link) for link in after.links}
+        self._link = {_ends(run, link): link for link in run.links}
+        kept = set(self._ends_after.values())
+        self._former: dict[tuple[str, str], list[int]] = {}
+        """Links that are gone after it, by the names of their devices."""
+        for ends, link in self._link.items():
+            if ends not in kept:
+                self._former.setdefault((ends[0][0], ends[1][0]), []).append(link.id)
+        self._added: dict[int, list[int]] = {}
+        self._removed: dict[int, list[int]] = {}
+        self._slower: dict[int, dict[int, float]] = {}
+        """By link, its rate before."""
+        self.rewired: list[str] = []
+        """Near ends of cables that cannot be moved under traffic."""
+
+    def add(self, row: Json) -> None:
+        if row["action"] == REMOVED:
+            self.rewired.append(row["end_a"])
+            return
+        link = self._link[self._ends_after[row["after"]]]
+        switch = max(link.a[0], link.b[0])
+        if row["action"] == ADDED:
+            self._added.setdefault(switch, []).append(link.id)
+            return
+        before = self._link_before[row["before"]]
+        if row["reason"] == OTHER_DEVICE:
+            (a, _), (b, _) = _ends(self._before, before)
+            former = self._former.get((a, b))
+            if not former:
+                self.rewired.append(row["end_a"])
+                return
+            self._added.setdefault(switch, []).append(link.id)
+            self._removed.setdefault(switch, []).append(former.pop(0))
+            return
+        was, becomes = self._before.rate_of(before), self._run.rate_of(link)
+        if becomes < was * (1 - RATES_ALIKE):
+            raise field_error(
+                FIELD,
+                self._asked.to,
+                f"{self._run.link_name(link)} would get slower, {becomes / was:.3g} times its rate.",
+                limit="the rates that links have",
+                hint="Give no port a lower rate.",
+            )
+        if becomes > was * (1 + RATES_ALIKE):
+            self._slower.setdefault(switch, {})[link.id] = was
+
+    def steps(self) -> list[Step]:
+        found = []
+        for number, switch in enumerate(dict.fromkeys([*self._added, *self._slower]), 1):
+            new = [(link, "cable-pulled", {}) for link in self._added.get(switch, [])]
+            slow = [
+                (link, "link-rate", {"rate_bits_per_sec": rate}) for link, rate in self._slower.get(switch, {}).items()
+            ]
+            out = [(link, "cable-pulled", {}) for link in self._removed.get(switch, [])]
+            name = self._run.name_of[switch]
+            found.append(
+                Step(name, self._fault(f"upgrade-{number}", [*new, *slow]), self._fault(f"upgrade-{number}-out", out))
+            )
+        return found
+
+    def _fault(self, id_: str, struck: list[tuple[int, str, Json]]) -> Fault:
+        names = {link.id: self._run.link_name(link) for link in self._run.links}
+        strikes = [
+            Strike(f"{id_}.{number}", kind, {"link": link}, names[link], parameters)
+            for number, (link, kind, parameters) in enumerate(struck)
+        ]
+        return Fault(id_, "cable-pulled", strikes)
+
+
+def _ends(network: Network, link: Link) -> Ends:
+    (a, a_port), (b, b_port) = link.a, link.b
+    return (network.name_of[a], a_port), (network.name_of[b], b_port)
+
+
+def _order(engine: Engine, before: Network, after: Network) -> list[Json]:
+    """The rows of the planner's work order."""
+    book = engine.builtin_books[0]
+    plans = [engine.plan({"topology": network.spec, "catalog": book["book"]}, book) for network in (before, after)]
+    document = orjson.loads(engine.work_order_json(*plans))
     columns = document["columns"]
     names = {"action": document["actions"], "reason": document["reasons"]}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{**row, **{name: words[row[name]] for name, words in names.items()}} for row in rows]
 
 
-def _check_rates(before: Network, after: Network, added: set[int], asked: Asked) -> None:
-    """Raises a 422 if links that stay get another rate: the run has one rate for each link."""
-    stay = Counter(after.rate_of(link) for link in after.links if link.id not in added)
-    were = Counter(before.rate_of(link) for link in before.links)
-    if stay != were:
-        raise field_error(
-            FIELD,
-            asked.to,
-            "Cables that stay would get another rate.",
-            limit="the rates that they have",
-            hint="Let only the new cluster be faster (cluster_gbps).",
-        )
+@contextmanager
+def _of_upgrade() -> Iterator[None]:
+    """What is wrong with the plan after it, as errors of its own field: it is no fault of the run's own plan."""
 
+    def told(text: str) -> str:
+        for plan in ("body.plan.topology", "body.plan"):
+            text = text.replace(plan, FIELD)
+        return text
 
-def _unplugged(network: Network, id_: str, links: list[int]) -> Fault:
-    by_id = {link.id: link for link in network.links}
-    strikes = [
-        Strike(f"{id_}.{number}", "cable-pulled", {"link": link}, network.link_name(by_id[link]), {})
-        for number, link in enumerate(links)
-    ]
-    return Fault(id_, "cable-pulled", strikes)
+    try:
+        yield
+    except ProblemError as error:
+        own = [one.model_copy(update={"field": told(one.field)}) for one in error.errors]
+        raise ProblemError(error.status, error.code, told(error.detail), errors=own) from error
 
 
 def _title(network: Network) -> str:
     spec = topology_of(network.spec)
-    shown = ", ".join(f"{name} {spec[name]}" for name in ("type", "p", "q", "l") if name in spec)
+    names = ("type", "p", "q", "l", "server_gbps", "cluster_gbps", "uplink_gbps")
+    shown = ", ".join(f"{name} {spec[name]}" for name in names if name in spec)
     return f"{network.family} ({shown})" if shown else network.family

@@ -1,4 +1,5 @@
-"""An upgrade under traffic, with real packets: cables that are plugged in while flows run. `[subways §4.3]`"""
+"""An upgrade under traffic, with real packets: cables that are plugged in or moved, and ports that get faster, while flows run.
+`[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -27,3 +28,25 @@ def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: 
     assert found["windows"]["after"]["stalled_flows"] == 0
     assert found["drops"] == {}
     assert found["predicted_steps"][-1]["failed"] == []
+
+
+def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Command, nothing_left: Left) -> None:
+    """Uplinks are moved to the other cluster and all ports get 2.5 times as fast, in one work order."""
+    ports = {**COMMON, "p": 2, "q": 4}
+    after = {**ports, "type": 2, "c": 2, "server_gbps": 25, "uplink_gbps": 100}
+    upgrade = json.dumps({"to": after, "at_secs": 1.5, "step_secs": 0.1})
+    found = emulate.run(
+        "--spec", json.dumps(ports), "--set", f"upgrade={upgrade}", "--workload", json.dumps(PAIRS), "--connections", "8", "--link-rate", "8M",
+        "--seconds", "6", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
+    )  # fmt: skip
+    done = found["upgrade"]
+    assert done["steps_done"] == done["steps"]
+    assert done["connections_lost"] == 0
+    told = [one for one in found["events"] if one["kind"] == "upgrade"]
+    assert sum(len(one.get("removed", [])) for one in told) == 8
+    windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
+    assert windows["after"] > 1.8 * windows["before"], found["fidelity"]
+    assert found["windows"]["after"]["stalled_flows"] == 0
+    # What is taken out carries nothing any more, and what was put in its place does.
+    assert found["predicted_steps"][-1]["degraded"] == []
+    assert len(found["predicted_steps"][-1]["failed"]) == 8

@@ -426,6 +426,7 @@ impl PlanSpec {
         }
         findings.extend(site.host_prefix.as_deref().and_then(check_host_prefix));
         findings.extend(self.too_long_host_name());
+        findings.extend(self.of_a_run());
         for (field, value, max) in [
             ("slack_metres", cabling.slack_metres, 100.0),
             ("spare_ratio", cabling.spare_ratio, 1.0),
@@ -444,6 +445,25 @@ impl PlanSpec {
 }
 
 impl PlanSpec {
+    /// The finding for what only the network of a run has, while it is upgraded.
+    fn of_a_run(&self) -> Option<Finding> {
+        let TopologySpec::Subways(subways) = &self.topology else {
+            return None;
+        };
+        let former = subways.former_type?;
+        let finding = Finding::error(
+            "subways-former-type",
+            "topology.former_type",
+            "former_type is of a run that is being upgraded, but the ToRs of a plan have the uplinks of one type.",
+            "Leave it out.",
+        );
+        Some(
+            finding
+                .with_value(former)
+                .with_topology_fix("former_type", json!(null)),
+        )
+    }
+
     /// The finding for a name that a user gives a node and that is too long behind the site's prefix.
     fn too_long_host_name(&self) -> Option<Finding> {
         let (TopologySpec::Custom(custom), Some(prefix)) = (&self.topology, &self.site.host_prefix) else {

@@ -39,6 +39,8 @@ pub(crate) struct Parameter {
     pub default_doc: &'static str,
     pub unit: &'static str,
     pub doc: &'static str,
+    /// Only the network of a run has it: no plan does, and no list of parameters names it.
+    pub of_runs: bool,
 }
 
 impl Parameter {
@@ -62,6 +64,7 @@ impl Parameter {
             default_doc: "",
             unit: "",
             doc: "",
+            of_runs: false,
         }
     }
 
@@ -107,6 +110,15 @@ impl Parameter {
         Parameter {
             required: false,
             default_doc,
+            ..self
+        }
+    }
+
+    /// Optional, and only of the network of a run.
+    pub const fn of_runs(self) -> Parameter {
+        Parameter {
+            required: false,
+            of_runs: true,
             ..self
         }
     }
@@ -223,6 +235,11 @@ impl Description {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
+    /// The parameters that a plan may have.
+    pub fn of_plans(&self) -> impl Iterator<Item = &'static Parameter> {
+        self.parameters.iter().filter(|parameter| !parameter.of_runs)
+    }
+
     /// The first preset.
     pub fn example(&self) -> Value {
         preset_json(self.presets[0].1)
@@ -251,7 +268,7 @@ pub fn families() -> Value {
             "summary": family.summary,
             "source": family.source,
             "names": family.names,
-            "parameters": family.parameters.iter().map(|parameter| parameter.to_json()).collect::<Vec<_>>(),
+            "parameters": family.of_plans().map(|parameter| parameter.to_json()).collect::<Vec<_>>(),
             "example": family.example(),
             "presets": presets,
         })
@@ -264,14 +281,13 @@ pub fn json_schema() -> Value {
     let alternatives = family::DESCRIPTIONS.iter().map(|family| {
         let mut properties = Map::new();
         properties.insert("family".into(), json!({"const": family.family}));
-        for parameter in family.parameters {
+        for parameter in family.of_plans() {
             properties.insert(parameter.name.into(), parameter.schema());
         }
         let required: Vec<&str> = std::iter::once("family")
             .chain(
                 family
-                    .parameters
-                    .iter()
+                    .of_plans()
                     .filter(|parameter| parameter.required)
                     .map(|p| p.name),
             )

@@ -1,4 +1,4 @@
-//! A DCell that grows from the top down.
+//! A DCell that grows from the top down, and Subways with the uplinks of two types.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -99,4 +99,36 @@ fn the_complete_dcell_is_the_same_network_in_either_order() {
     let grown = build(r#"{"family":"dcell","n":2,"k":3,"growth":1}"#);
     assert_eq!(wired(&filled), wired(&grown));
     assert!(grown.certificate().passed);
+}
+
+/// Links by the names of their ends, without ports.
+fn joined(topology: &Topology) -> Vec<[String; 2]> {
+    let mut ends: Vec<[String; 2]> = wired(topology)
+        .into_iter()
+        .map(|ends| ends.map(|(name, _)| name))
+        .collect();
+    ends.sort();
+    ends
+}
+
+#[test]
+fn an_upgrade_to_type_2_has_the_links_of_both_types_until_it_ends() {
+    let subways = |wiring: &str| {
+        build(&format!(
+            r#"{{"family":"subways","p":2,"q":4,"l":4,"clusters":4,"loops_per_cluster":2,"aggs_per_cluster":2,"cores":2,{wiring}}}"#
+        ))
+    };
+    let (before, after) = (subways(r#""type":1"#), subways(r#""type":2,"c":2"#));
+    let both = subways(r#""type":2,"c":2,"former_type":1"#);
+    let mut expected = joined(&after);
+    expected.extend(
+        joined(&before)
+            .into_iter()
+            .filter(|ends| !expected.contains(ends))
+            .collect::<Vec<_>>(),
+    );
+    expected.sort();
+    assert_eq!(joined(&both), expected);
+    assert!(both.links().len() > after.links().len());
+    assert!(wired(&after).is_subset(&wired(&both)));
 }

@@ -15,6 +15,7 @@ import { useProfile } from "./use-profile";
 import { servicesOf } from "./user-services";
 
 const ChipProgramField = lazy(() => import("./chip-program-field"));
+const UpgradeField = lazy(() => import("./upgrade-field"));
 const ServicesField = lazy(() => import("./services-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
@@ -176,6 +177,11 @@ export function EmulationSection({
       {TIMES.map((field) => (
         <SettingField key={field.path} {...field} {...fields} />
       ))}
+      {protocol && (
+        <Suspense>
+          <UpgradeField draft={draft} messages={messages} onChange={onChange} />
+        </Suspense>
+      )}
       <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
       {/* Of a plan whose servers host none, what was chosen before is still there to be removed. */}
       {(protocol?.services.length || servicesOf(draft).length > 0) && (

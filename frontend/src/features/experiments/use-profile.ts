@@ -5,17 +5,19 @@ import type { JsonObject } from "../shared/spec";
 
 export type EmulationProfile = components["schemas"]["EmulationProfile"];
 
+/** The spec of a draft's plan, which may be a saved one. */
+export async function specOf(plan: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  if (typeof plan.id !== "string") return plan;
+  const saved = await take(api.GET("/api/v1/plans/{id}", { params: { path: { id: plan.id } }, signal }));
+  return saved.spec as JsonObject;
+}
+
 /** What of a plan can be emulated: the engine's catalogue of protocols, with their settings. */
 export function useProfile(plan: JsonObject): EmulationProfile | undefined {
   const { data } = useQuery({
     queryKey: ["emulation-profile", plan],
-    queryFn: async ({ signal }) => {
-      const spec =
-        typeof plan.id === "string"
-          ? (await take(api.GET("/api/v1/plans/{id}", { params: { path: { id: plan.id } }, signal }))).spec
-          : plan;
-      return take(api.POST("/api/v1/emulation/profile", { body: { spec: spec as JsonObject }, signal }));
-    },
+    queryFn: async ({ signal }) =>
+      take(api.POST("/api/v1/emulation/profile", { body: { spec: await specOf(plan, signal) }, signal })),
     // A saved plan keeps its id when its spec changes.
     staleTime: 10_000,
     retry: false,

@@ -151,6 +151,9 @@ pub struct SubwaysSpec {
     /// Rate of ToR and aggregation uplinks, in Gb/s.
     #[serde(default = "forty")]
     pub uplink_gbps: f64,
+    /// The type before an upgrade to type 2, of a run: ToRs that are in another cluster then have their uplinks of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_type: Option<u8>,
 }
 
 fn one() -> u32 {

@@ -81,11 +81,7 @@ fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, Topolo
 /// Unknown and missing fields, wrong types, values out of range.
 pub(super) fn check_fields(description: &'static Description, fields: &Map<String, Value>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let known: Vec<&str> = description
-        .parameters
-        .iter()
-        .map(|parameter| parameter.name)
-        .collect();
+    let known: Vec<&str> = description.of_plans().map(|parameter| parameter.name).collect();
     for (name, value) in fields {
         if name != "family" && description.parameter(name).is_none() {
             findings.push(unknown_field(description, &known, name, value, fields));

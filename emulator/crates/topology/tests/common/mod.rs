@@ -216,6 +216,7 @@ fn subways(largest: u32) -> impl Strategy<Value = TopologySpec> {
                     cluster_gbps: (rates == 2)
                         .then(|| (0..clusters).map(|i| [10.0, 25.0][i as usize % 2]).collect()),
                     uplink_gbps: 40.0,
+                    former_type: (wiring_type == 2 && longer % 2 == 0).then_some(1),
                 }
             },
         )

@@ -3,13 +3,14 @@ import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
+import { formatBitsPerSec } from "@/units/format";
 import shared from "../common.module.css";
 import type { Network } from "../session/network";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
-import { upgradeStepsAt } from "../session/upgrade";
+import { type UpgradeStep, upgradeStepsAt } from "../session/upgrade";
 import { problemText } from "./break-draft";
-import styles from "./faults-list.module.css";
+import styles from "./upgrade-panel.module.css";
 
 export function UpgradePanel({
   runId,
@@ -35,13 +36,15 @@ export function UpgradePanel({
   return (
     <Section title={`Upgrade: ${done} of ${steps.length} steps`}>
       <p className={shared.muted}>{upgrade.title}</p>
-      <ol className={styles.faults} data-testid="upgrade-steps">
-        {steps.map(({ switch: name, cables, doneAt }) => (
-          <li key={name} data-active={doneAt !== null || undefined}>
+      <ol className={styles.steps} data-testid="upgrade-steps">
+        {steps.map((step) => (
+          <li key={step.switch} data-done={step.doneAt !== null || undefined}>
             <span>
-              <strong>{name}</strong> plug in {cables.join(", ")}
+              <strong>{step.switch}</strong> {doneText(step)}
             </span>
-            <span className={shared.muted}>{doneAt === null ? "to do" : `done at ${secsText(doneAt)}`}</span>
+            <span className={styles.when}>
+              {step.doneAt === null ? "to do" : `done at ${secsText(step.doneAt)}`}
+            </span>
           </li>
         ))}
       </ol>
@@ -54,3 +57,12 @@ export function UpgradePanel({
     </Section>
   );
 }
+
+const doneText = ({ cables, removed, faster, bitsPerSec }: UpgradeStep): string =>
+  [
+    removed.length > 0 && `take out ${removed.join(", ")}`,
+    cables.length > 0 && `plug in ${cables.join(", ")}`,
+    faster.length > 0 && `${bitsPerSec.map(formatBitsPerSec).join(" and ")} for ${faster.join(", ")}`,
+  ]
+    .filter(Boolean)
+    .join("; ");

@@ -71,10 +71,17 @@ export function ReportPanel({
   return (
     <section className={styles.report} aria-label="Report">
       {children}
+      {report.upgrade && <p className={styles.note}>{upgradeText(report.upgrade)}</p>}
+      {report.predicted.choices?.map((choice) => (
+        <p key={choice} className={styles.note}>
+          {choice}
+        </p>
+      ))}
       <div className={styles.reportTables}>
         <table className={shared.table}>
           <caption>
-            Before, during and after the faults <FidelityMark fidelity={fidelity} />
+            Before, during and after the {report.upgrade && faults.length === 0 ? "upgrade" : "faults"}{" "}
+            <FidelityMark fidelity={fidelity} />
           </caption>
           <thead>
             <tr>
@@ -123,6 +130,9 @@ export function ReportPanel({
     </section>
   );
 }
+
+const upgradeText = ({ title, steps, steps_done, connections_lost }: NonNullable<Report["upgrade"]>) =>
+  `Upgrade from ${title}: ${steps_done} of ${steps} steps done, ${connections_lost} connections lost.`;
 
 /** How soon each fault was detected and survived. */
 function Recovery({ report, scheduled }: { report: Report; scheduled: number }) {

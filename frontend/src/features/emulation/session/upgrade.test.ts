@@ -1,3 +1,4 @@
+import "../../shared/testing/with-fault-kinds";
 import { expect, test } from "vitest";
 import type { NetworkFrame, UpgradeFrame } from "./frames";
 import { brokenItems, networkOf } from "./network";
@@ -47,4 +48,24 @@ test("what is not plugged in carries nothing in the picture", () => {
   const rows = (secs: number) => [...brokenItems(network, unpluggedAt(network, told, secs)).links.keys()];
   expect([rows(0), rows(3.5), rows(4)]).toEqual([[2, 1, 3], [1, 3], []]);
   expect(unpluggedAt(networkOf(frame as unknown as NetworkFrame), { upgrades: [] }, 0)).toEqual([]);
+});
+
+test("cables that are taken out carry nothing once their step is done, and ports are slow until theirs is", () => {
+  const steps = [
+    { switch: "t0", links: [12], removed: [10] },
+    { switch: "t1", links: [], faster: [11, 13], former_bits_per_sec: [1e7, 1e7] },
+  ];
+  const moved = networkOf({
+    ...frame,
+    rate_bits_per_sec: 25e6,
+    upgrade: { ...upgrade, steps },
+  } as unknown as NetworkFrame);
+  const at = (secs: number) => brokenItems(moved, unpluggedAt(moved, told, secs));
+  expect([...at(0).links.keys()]).toEqual([2]);
+  expect([...at(0).degraded.keys()]).toEqual([1, 3]);
+  expect([...at(3).links.keys()]).toEqual([0]);
+  expect(at(4).degraded.size).toBe(0);
+  const [first, second] = upgradeStepsAt(moved, told, 0);
+  expect([first!.removed, first!.faster]).toEqual([["0/t0"], []]);
+  expect([second!.faster, second!.bitsPerSec]).toEqual([["0/t1", "1/t1"], [25e6]]);
 });

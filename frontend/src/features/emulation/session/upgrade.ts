@@ -1,10 +1,16 @@
-/** An upgrade at a time: which of its steps are done, and which cables are not plugged in yet. */
-import { type Network, nodeName } from "./network";
+/** An upgrade at a time: which of its steps are done, and what is not yet as after it. */
+import { type Network, nodeName, rateOf } from "./network";
 import type { Session } from "./session";
 
 export interface UpgradeStep {
   switch: string;
+  /** Cables that are plugged in, by their ends. */
   cables: readonly string[];
+  /** Those that are taken out. */
+  removed: readonly string[];
+  /** Those whose ports get faster, and their rates then. */
+  faster: readonly string[];
+  bitsPerSec: readonly number[];
   /** When it was carried out; null before. */
   doneAt: number | null;
 }
@@ -13,21 +19,32 @@ type Told = Pick<Session, "upgrades">;
 
 /** The work order of a run's upgrade, step by step; none of a run without one. */
 export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number): UpgradeStep[] {
-  const rowOf = new Map(network.frame.links.id.map((id, row) => [id, row]));
-  return (network.frame.upgrade?.steps ?? []).map((step, index) => ({
-    switch: step.switch,
-    cables: step.links.flatMap((id) => {
-      const row = rowOf.get(id);
-      return row === undefined
-        ? []
-        : [`${nodeName(network, network.a[row]!)}/${nodeName(network, network.b[row]!)}`];
-    }),
-    doneAt: upgrades.find((one) => one.step === index + 1 && one.at_secs <= at)?.at_secs ?? null,
-  }));
+  const { links, upgrade } = network.frame;
+  const rowOf = new Map(links.id.map((id, row) => [id, row]));
+  const rowsOf = (ids: readonly number[] = []) => ids.flatMap((id) => rowOf.get(id) ?? []);
+  const namesOf = (rows: readonly number[]) =>
+    rows.map((row) => `${nodeName(network, network.a[row]!)}/${nodeName(network, network.b[row]!)}`);
+  return (upgrade?.steps ?? []).map((step, index) => {
+    const faster = rowsOf(step.faster);
+    const rates = faster.map((row) => rateOf(network, row));
+    return {
+      switch: step.switch,
+      cables: namesOf(rowsOf(step.links)),
+      removed: namesOf(rowsOf(step.removed)),
+      faster: namesOf(faster),
+      bitsPerSec: [...new Set(rates)].sort((a, b) => a - b),
+      doneAt: upgrades.find((one) => one.step === index + 1 && one.at_secs <= at)?.at_secs ?? null,
+    };
+  });
 }
 
-/** What is not plugged in, as if it had been pulled. */
+/** What is not plugged in, not yet or no more, as if it had been pulled, and what is slow yet as if its rate had been lowered. */
 export const unpluggedAt = (network: Network, told: Told, at: number) =>
-  upgradeStepsAt(network, told, at)
-    .filter(({ doneAt }) => doneAt === null)
-    .map(({ cables }) => ({ kind: "cable-pulled", targets: cables }));
+  upgradeStepsAt(network, told, at).flatMap(({ doneAt, cables, removed, faster }) =>
+    doneAt === null
+      ? [
+          { kind: "cable-pulled", targets: cables },
+          { kind: "link-rate", targets: faster },
+        ]
+      : [{ kind: "cable-pulled", targets: removed }],
+  );

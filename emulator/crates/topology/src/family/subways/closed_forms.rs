@@ -28,15 +28,30 @@ impl Subways {
         }
         let words = (self.spread as usize).div_ceil(64);
         let mut sets: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-        // Loops repeat after `spread`; a group has `loops_per_cluster` rounds of them.
-        for in_loop in 0..self.spread {
+        // Loops repeat after `spread`, and a group has `loops_per_cluster` rounds of them, unless what each was before counts too.
+        let (loops, rounds) = if self.keeps_former {
+            (self.spread * self.loops_per_cluster, 1)
+        } else {
+            (self.spread, self.loops_per_cluster)
+        };
+        for in_loop in 0..loops {
             for rack in 0..self.l {
                 let mut set = vec![0u64; words];
                 for port in 0..self.p {
-                    let index = self.cluster_of(in_loop, self.tor_of(rack, port)) % self.spread;
-                    set[index as usize / 64] |= 1 << (index % 64);
+                    let tor = self.tor_of(rack, port);
+                    let clusters = [
+                        Some(self.cluster_of(in_loop, tor)),
+                        self.former_cluster(in_loop, tor),
+                    ];
+                    for index in clusters
+                        .into_iter()
+                        .flatten()
+                        .map(|cluster| cluster % self.spread)
+                    {
+                        set[index as usize / 64] |= 1 << (index % 64);
+                    }
                 }
-                *sets.entry(set).or_default() += u64::from(self.loops_per_cluster);
+                *sets.entry(set).or_default() += u64::from(rounds);
             }
         }
         (sets.len() <= CLUSTER_SETS_AT_MOST).then_some(sets)
@@ -78,6 +93,10 @@ impl Subways {
             consider(clusters * f64::from(self.aggs_per_cluster) * f64::from(self.agg_up));
         }
         let tors = f64::from(self.tors / 2);
+        // Where ToRs have different numbers of uplinks, half of the ToRs may not have half of them.
+        if self.keeps_former {
+            return best;
+        }
         if self.loops.is_multiple_of(2) || (self.wiring_type == 0 && self.tors.is_multiple_of(2)) {
             consider(tors * f64::from(self.uplinks()));
         }

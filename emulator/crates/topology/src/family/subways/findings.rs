@@ -95,6 +95,26 @@ fn rate_findings(spec: &SubwaysSpec) -> Vec<Finding> {
     findings
 }
 
+/// Only the way from a type whose loops stay in one cluster to type 2 moves uplinks. `[subways §4.3]`
+fn former_findings(spec: &SubwaysSpec) -> Option<Finding> {
+    let former = spec.former_type.filter(|_| spec.wiring_type != 2)?;
+    let finding = Finding::error(
+        "subways-former-type",
+        "topology.former_type",
+        format!(
+            "The type before the upgrade is {former}, but uplinks move to other clusters only in type 2, not in type {}.",
+            spec.wiring_type
+        ),
+        "Leave former_type out.",
+    );
+    Some(
+        finding
+            .with_value(former)
+            .with_limit(2)
+            .with_topology_fix("former_type", json!(null)),
+    )
+}
+
 /// Whether the loop, port and cluster numbers go together.
 fn loop_findings(spec: &SubwaysSpec) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -334,6 +354,7 @@ fn nearest_multiple(parameter: &str, value: u32, step: u32) -> u32 {
 
 pub(crate) fn validate(spec: &SubwaysSpec) -> Vec<Finding> {
     let mut findings = loop_findings(spec);
+    findings.extend(former_findings(spec));
     findings.extend(rate_findings(spec));
     if findings.iter().any(Finding::is_error) {
         return findings;

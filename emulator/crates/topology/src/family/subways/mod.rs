@@ -91,6 +91,9 @@ pub(crate) const DESCRIPTION: Description = Description {
             .unit("Gb/s")
             .default(40.0)
             .doc("Of the links above the ToRs."),
+        Parameter::integer("former_type", "", "Type before the upgrade", 0, 1)
+            .of_runs()
+            .doc("ToRs that an upgrade to type 2 moves to other clusters have their uplinks of both types."),
     ],
     presets: &[
         (

@@ -44,6 +44,11 @@ impl Subways {
                     let Some(wire) = a_port.checked_sub(self.q) else {
                         return false;
                     };
+                    if let Some(wire) = wire.checked_sub(self.uplinks()) {
+                        return self.former_cluster(in_loop, tor) == Some(cluster)
+                            && wire / self.trunk == agg
+                            && b_port >= self.agg_down + self.agg_up;
+                    }
                     let (group, turn) = (cluster / self.spread, (tor + in_loop) % self.spread);
                     in_loop / (self.spread * self.loops_per_cluster) == group
                         && cluster % self.spread == turn

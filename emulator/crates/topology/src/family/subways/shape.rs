@@ -37,6 +37,8 @@ pub(crate) struct Subways {
     pub(super) server_classes: Vec<u8>,
     pub(super) by_cluster: bool,
     pub(super) uplink_class: u8,
+    /// Whether ToRs have their uplinks of type 0 or 1 too, as before an upgrade to type 2.
+    pub(super) keeps_former: bool,
 }
 
 /// How far around the loop port `e` reaches: 0, -1, +1, -2, +2, …
@@ -84,6 +86,7 @@ impl Subways {
             server_classes,
             by_cluster: spec.cluster_gbps.is_some(),
             uplink_class,
+            keeps_former: spec.former_type.is_some(),
         }
     }
 
@@ -114,6 +117,22 @@ impl Subways {
     pub(super) fn cluster_of(&self, in_loop: u32, tor: u32) -> u32 {
         let group = in_loop / (self.spread * self.loops_per_cluster);
         group * self.spread + (tor % self.spread + in_loop % self.spread) % self.spread
+    }
+
+    /// Cluster that a ToR was in before an upgrade, where its uplinks of that time are kept and it is in another one now.
+    pub(super) fn former_cluster(&self, in_loop: u32, tor: u32) -> Option<u32> {
+        let former = in_loop / self.loops_per_cluster;
+        (self.keeps_former && former != self.cluster_of(in_loop, tor)).then_some(former)
+    }
+
+    /// Number of ToRs of a cluster that have left it and keep their uplinks; of all clusters without one.
+    fn formerly_in(&self, cluster: Option<u32>) -> u32 {
+        if !self.keeps_former {
+            return 0;
+        }
+        let tors = (0..self.tors).filter_map(|tor| self.former_cluster(tor / self.l, tor % self.l));
+        tors.filter(|former| cluster.is_none_or(|one| one == *former))
+            .count() as u32
     }
 
     /// Number of the loop's ToRs in the `index`-th cluster of its group.
@@ -166,6 +185,32 @@ impl Subways {
     }
 }
 
+impl Subways {
+    /// The uplinks that ToRs had before an upgrade, at ports after all others. `[ours]`
+    fn wire_former(&self, links: &mut Links) {
+        let mut kept = vec![0; self.clusters as usize];
+        for tor in (0..self.tors).filter(|_| self.keeps_former) {
+            let Some(cluster) = self.former_cluster(tor / self.l, tor % self.l) else {
+                continue;
+            };
+            let place = &mut kept[cluster as usize];
+            for uplink in 0..self.uplinks() {
+                let (agg, wire) = (uplink / self.trunk, uplink % self.trunk);
+                links.push(
+                    (self.servers + tor, (self.q + self.uplinks() + uplink) as u16),
+                    (
+                        self.first_agg() + cluster * self.aggs_per_cluster + agg,
+                        (self.agg_down + self.agg_up + *place * self.trunk + wire) as u16,
+                    ),
+                    1,
+                    self.uplink_class,
+                );
+            }
+            *place += 1;
+        }
+    }
+}
+
 impl Family for Subways {
     fn server_count(&self) -> u32 {
         self.servers
@@ -177,6 +222,11 @@ impl Family for Subways {
 
     fn tiers(&self) -> Vec<SwitchTier> {
         let uplink_rate = self.rates_bits_per_sec[usize::from(self.uplink_class)];
+        let most = (0..self.clusters)
+            .map(|cluster| self.formerly_in(Some(cluster)))
+            .max();
+        let kept = most.filter(|_| self.keeps_former).unwrap_or(0) * self.trunk;
+        let uplinks = self.uplinks() * if kept > 0 { 2 } else { 1 };
         let up = |ports: u32| if ports > 0 { uplink_rate } else { 0.0 };
         let mut tiers = vec![
             SwitchTier {
@@ -184,9 +234,9 @@ impl Family for Subways {
                 role: "tor",
                 first: self.servers,
                 count: self.tors,
-                ports: self.q + self.uplinks(),
+                ports: self.q + uplinks,
                 port_rate_bits_per_sec: self.fastest_server_rate(),
-                uplink_ports: self.uplinks(),
+                uplink_ports: uplinks,
                 uplink_rate_bits_per_sec: uplink_rate,
             },
             SwitchTier {
@@ -194,7 +244,7 @@ impl Family for Subways {
                 role: "aggregation",
                 first: self.first_agg(),
                 count: self.clusters * self.aggs_per_cluster,
-                ports: self.agg_down + self.agg_up,
+                ports: self.agg_down + self.agg_up + kept,
                 port_rate_bits_per_sec: uplink_rate,
                 uplink_ports: self.agg_up,
                 uplink_rate_bits_per_sec: up(self.agg_up),
@@ -231,7 +281,7 @@ impl Family for Subways {
     fn links_at_level(&self) -> Vec<u64> {
         let mut links = vec![
             u64::from(self.servers) * u64::from(self.p),
-            u64::from(self.tors) * u64::from(self.uplinks()),
+            u64::from(self.tors + self.formerly_in(None)) * u64::from(self.uplinks()),
         ];
         if self.cores > 0 {
             links.push(u64::from(self.clusters) * u64::from(self.aggs_per_cluster) * u64::from(self.agg_up));
@@ -279,6 +329,7 @@ impl Family for Subways {
             }
             *place += 1;
         }
+        self.wire_former(links);
         if self.cores == 0 {
             return;
         }
@@ -344,8 +395,11 @@ impl Family for Subways {
             return self.p;
         }
         match self.switch(node) {
-            (0, ..) => self.q + self.uplinks(),
-            (1, ..) => self.agg_down + self.agg_up,
+            (0, in_loop, tor) => {
+                let kept = self.former_cluster(in_loop, tor).is_some();
+                self.q + self.uplinks() * (1 + u32::from(kept))
+            }
+            (1, cluster, _) => self.agg_down + self.agg_up + self.formerly_in(Some(cluster)) * self.trunk,
             (_, _, core) => {
                 let turns = self.aggs_per_cluster * self.agg_up;
                 self.clusters * (turns / self.cores + u32::from(core < turns % self.cores))

@@ -36,7 +36,7 @@ impl Sizes {
     pub fn links(&self, spec: &SubwaysSpec) -> u128 {
         let uplinks = u128::from(self.aggs_per_cluster) * u128::from(self.trunk);
         u128::from(self.servers()) * u128::from(spec.p)
-            + u128::from(self.tors) * uplinks
+            + u128::from(self.tors) * uplinks * if spec.former_type.is_some() { 2 } else { 1 }
             + u128::from(spec.clusters) * u128::from(self.aggs_per_cluster) * u128::from(self.agg_up)
     }
 }

@@ -1,0 +1,64 @@
+"""What a form offers a plan to become under traffic: each choice with its work order, or the reason why it cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cubeyard.emulation.setup.upgrade_options import upgrades_of
+from cubeyard.engine import Engine
+from tests.conftest import SMALL
+
+from .test_upgrade import AFTER, BEFORE, COMMON, TYPE_2
+
+Json = dict[str, Any]
+
+
+def by_name(engine: Engine, spec: Json, to: Json | None = None) -> dict[str, Json]:
+    return {one["name"]: one for one in upgrades_of(engine, spec, to)}
+
+
+def test_a_small_network_can_become_all_three(engine: Engine) -> None:
+    found = by_name(engine, BEFORE)
+    assert list(found) == ["ports", "type-2", "rates"]
+    assert [one["reason"] for one in found.values()] == [None] * 3
+    assert found["ports"]["to"] == AFTER
+    assert {one["switch"] for one in found["ports"]["steps"]} == {
+        f"<0,{loop}.{tor}>" for loop in "01" for tor in "0123"
+    }
+    assert sum(len(one["plug_in"]) for one in found["ports"]["steps"]) == 16
+    moved = found["type-2"]["steps"]
+    assert sum(len(one["take_out"]) for one in moved) == sum(len(one["plug_in"]) for one in moved) == 8
+    assert {rate for one in found["rates"]["steps"] for rate in one["gbps"]} == {25, 100}
+    assert found["rates"]["title"] == "Ports of 25 instead of 10 Gb/s"
+
+
+def test_switches_that_follow_from_a_plan_s_rates_stay(engine: Engine) -> None:
+    """Without their numbers, more ports would be more switches, and other ones."""
+    spec = {"family": "subways", "type": 1, "p": 1, "q": 4, "l": 4, "clusters": 2, "tor_oversubscription": 1.0}
+    found = by_name(engine, spec)
+    assert [one["reason"] for one in found.values()] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "said"),
+    [
+        ({**BEFORE, "p": 4, "q": 4}, "ports", "p may be at most l"),
+        ({**COMMON, "type": 1, "p": 1, "q": 2, "clusters": 1}, "type-2", "changes no cable"),
+        (TYPE_2, "type-2", "changes no cable"),
+        ({"family": "fat_tree", "ports": 4}, "rates", "Only Subways"),
+        (SMALL, "ports", "Only Subways"),
+    ],
+)
+def test_what_cannot_be_is_told_with_the_reason(engine: Engine, spec: Json, name: str, said: str) -> None:
+    one = by_name(engine, spec)[name]
+    assert said in one["reason"]
+    assert one["steps"] == []
+
+
+def test_another_plan_is_told_like_those_that_are_offered(engine: Engine) -> None:
+    other = {**AFTER, "server_gbps": 25}
+    assert by_name(engine, BEFORE, AFTER).keys() == {"ports", "type-2", "rates"}
+    steps = by_name(engine, BEFORE, other)["other"]["steps"]
+    assert all(one["plug_in"] and one["faster"] and one["gbps"] == [25] for one in steps)
