@@ -86,7 +86,7 @@ export default function HeatInTime({
   };
   if (error) return <ProblemView error={error} onRetry={() => void retry()} />;
   if (!model) return <Skeleton height={320} />;
-  const view = search.view ?? "floor";
+  const view = search.view ?? "logical";
   return (
     <section className={styles.block} aria-label="Links in time">
       <div className={styles.blockHead}>
@@ -97,7 +97,7 @@ export default function HeatInTime({
         model={model}
         heat={picture}
         view={view}
-        onView={(next) => setSearch({ view: next === "floor" ? undefined : next })}
+        onView={(next) => setSearch({ view: next === "logical" ? undefined : next })}
         selection={selection}
         select={select}
         name={`links-${planHash?.slice(0, 10)}-point-${point}-${frame}`}
@@ -107,7 +107,7 @@ export default function HeatInTime({
       <div className={styles.scrub}>
         <ScrubBar
           from={0}
-          to={simulatedSecs}
+          to={heat.permille.length * heat.step_secs}
           end={heat.permille.length > 0 ? simulatedSecs : null}
           step={heat.step_secs}
           text={text}

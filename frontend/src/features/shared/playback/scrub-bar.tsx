@@ -42,7 +42,8 @@ export function ScrubBar({ from, to, end, step, text, over, playback, setPlaybac
           min={from}
           max={to}
           step={step}
-          value={Math.min(at, to)}
+          // The end need not be a whole number of steps.
+          value={at >= last && last + step > to ? to : Math.min(at, to)}
           disabled={end === null}
           onChange={(event) => go(Number(event.target.value))}
         />
