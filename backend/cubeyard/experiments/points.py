@@ -99,6 +99,9 @@ def points(document: Json) -> Iterator[Point]:
     """Seeds outermost: the first seed's curves are whole before the second's begin, and the bands narrow from there."""
     number = 0
     fixed = {field: document[field] for field in ENGINE_FIELDS if field in document}
+    if document.get("engine") == "packet" and count(document) > 1:
+        # Of many points what links carried in time would fill the database.
+        fixed["packet"] = {"link_heat": False, **(document.get("packet") or {})}
     for seed in seeds_of(document):
         for topology, spec in enumerate(specs_of(document)):
             for kind, ratio in failures_of(document):

@@ -154,6 +154,21 @@ class RebindingSoFar(BaseModel):
     moves: int = Field(description="Routes, of data and of acknowledgements, that were changed for another.")
 
 
+class LinkHeat(BaseModel):
+    """What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`, the last one at `simulated_secs`."""
+
+    step_secs: float
+    links_used: int = Field(description="Links, each direction by itself, that carried anything.")
+    links: list[int] = Field(
+        description="Those that carried most, in ascending order, at most 4,096: twice the number of the plan's cable, and one more for the direction "
+        "from its second end to its first."
+    )
+    names: list[str] | None = Field(default=None, description="Of a whole run: `from/to` of each of `links`.")
+    permille: list[list[int]] = Field(
+        description="A row a frame, a number for each of `links`: thousandths of the link's rate before faults. At most 64 rows and 65,536 numbers."
+    )
+
+
 class SimulationSoFar(BaseModel, extra="allow"):
     """What there is of a simulation at a moment of its virtual time."""
 
@@ -176,6 +191,9 @@ class SimulationSoFar(BaseModel, extra="allow"):
     )
     packet_hops: int
     series: Series
+    link_heat: LinkHeat | None = Field(
+        default=None, description="Unless `packet.link_heat` is false, which it is for several points unless it is set."
+    )
 
 
 class PredictedEnds(BaseModel):

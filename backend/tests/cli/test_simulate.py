@@ -58,6 +58,10 @@ def test_the_document_adds_up_and_names_its_choices(tmp_path: Path) -> None:
     choices = document["choices"]
     assert (choices["mtu_bytes"], choices["recovery"], choices["initial_window"]) == (1500, "new-reno", 10)
     assert choices["queue_bytes"] > 0
+    heat = document["link_heat"]
+    assert len(heat["names"]) == len(heat["links"]) == heat["links_used"]
+    assert document["busiest_links"][0]["link"] in heat["names"]
+    assert (len(heat["permille"]) - 1) * heat["step_secs"] < document["simulated_secs"]
     assert choices["assumptions"]
 
 

@@ -37,7 +37,7 @@ def working_client(settings: Settings, database: Database) -> Iterator[TestClien
 
 def test_a_run_gives_what_is_simulated_at_once(working_client: TestClient) -> None:
     fault = {"at_secs": 0.001, "target": {"selector": "1 level-0 switch"}, "kind": "switch-silent"}
-    asked = {**QUESTION, "faults": [fault], "packet": {"rto_min_secs": 0.01}}
+    asked = {**QUESTION, "faults": [fault], "packet": {"rto_min_secs": 0.01, "link_heat": False}}
     run = start(working_client, **asked, seeds=[5, 6])
     assert run["kind"] == "simulation"
     kept = working_client.get(f"{API}/experiments/{run['experiment_id']}").json()
@@ -73,6 +73,11 @@ def test_a_long_run_shows_what_there_is_and_ends_soon_when_cancelled(working_cli
         checked("simulating", one)
         sizes = one["result"]["bytes"]
         assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
+        # All links are used, in both directions.
+        heat = one["result"]["link_heat"]
+        assert (heat["links"], heat["names"]) == (list(range(64)), None)
+        assert all(len(row) == 64 and max(row) <= 1000 for row in heat["permille"])
+        assert 0 < len(heat["permille"]) <= 64
     hops = [one["result"]["packet_hops"] for one in partial]
     assert hops == sorted(hops)
     assert partial[-1]["result"]["completion_secs"]["unfinished"] == 240
@@ -106,6 +111,17 @@ def test_each_flow_s_times_are_files_of_the_run(working_client: TestClient) -> N
     refused = working_client.get(f"{API}/runs/{plain['id']}/flows")
     assert refused.status_code == 409
     assert "flow_times" in refused.json()["detail"]
+
+
+def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_asked_for(working_client: TestClient) -> None:
+    told = []
+    for packet in ({}, {"link_heat": True}):
+        run = start(working_client, **QUESTION, packet=packet, seeds=[1, 2])
+        wait_for(working_client, run["id"], ended)
+        points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
+        told.append([len(point["result"].get("link_heat", {}).get("names", [])) for point in points])
+    assert told[0] == [0, 0]
+    assert all(names > 32 for names in told[1]) and len(told[1]) == 2
 
 
 def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: TestClient) -> None:

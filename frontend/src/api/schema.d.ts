@@ -5856,6 +5856,35 @@ export interface components {
             exact_states?: number | null;
         };
         /**
+         * LinkHeat
+         * @description What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`, the last one at `simulated_secs`.
+         */
+        LinkHeat: {
+            /** Step Secs */
+            step_secs: number;
+            /**
+             * Links Used
+             * @description Links, each direction by itself, that carried anything.
+             */
+            links_used: number;
+            /**
+             * Links
+             * @description Those that carried most, in ascending order, at most 4,096: twice the number of the plan's cable, and one more for the direction from its second end to its first.
+             */
+            links: number[];
+            /**
+             * Names
+             * @description Of a whole run: `from/to` of each of `links`.
+             * @default null
+             */
+            names: string[] | null;
+            /**
+             * Permille
+             * @description A row a frame, a number for each of `links`: thousandths of the link's rate before faults. At most 64 rows and 65,536 numbers.
+             */
+            permille: number[][];
+        };
+        /**
          * LinkLoad
          * @description Flows by link, in the order of the plan's cables.
          */
@@ -8336,6 +8365,11 @@ export interface components {
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];
+            /**
+             * @description Unless `packet.link_heat` is false, which it is for several points unless it is set.
+             * @default null
+             */
+            link_heat: components["schemas"]["LinkHeat"] | null;
             /** Goodput Gbps */
             goodput_gbps: number;
             /**
@@ -10621,6 +10655,11 @@ export interface components {
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];
+            /**
+             * @description Unless `packet.link_heat` is false, which it is for several points unless it is set.
+             * @default null
+             */
+            link_heat: components["schemas"]["LinkHeat"] | null;
         } & {
             [key: string]: unknown;
         };

@@ -3,6 +3,7 @@ import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
 import { Skeleton } from "@/ui/marks";
+import { usePlayback } from "../shared/playback/use-playback";
 import type { RunViewProps } from "../shared/run-frame";
 import type { RunSearch } from "../shared/run-url";
 import { isOver } from "../shared/runs";
@@ -26,7 +27,6 @@ import { useSessionCommands } from "./session/use-session-commands";
 import { tickAt, useWindow } from "./session/use-window";
 import { type Side, SidePanel } from "./side-panel";
 import { Timeline } from "./timeline/timeline";
-import { usePlayback } from "./timeline/use-playback";
 
 const TerminalDock = lazy(() => import("./inspect/terminal-dock"));
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));

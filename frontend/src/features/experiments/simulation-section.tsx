@@ -68,6 +68,7 @@ export function SimulationSection({
       </Field>
     );
   };
+  const heat = getIn(draft, "packet.link_heat");
   const notices = getIn(draft, "packet.congestion_notices") === "qcn";
   const first = FIRST.flatMap((name) => form.filter((setting) => setting.name === name));
   // What only QCN knows stays out of sight without it.
@@ -86,6 +87,14 @@ export function SimulationSection({
             onChange={(event) => set("packet.flow_times", event.target.checked || undefined)}
           />
           Each flow’s times, as CSV and Parquet
+        </label>
+        <label className={styles.check}>
+          <input
+            type="checkbox"
+            checked={heat === undefined ? getIn(draft, "axes") === undefined : heat === true}
+            onChange={(event) => set("packet.link_heat", event.target.checked)}
+          />
+          Utilisation of links in time
         </label>
       </details>
     </Section>

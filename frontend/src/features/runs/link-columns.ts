@@ -4,17 +4,24 @@ import { cableName, formatCount, levelShortLabel } from "@/units";
 import { placeName } from "../shared/names";
 import type { LinkLoad } from "../shared/run-points";
 
+/** A load to sort by; of an unknown one less than any. */
+const known = (load: number | undefined) => (load === undefined || Number.isNaN(load) ? -1 : load);
+
 /** The table of links: both ends and what goes each way. A link's row is its cable's number. */
-export function linkColumns(model: PlanModel, { a_to_b, b_to_a }: LinkLoad): Column[] {
+export function linkColumns(
+  model: PlanModel,
+  { a_to_b, b_to_a }: LinkLoad,
+  format: (value: number) => string = formatCount,
+): Column[] {
   const { aDevice, bDevice, level } = model.cables;
   const { names, hosts } = model.devices;
   const end = (device: number) => `${hosts[device]} · ${names[device]} · ${placeName(model, device)}`;
-  const flows = (id: string, title: string, of: (row: number) => number): Column => ({
+  const load = (id: string, title: string, of: (row: number) => number): Column => ({
     id,
     title,
     width: 88,
     align: "end",
-    text: (row) => formatCount(of(row)),
+    text: (row) => format(of(row) < 0 ? Number.NaN : of(row)),
     sort: of,
   });
   return [
@@ -28,8 +35,8 @@ export function linkColumns(model: PlanModel, { a_to_b, b_to_a }: LinkLoad): Col
     },
     { id: "a", title: "A: host name · paper's name · rack-U", width: 265, text: (row) => end(aDevice[row]!) },
     { id: "b", title: "B: host name · paper's name · rack-U", width: 265, text: (row) => end(bDevice[row]!) },
-    flows("forth", "A to B", (row) => a_to_b[row] ?? 0),
-    flows("back", "B to A", (row) => b_to_a[row] ?? 0),
-    flows("most", "Busier", (row) => Math.max(a_to_b[row] ?? 0, b_to_a[row] ?? 0)),
+    load("forth", "A to B", (row) => known(a_to_b[row])),
+    load("back", "B to A", (row) => known(b_to_a[row])),
+    load("most", "Busier", (row) => Math.max(known(a_to_b[row]), known(b_to_a[row]))),
   ];
 }

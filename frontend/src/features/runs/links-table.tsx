@@ -18,6 +18,7 @@ export function LinksTable({
   selection,
   select,
   name,
+  format,
 }: {
   id: string;
   model: PlanModel;
@@ -25,9 +26,11 @@ export function LinksTable({
   selection: Selection;
   select: (selection: Selection) => void;
   name: string;
+  /** Of a load; a count if not given. */
+  format?: (value: number) => string;
 }) {
   const [sort, setSort] = useState<SortBy | null>({ column: "most", descending: true });
-  const columns = useMemo(() => linkColumns(model, load), [model, load]);
+  const columns = useMemo(() => linkColumns(model, load, format), [model, load, format]);
   // A selected link stands among all of them; what holds several links shows its own.
   const within = selection !== null && selection.kind !== "cable" ? selection : null;
   const rows = useMemo(

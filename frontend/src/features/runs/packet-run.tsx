@@ -36,6 +36,7 @@ import { settingText } from "./setting-text";
 import { type Tile, Tiles } from "./tiles";
 
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
+const HeatInTime = lazy(() => import("./heat-in-time"));
 const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
 
 const secs = (value: number) => `${formatShort(value, 3)}\u00a0s`;
@@ -69,6 +70,20 @@ export default function PacketRun({ run, experiment }: RunViewProps) {
                 title={experiment!.topologies[shown.topology]?.title ?? ""}
                 provenance={provenance}
               />
+              {shown.result.link_heat && (
+                <Suspense fallback={<Skeleton height={320} />}>
+                  <HeatInTime
+                    key={shown.point}
+                    experiment={experiment!}
+                    point={shown.point}
+                    topology={shown.topology}
+                    heat={shown.result.link_heat}
+                    simulatedSecs={shown.result.simulated_secs}
+                    over={isWhole(shown.result)}
+                    provenance={provenance}
+                  />
+                </Suspense>
+              )}
               {live.state === "succeeded" && (
                 <Suspense fallback={<Skeleton height={240} />}>
                   <MethodsPanel run={run} experiment={experiment} />

@@ -173,6 +173,9 @@ fn assumptions(settings: &Settings, requests: bool, rebinds: bool) -> Vec<&'stat
     if requests {
         all.push("A server answers a request as soon as its last byte has arrived; each request and each response begins with the initial window.");
         all.push("Latency is from a request's start to the arrival of the last byte of its response.");
+        if settings.transport == TransportName::Udp {
+            all.push("Over UDP nothing is sent again: a request is not answered when a packet of it or of its response is lost. A client that waits for each response asks again 0.25 s after it gave up, which is 2 s after it asked, or twice the latency bound.");
+        }
     }
     all
 }

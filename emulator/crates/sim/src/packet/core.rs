@@ -99,6 +99,8 @@ pub struct Core {
     pub totals: Totals,
     /// Connections that are not over.
     pub open: usize,
+    /// How long a client waits for a response without acknowledgements, in ps.
+    pub give_up_after: u64,
     pub(super) pool: Pool,
     pub(super) early: Early,
     pub(super) wheel: Wheel,
@@ -143,6 +145,7 @@ impl Core {
             reactions: Vec::new(),
             totals: Totals::default(),
             open: 0,
+            give_up_after: 0,
             pool: Pool::default(),
             early,
         }
@@ -180,6 +183,7 @@ impl Core {
             pause: 0,
             last_bytes: last as u16,
             subflows: subflows.len() as u16,
+            answers: false,
         });
         self.open += 1;
         for &(there, back, round_trip) in subflows {
@@ -227,9 +231,11 @@ impl Core {
     }
 
     /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after another one ends, which no other does.
-    pub fn chain(&mut self, connection: u32, after: u32, pause: u64) {
+    /// `answers`: as the response to it.
+    pub fn chain(&mut self, connection: u32, after: u32, pause: u64, answers: bool) {
         let before = &mut self.connections[after as usize];
         (before.then, before.pause) = (connection, pause);
+        self.connections[connection as usize].answers = answers;
     }
 
     /// The number of a subflow's timer.

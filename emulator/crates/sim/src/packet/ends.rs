@@ -5,23 +5,53 @@
 use cubeyard_routing::random::{Draws, mix};
 
 use super::core::Core;
-use super::flows::flag;
+use super::flows::{Connection, flag};
 use super::links::{Header, NONE, Packet, SECOND};
 use super::rules::Transport;
 use super::wheel::NEVER;
 
+/// A client that waits for each response asks again so long after one that it gave up, or later, as in an emulation.
+const RETRY: u64 = SECOND / 4;
+
 impl Core {
     /// One more packet of a connection is where it belongs (of UDP: or lost).
-    pub(super) fn settle(&mut self, connection: u32) {
-        let connection = &mut self.connections[connection as usize];
+    pub(super) fn settle(&mut self, number: u32) {
+        let connection = &mut self.connections[number as usize];
         connection.missing -= 1;
         if connection.missing == 0 {
             connection.end = self.now;
-            self.open -= 1;
             let (then, start) = (connection.then, self.now + connection.pause);
-            if then != NONE {
+            let lost = connection.drops > 0 && self.rules.transport != Transport::Tcp;
+            self.open -= 1;
+            if lost {
+                self.give_up(number);
+            } else if then != NONE {
                 self.begin(then, start);
             }
+        }
+    }
+
+    /// A part of a request or of its response was lost for good: the request is not answered. A client that waits for each
+    /// response goes on when it has waited for long enough.
+    fn give_up(&mut self, connection: u32) {
+        let one = &self.connections[connection as usize];
+        let (request, response) = if one.answers {
+            (connection - 1, connection)
+        } else {
+            (connection, one.then)
+        };
+        if response == NONE {
+            return;
+        }
+        if response != connection {
+            // It is never sent.
+            self.connections[response as usize].missing = 0;
+            self.open -= 1;
+        }
+        let Connection { then, pause, .. } = self.connections[response as usize];
+        if then != NONE {
+            let given_up = self.connections[request as usize].start + self.give_up_after;
+            self.begin(then, given_up.max(self.now) + pause.max(RETRY));
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::cubic::Cubic;
 use super::flows::{Clock, Connection, Receiver, Sender};
+use super::heat::{BYTES_PER_LINK, BYTES_PER_USED_LINK};
 use super::links::{Link, LinkCount, Pool};
 use super::qcn::{Point, Reaction};
 use super::sack::Scoreboard;
@@ -54,7 +55,12 @@ impl Estimate {
         let per_link = size_of::<Link>()
             + size_of::<LinkCount>()
             + Wheel::BYTES_PER_EVENT
-            + of_notices(size_of::<Point>());
+            + of_notices(size_of::<Point>())
+            + if settings.link_heat {
+                BYTES_PER_LINK + BYTES_PER_USED_LINK
+            } else {
+                0
+            };
         let per_subflow = size_of::<Sender>()
             + size_of::<Clock>()
             + size_of::<Receiver>()

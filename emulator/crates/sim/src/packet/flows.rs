@@ -164,6 +164,8 @@ pub struct Connection {
     pub last_bytes: u16,
     /// How many subflows it has.
     pub subflows: u16,
+    /// It is the response to the connection before it.
+    pub answers: bool,
 }
 
 impl Connection {

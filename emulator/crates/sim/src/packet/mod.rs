@@ -3,7 +3,7 @@
 //! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
 //! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
 //! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what faults change (`change`); the engine with its
-//! frames (here), columns in time (`samples`), the document (`outcome`) and the prediction that stands in it (`beside`).
+//! frames (here), columns in time (`samples`), what links carry in time (`heat`), the document (`outcome`) and the prediction that stands in it (`beside`).
 //!
 //! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
 
@@ -15,6 +15,7 @@ pub mod cubic;
 mod ends;
 pub mod estimate;
 pub mod flows;
+pub mod heat;
 mod limiter;
 pub mod links;
 mod outcome;
@@ -39,6 +40,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use self::core::Stop;
+use self::heat::Heat;
 use self::rebinding::FlowsNow;
 use self::routes::{Relays, Routing, route_all, route_by, seeds};
 use self::samples::Samples;
@@ -59,6 +61,8 @@ const BUDGET: u64 = 1 << 15;
 const FIRST_FRAME_HOPS: u64 = 1 << 20;
 /// Steps of the columns in time are at least this long.
 const FIRST_STEP_SECS: f64 = 100e-6;
+/// Frames of what links carry are at least this long.
+const FIRST_HEAT_SECS: f64 = 10e-6;
 
 /// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far, and `seed`, the rows of `by_seed`.
 #[derive(Clone, Copy, Debug)]
@@ -107,12 +111,16 @@ impl Engine for PacketEngine {
         frames: &mut dyn FnMut(Frame),
     ) -> Result<Value, PredictError> {
         let workload = described(experiment);
+        let heated = experiment
+            .packet
+            .as_ref()
+            .is_none_or(|settings| settings.link_heat);
         let (first, others) = experiment.seeds.split_first().unwrap_or((&0, &[]));
         // The first seed shows how far it is; the others go on beside it.
         let run_first = |frames: &mut dyn FnMut(Frame)| {
-            let run = Run::new(network, experiment, *first, progress)?;
-            let (setup, samples) = run.whole(Some(frames))?;
-            let mut document = outcome::document(&setup, &samples, &workload);
+            let run = Run::new(network, experiment, *first, progress, heated)?;
+            let (setup, seen) = run.whole(Some(frames))?;
+            let mut document = outcome::document(&setup, &seen, &workload);
             document.insert("predicted".to_owned(), beside::predicted(&setup, progress));
             Ok::<_, PredictError>((document, outcome::row(&setup)))
         };
@@ -125,7 +133,7 @@ impl Engine for PacketEngine {
                 let seeds = others.par_iter();
                 rows = seeds
                     .map(|&seed| {
-                        let (setup, _) = Run::new(network, experiment, seed, progress)?.whole(None)?;
+                        let (setup, _) = Run::new(network, experiment, seed, progress, false)?.whole(None)?;
                         Ok(outcome::row(&setup))
                     })
                     .collect();
@@ -148,6 +156,21 @@ impl Engine for PacketEngine {
     }
 }
 
+/// What became of the requests that start at `from_secs` or later, of the experiment's first seed.
+///
+/// # Errors
+/// As of [`Engine::run`].
+pub fn answered_since(
+    network: &Network,
+    experiment: &Experiment,
+    from_secs: f64,
+    progress: &Progress,
+) -> Result<outcome::Answered, PredictError> {
+    let seed = experiment.seeds.first().copied().unwrap_or_default();
+    let (setup, _) = Run::new(network, experiment, seed, progress, false)?.whole(None)?;
+    Ok(outcome::answered_since(&setup, ps(from_secs)))
+}
+
 /// The workload as the document says it: a long list of flows by its number only.
 fn described(experiment: &Experiment) -> Value {
     let mut workload = json!(experiment.workload);
@@ -157,12 +180,19 @@ fn described(experiment: &Experiment) -> Value {
     workload
 }
 
+/// What a run was like in time.
+struct Seen {
+    samples: Samples,
+    /// Unless it is not wanted.
+    heat: Option<Heat>,
+}
+
 /// One seed's run.
 struct Run<'a> {
     setup: Setup<'a>,
     experiment: &'a Experiment,
     progress: &'a Progress,
-    samples: Samples,
+    seen: Seen,
     relays: Relays,
     /// Packet-hops at which the next partial frame is due.
     next_frame: u64,
@@ -176,6 +206,7 @@ impl<'a> Run<'a> {
         experiment: &'a Experiment,
         seed: u64,
         progress: &'a Progress,
+        heated: bool,
     ) -> Result<Run<'a>, PredictError> {
         let settings = experiment.packet.clone().unwrap_or_default();
         let setup = setup::set_up(network, experiment, &settings, seed, progress)?;
@@ -188,7 +219,10 @@ impl<'a> Run<'a> {
             .and_then(|flow| setup.flow_of.iter().position(|&one| one == flow));
         let subflow = watched.map(|connection| setup.core.connections[connection].first);
         Ok(Run {
-            samples: Samples::new(ps(FIRST_STEP_SECS), setup.watch, subflow),
+            seen: Seen {
+                samples: Samples::new(ps(FIRST_STEP_SECS), setup.watch, subflow),
+                heat: heated.then(|| Heat::new(ps(FIRST_HEAT_SECS), setup.core.wires)),
+            },
             relays: Relays::new(network.topology(), settings.relay_secs > 0.0),
             setup,
             experiment,
@@ -199,16 +233,15 @@ impl<'a> Run<'a> {
     }
 
     /// Runs to the end.
-    fn whole(
-        mut self,
-        mut frames: Option<&mut dyn FnMut(Frame)>,
-    ) -> Result<(Setup<'a>, Samples), PredictError> {
+    fn whole(mut self, mut frames: Option<&mut dyn FnMut(Frame)>) -> Result<(Setup<'a>, Seen), PredictError> {
         let end = ps(self.setup.settings.until_secs);
         let mut changed = Vec::new();
         loop {
             let fault = self.setup.timeline.next().unwrap_or(u64::MAX);
             let round = self.setup.rebinding.as_ref().map_or(u64::MAX, |one| one.next());
-            let until = end.min(fault).min(round).min(self.samples.next());
+            let frame = self.seen.heat.as_ref().map_or(u64::MAX, Heat::next);
+            let sample = self.seen.samples.next();
+            let until = end.min(fault).min(round).min(sample).min(frame);
             let stop = self.setup.core.run(until, BUDGET);
             if self.progress.cancelled.load(Ordering::Relaxed) {
                 return Err(PredictError::Cancelled);
@@ -219,8 +252,13 @@ impl<'a> Run<'a> {
                 Stop::Budget => continue,
                 Stop::Time => {}
             }
-            if until == self.samples.next() {
-                self.samples.take(&self.setup.core);
+            if until == sample {
+                self.seen.samples.take(&self.setup.core);
+            }
+            if until == frame
+                && let Some(heat) = &mut self.seen.heat
+            {
+                heat.take(&self.setup.core, &self.setup.gbps);
             }
             if until == fault {
                 changed.clear();
@@ -244,7 +282,7 @@ impl<'a> Run<'a> {
                 break;
             }
         }
-        Ok((self.setup, self.samples))
+        Ok((self.setup, self.seen))
     }
 
     /// Tells how far it is, and gives out a frame now and then.
@@ -261,7 +299,7 @@ impl<'a> Run<'a> {
             self.next_frame = hops + hops / 4;
             frames(Frame {
                 kind: "partial",
-                fields: outcome::so_far(&self.setup, &self.samples),
+                fields: outcome::so_far(&self.setup, &self.seen),
             });
         }
     }
@@ -272,6 +310,7 @@ impl<'a> Run<'a> {
         let now = FlowsNow {
             flows: &setup.demand.flows,
             flow_of: &setup.flow_of,
+            pairs: setup.pairs.as_ref(),
             seeds: seeds(setup.seed, setup.settings.subflows),
         };
         let rebinding = setup.rebinding.as_mut();
@@ -290,7 +329,7 @@ impl<'a> Run<'a> {
             flows: &setup.demand.flows,
             seed: setup.seed,
             subflows: setup.settings.subflows,
-            hash: setup.settings.path_hash,
+            pairs: setup.pairs.as_ref(),
         };
         let routes = match &setup.rebinding {
             None => route_all(&routing, failures, self.progress)?.0,

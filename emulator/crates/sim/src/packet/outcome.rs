@@ -3,10 +3,12 @@
 use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Map, Value, json};
 
+use super::Seen;
 use super::choices::link_name;
 use super::flows::Connection;
+use super::heat;
 use super::links::SECOND;
-use super::samples::Samples;
+use super::rules::Transport;
 use super::setup::Setup;
 use super::wheel::NEVER;
 use crate::flow::document::failed_counts;
@@ -55,16 +57,54 @@ fn completion(times: &[u64], unfinished: usize) -> Value {
     })
 }
 
+/// Whether all of it has arrived: over UDP, it may be over because the rest is lost.
+fn arrived(setup: &Setup<'_>, connection: &Connection) -> bool {
+    connection.end != NEVER && (setup.core.rules.transport == Transport::Tcp || connection.drops == 0)
+}
+
 /// From each request's start to the arrival of its response's last byte, of those that are answered, ascending, in ps.
 fn latencies(setup: &Setup<'_>) -> Vec<u64> {
     let connections = &setup.core.connections;
     let ends = setup.exchanges.iter().map(|&(request, response)| {
         let (request, response) = (&connections[request as usize], &connections[response as usize]);
-        (response.end != NEVER).then(|| response.end - request.start)
+        arrived(setup, response).then(|| response.end - request.start)
     });
     let mut times: Vec<u64> = ends.flatten().collect();
     times.sort_unstable();
     times
+}
+
+/// What became of the requests of a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answered {
+    /// How many there were.
+    pub requests: usize,
+    /// How many were answered.
+    pub answered: usize,
+    /// Their mean latency in seconds; NaN of none.
+    pub mean_secs: f64,
+}
+
+/// Of the requests that start at `from` ps or later.
+pub(super) fn answered_since(setup: &Setup<'_>, from: u64) -> Answered {
+    let connections = &setup.core.connections;
+    let (mut requests, mut answered, mut sum) = (0, 0, 0.0);
+    for &(request, response) in &setup.exchanges {
+        let (request, response) = (&connections[request as usize], &connections[response as usize]);
+        if request.start == NEVER || request.start < from {
+            continue;
+        }
+        requests += 1;
+        if arrived(setup, response) {
+            answered += 1;
+            sum += secs(response.end - request.start);
+        }
+    }
+    Answered {
+        requests,
+        answered,
+        mean_secs: sum / answered as f64,
+    }
 }
 
 /// `{requests, unanswered, min, median, mean, p99, max, bound, within_bound}`, times in seconds; `within_bound` is the share of all
@@ -99,7 +139,7 @@ fn distribution(times: &[u64]) -> Value {
 }
 
 /// What changes while a run goes on: the fields of a partial frame.
-pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
+pub(super) fn so_far(setup: &Setup<'_>, seen: &Seen) -> Map<String, Value> {
     let core = &setup.core;
     let totals = core.totals;
     let times = times(setup);
@@ -110,7 +150,10 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
     put("seed", json!(setup.seed));
     put("simulated_secs", json!(secs(core.now)));
     put("flows", json!(core.connections.len()));
-    put("completion_secs", completion(&times, core.open));
+    put(
+        "completion_secs",
+        completion(&times, core.connections.len() - times.len()),
+    );
     put("completion_distribution", distribution(&times));
     if setup.demand.exchanges.is_some() {
         let latencies = latencies(setup);
@@ -138,7 +181,10 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
             json!({"rounds": rebinding.rounds, "moves": rebinding.moves}),
         );
     }
-    put("series", samples.document());
+    put("series", seen.samples.document());
+    if let Some(heat) = &seen.heat {
+        put("link_heat", heat.document(core, &setup.gbps));
+    }
     if setup.settings.flow_times && core.connections.len() <= MAX_GROWING_TIMES {
         put("flow_times", flow_times(setup, |one| one.end != NEVER));
     }
@@ -149,7 +195,8 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
 pub fn row(setup: &Setup<'_>) -> Map<String, Value> {
     let totals = setup.core.totals;
     let mut fields = Map::new();
-    let completion = completion(&times(setup), setup.core.open);
+    let times = times(setup);
+    let completion = completion(&times, setup.core.connections.len() - times.len());
     let values = [
         ("seed", json!(setup.seed)),
         ("completion_secs", completion),
@@ -185,10 +232,13 @@ fn goodput(setup: &Setup<'_>) -> f64 {
 }
 
 /// The whole document.
-pub fn document(setup: &Setup<'_>, samples: &Samples, workload: &Value) -> Map<String, Value> {
+pub(super) fn document(setup: &Setup<'_>, seen: &Seen, workload: &Value) -> Map<String, Value> {
     let topology = setup.network.topology();
     let core = &setup.core;
-    let mut fields = so_far(setup, samples);
+    let mut fields = so_far(setup, seen);
+    if let Some(heat) = fields.get_mut("link_heat") {
+        heat["names"] = json!(heat::names(heat, topology));
+    }
     let mut put = |name: &str, value: Value| {
         fields.insert(name.to_owned(), value);
     };

@@ -11,6 +11,7 @@ use cubeyard_routing::{Failures, PathChoice, Router, scheme};
 use super::core::Core;
 use super::flows::Connection;
 use super::links::SECOND;
+use super::routes::Pairs;
 use super::settings::Settings;
 use super::timeline::ps;
 use crate::controllers::Controllers;
@@ -62,6 +63,8 @@ pub struct FlowsNow<'a> {
     pub flows: &'a Flows,
     /// The flow of each connection.
     pub flow_of: &'a [u64],
+    /// Where the connections of two servers take one route: those pairs.
+    pub pairs: Option<&'a Pairs>,
     /// The seed of each subflow's routes.
     pub seeds: Vec<u64>,
 }
@@ -181,11 +184,16 @@ impl<'a> Rebinding<'a> {
         };
         let secs = (PERIODS_OF_DETOURS * self.period) as f64 / SECOND as f64;
         let packet = f64::from(core.rules.payload + core.rules.overhead);
-        let mut of_flow = vec![0.0; now.flows.len() as usize];
+        // By flow, or by pair where all flows of a pair take one route.
+        let routed = now.pairs.map_or(now.flows, |pairs| &pairs.flows);
+        let mut of_flow = vec![0.0; routed.len() as usize];
         self.arrived.resize(core.connections.len(), 0);
         for ((one, &flow), before) in core.connections.iter().zip(now.flow_of).zip(&mut self.arrived) {
             let packets = f64::from(arrived_since(before, one));
-            of_flow[flow as usize] = packets * packet * 8e-9 / secs / now.seeds.len() as f64;
+            let place = now
+                .pairs
+                .map_or(flow as usize, |pairs| pairs.of[flow as usize] as usize);
+            of_flow[place] += packets * packet * 8e-9 / secs / now.seeds.len() as f64;
         }
         let mut all = Paths {
             offsets: vec![0],
@@ -194,7 +202,7 @@ impl<'a> Rebinding<'a> {
         };
         let mut rates = Vec::new();
         for &seed in &now.seeds {
-            let paths = Paths::route(&straight, now.flows, seed, progress)?;
+            let paths = Paths::route(&straight, routed, seed, progress)?;
             for (flow, rate) in of_flow.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
                 all.links.extend_from_slice(paths.path(flow));
                 all.offsets.push(all.links.len() as u32);
@@ -236,6 +244,7 @@ mod tests {
             pause: 0,
             last_bytes: 1,
             subflows: 1,
+            answers: false,
         };
         let mut before = 0;
         let mut after = |missing| {

@@ -7,7 +7,7 @@ use cubeyard_routing::random::mix;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::links::Link;
-use super::settings::{PathHash, Settings};
+use super::settings::Settings;
 use super::timeline::ps;
 use crate::count::{Cancelled, Progress};
 use crate::engine::PredictError;
@@ -59,41 +59,60 @@ pub fn route_by(
     of: &Routing<'_>,
     route: impl Fn(&Flows, u64) -> Result<Paths, Cancelled>,
 ) -> Result<Routes, PredictError> {
-    let flows = of.flows;
-    let pairs = (0..flows.len())
+    let flows = of.pairs.map_or(of.flows, |pairs| &pairs.flows);
+    let turned = (0..flows.len())
         .map(|flow| flows.flow(flow))
         .map(|(from, to)| (to, from));
-    let reverse = Flows::new(Vec::new(), Pattern::Listed(pairs.collect()));
+    let reverse = Flows::new(Vec::new(), Pattern::Listed(turned.collect()));
     let mut all = Vec::new();
     for seed in seeds(of.seed, of.subflows) {
         let mut there = route(flows, seed)?;
         let mut back = route(&reverse, mix(seed ^ BACK))?;
-        if of.hash == PathHash::Addresses {
-            let first = first_of_pair(flows);
-            (there, back) = (together(&there, &first), together(&back, &first));
+        if let Some(pairs) = of.pairs {
+            (there, back) = (together(&there, &pairs.of), together(&back, &pairs.of));
         }
         all.push((there, back));
     }
     Ok(Routes(all))
 }
 
-/// For each flow the first one between the same servers.
-fn first_of_pair(flows: &Flows) -> Vec<usize> {
-    let mut seen = BTreeMap::new();
-    (0..flows.len())
-        .map(|flow| *seen.entry(flows.flow(flow)).or_insert(flow as usize))
-        .collect()
+/// Pairs of servers that have flows, whose connections all take the same route.
+#[derive(Debug)]
+pub struct Pairs {
+    /// A flow a pair, in the order in which they first come.
+    pub flows: Flows,
+    /// The pair of each flow.
+    pub of: Vec<u32>,
+}
+
+impl Pairs {
+    /// Of all flows.
+    pub fn new(flows: &Flows) -> Pairs {
+        let mut seen = BTreeMap::new();
+        let mut pairs = Vec::new();
+        let mut pair_of = |ends| {
+            *seen.entry(ends).or_insert_with(|| {
+                pairs.push(ends);
+                pairs.len() as u32 - 1
+            })
+        };
+        let of = (0..flows.len()).map(|flow| pair_of(flows.flow(flow))).collect();
+        Pairs {
+            flows: Flows::new(Vec::new(), Pattern::Listed(pairs)),
+            of,
+        }
+    }
 }
 
 /// The paths of flows that all take the path of another one.
-fn together(paths: &Paths, of: &[usize]) -> Paths {
+fn together(paths: &Paths, of: &[u32]) -> Paths {
     let mut same = Paths {
         offsets: vec![0],
         links: Vec::with_capacity(paths.links.len()),
         dropped: Vec::new(),
     };
     for (flow, &first) in of.iter().enumerate() {
-        let path = paths.path(first);
+        let path = paths.path(first as usize);
         if path.is_empty() {
             same.dropped.push(flow as u32);
         }
@@ -117,8 +136,8 @@ pub struct Routing<'a> {
     pub seed: u64,
     /// Routes a flow.
     pub subflows: u64,
-    /// What they are chosen by.
-    pub hash: PathHash,
+    /// Where the connections of two servers take one route: those pairs.
+    pub pairs: Option<&'a Pairs>,
 }
 
 impl Routes {

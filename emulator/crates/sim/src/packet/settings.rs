@@ -184,6 +184,8 @@ pub struct Settings {
     pub watch_flow: Option<u64>,
     /// Whether to give each flow's times.
     pub flow_times: bool,
+    /// Whether to give what links carried in time; not of sweeps, unless they say so.
+    pub link_heat: bool,
 }
 
 impl Default for Settings {
@@ -234,6 +236,7 @@ impl Default for Settings {
             watch_link: None,
             watch_flow: None,
             flow_times: false,
+            link_heat: true,
         }
     }
 }
@@ -507,7 +510,7 @@ mod tests {
             .filter_map(|one| fields.keys().find(|name| one["name"] == **name).map(|_| ""))
             .collect();
         // All but what is watched and listed is a setting of a form.
-        assert_eq!(described.len(), fields.len() - 3);
+        assert_eq!(described.len(), fields.len() - 4);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::core::Core;
 use super::estimate::{Estimate, check_rates};
 use super::links::Link;
 use super::rebinding::Rebinding;
-use super::routes::{Idle, Relays, Routes, Routing, longest_round_trip, route_all, route_by};
-use super::settings::{Settings, TransportName};
+use super::routes::{Idle, Pairs, Relays, Routes, Routing, longest_round_trip, route_all, route_by};
+use super::settings::{PathHash, Settings};
 use super::timeline::{Timeline, ps};
 use super::wheel::NEVER;
 use crate::count::Progress;
@@ -26,6 +26,8 @@ use crate::workload::Demand;
 
 /// What a flow sends when nobody says so.
 pub const DEFAULT_BYTES: u64 = 1_000_000;
+/// How long a client waits for a response over UDP at least, and twice the bound, as in an emulation.
+const GIVE_UP_SECS: f64 = 2.0;
 /// Flows that are routed to estimate how long routes are.
 const SAMPLED_FLOWS: u64 = 1000;
 
@@ -42,6 +44,8 @@ pub struct Setup<'a> {
     pub routing: &'static str,
     /// The flows of the workload.
     pub demand: Demand,
+    /// With one route for all connections of two servers: those pairs.
+    pub pairs: Option<Pairs>,
     /// Faults to come.
     pub timeline: Timeline,
     /// What has failed at the start.
@@ -93,7 +97,6 @@ pub fn check(
     timeline.advance(0, &mut Vec::new());
     let failures = timeline.known(topology);
     let demand = experiment.workload.workload.demand(network, seed)?;
-    check_requests(settings, &demand)?;
     let flows = demand.flows.len();
     let bytes = total_bytes(experiment, &demand);
     let mut estimate = Estimate::new(settings, gbps.len() as u64, flows, bytes, 2.0, 64);
@@ -136,23 +139,6 @@ pub fn check(
         estimate,
         failures,
     })
-}
-
-/// Refuses requests without acknowledgements: a lost request would count as answered.
-fn check_requests(settings: &Settings, demand: &Demand) -> Result<(), Vec<Finding>> {
-    if demand.exchanges.is_none() || settings.transport == TransportName::Tcp {
-        return Ok(());
-    }
-    Err(vec![
-        Finding::error(
-            "requests-need-tcp",
-            "packet.transport",
-            "The workload requests is sent with TCP: with UDP nobody notices a lost request.",
-            "Choose the transport tcp, or another workload.",
-        )
-        .with_value("udp")
-        .with_limit("tcp"),
-    ])
 }
 
 /// What a flow of weight 1 sends, in bytes.
@@ -230,6 +216,7 @@ pub fn set_up<'a>(
         ..
     } = check(network, experiment, settings, seed)?;
     let topology = network.topology();
+    let pairs = (settings.path_hash == PathHash::Addresses).then(|| Pairs::new(&demand.flows));
     let routing_of = Routing {
         network,
         experiment,
@@ -237,7 +224,7 @@ pub fn set_up<'a>(
         flows: &demand.flows,
         seed,
         subflows: settings.subflows,
-        hash: settings.path_hash,
+        pairs: pairs.as_ref(),
     };
     let name = scheme::known(experiment.routing.as_deref(), topology.spec())?;
     let rebinding = Rebinding::new(name, network, settings, &gbps, failures.clone());
@@ -298,7 +285,11 @@ pub fn set_up<'a>(
         exchanges: Vec::new(),
         dropped: (0, 0),
         demand,
+        pairs,
     };
+    if let Some(exchanges) = &setup.demand.exchanges {
+        setup.core.give_up_after = ps(GIVE_UP_SECS.max(2.0 * exchanges.bound_secs.unwrap_or_default()));
+    }
     setup.watch = watched_link(topology, settings, &routes)?;
     setup.add_flows(experiment, &routes, &relays, &idle)?;
     let all: Vec<u32> = (0..wires / 2).collect();
@@ -371,8 +362,9 @@ impl Setup<'_> {
             match after.flatten() {
                 Some((before, pause)) => {
                     self.core.add_connection(bytes, NEVER, &pairs);
-                    self.core.chain(connection, before, pause);
-                    if flow % 2 == 1 {
+                    let answers = flow % 2 == 1;
+                    self.core.chain(connection, before, pause, answers);
+                    if answers {
                         self.exchanges.push((before, connection));
                     }
                 }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use cubeyard_sim::packet::cubic::Cubic;
 use cubeyard_sim::packet::flows::{Clock, Connection, Receiver, Sender};
+use cubeyard_sim::packet::heat::BYTES_PER_LINK;
 use cubeyard_sim::packet::links::{Link, LinkCount, Pool};
 use cubeyard_sim::packet::qcn::{Point, Reaction};
 use cubeyard_sim::packet::sack::Scoreboard;
@@ -220,7 +221,7 @@ fn senders_whose_packets_meet_at_one_time_share_a_queue() {
 #[test]
 fn memory_stays_within_what_is_promised() {
     let event = Wheel::BYTES_PER_EVENT;
-    let link = size_of::<Link>() + size_of::<LinkCount>() + size_of::<Point>() + event;
+    let link = size_of::<Link>() + size_of::<LinkCount>() + size_of::<Point>() + event + BYTES_PER_LINK;
     let subflow = size_of::<Sender>() + size_of::<Clock>() + size_of::<Receiver>();
     let flow = size_of::<Connection>()
         + subflow

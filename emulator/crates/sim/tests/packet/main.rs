@@ -4,6 +4,7 @@
 mod bench;
 mod conservation;
 mod experiments;
+mod heat;
 mod notices;
 mod rebinding;
 mod recovery;

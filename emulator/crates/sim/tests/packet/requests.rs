@@ -102,7 +102,6 @@ fn what_a_request_cannot_be_is_refused_by_name() {
         ),
         (json!({"response_bytes": 0}), json!({}), "workload.response_bytes"),
         (json!({"count": 900_000}), json!({}), "workload.count"),
-        (json!({}), json!({"transport": "udp"}), "packet.transport"),
     ] {
         let mut workload = workload;
         workload["kind"] = json!("requests");
@@ -120,6 +119,62 @@ fn what_a_request_cannot_be_is_refused_by_name() {
     let flow = Experiment::from_json(&fields.to_string()).unwrap();
     let findings = EngineKind::Flow.engine().outline(&network, &flow).unwrap_err();
     assert_eq!(findings[0].code, "requests-need-packets");
+}
+
+#[test]
+fn over_udp_a_lost_response_leaves_its_request_unanswered() {
+    // All clients ask at once, and the server's port has room for the response that it sends only.
+    let document = simulate(
+        &json!({"kind": "requests", "servers": ["0"], "count": 1, "request_bytes": 22, "response_bytes": 1472}),
+        &json!({
+            "transport": "udp", "header_bytes": 28, "queue_bytes": 0, "start_jitter_secs": 0, "hop_delay_secs": 10e-6,
+        }),
+        1,
+    );
+    let told = &document["latency_secs"];
+    assert_eq!(
+        (&told["requests"], &told["unanswered"]),
+        (&json!(3), &json!(2)),
+        "{document}"
+    );
+    assert_eq!((&document["drops"], &document["flows"]), (&json!(2), &json!(6)));
+    // 50 bytes over two links and 1,500 over two, 10 us a link.
+    let latency = 2.0 * (0.4e-6 + 10e-6) + 2.0 * (12e-6 + 10e-6);
+    assert!((number(&told["max"]) - latency).abs() < 1e-12, "{told}");
+    assert_eq!(
+        (&document["timeouts"], &document["ack_drops"]),
+        (&json!(0), &json!(0))
+    );
+}
+
+#[test]
+fn a_client_that_waits_over_udp_gives_up_after_two_seconds_and_asks_again() {
+    let fields = json!({
+        "engine": "packet", "link_gbps": 1, "seeds": [1],
+        "workload": {
+            "kind": "requests", "servers": ["0"], "clients": ["1"], "count": 5, "request_bytes": 50, "response_bytes": 5_000,
+            "think_secs": 1.0,
+        },
+        "packet": {"transport": "udp", "flow_times": true, "start_jitter_secs": 0, "silent_detection_secs": 100},
+        "faults": [{"kind": "switch-silent", "target": {"selector": "1 level-0 switch"}, "at_secs": 0.5, "until_secs": 5.0}],
+    });
+    let experiment = Experiment::from_json(&fields.to_string()).unwrap();
+    let network = Network::open(SPEC).unwrap();
+    let document = EngineKind::Packet
+        .engine()
+        .run(&network, &experiment, &Progress::default(), &mut |_| {})
+        .unwrap();
+    // The second and the third request are lost: each costs two seconds, and the second of thought that every one does.
+    let starts: Vec<Option<f64>> =
+        serde_json::from_value(document["flow_times"]["start_secs"].clone()).unwrap();
+    let requests: Vec<f64> = starts.iter().step_by(2).map(|start| start.unwrap()).collect();
+    for (start, whole) in requests.iter().zip([0.0, 1.0, 4.0, 7.0, 8.0]) {
+        assert!((whole..whole + 0.01).contains(start), "{requests:?}");
+    }
+    let told = &document["latency_secs"];
+    assert_eq!((&told["requests"], &told["unanswered"]), (&json!(5), &json!(2)));
+    let listed = |name: &str| document["completion_secs"][name].as_u64().unwrap();
+    assert_eq!((listed("flows"), listed("unfinished")), (8, 2));
 }
 
 proptest! {
@@ -140,6 +195,14 @@ proptest! {
             workload["rate_per_sec"] = json!(rate);
         }
         let settings = json!({"queue_bytes": queue, "rto_min_secs": 0.001, "recovery": "sack"});
+        let mut over_udp = settings.clone();
+        over_udp["transport"] = json!("udp");
+        let lossy = simulate(&workload, &over_udp, seed);
+        let told = |name: &str| lossy["bytes"][name].as_u64().unwrap();
+        prop_assert_eq!(told("sent"), told("received") + told("dropped"));
+        let unanswered = lossy["latency_secs"]["unanswered"].as_u64().unwrap();
+        prop_assert_eq!(unanswered > 0, lossy["drops"].as_u64().unwrap() > 0);
+        prop_assert_eq!(&lossy["latency_secs"]["requests"], &json!(4 * count));
         let document = simulate(&workload, &settings, seed);
         prop_assert_eq!(&document["latency_secs"]["requests"], &json!(4 * count));
         prop_assert_eq!(&document["latency_secs"]["unanswered"], &json!(0));

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
 export interface Playback {
-  /** Null follows the newest tick. */
+  /** Null follows the newest time. */
   at: number | null;
   playing: boolean;
   speed: number;
@@ -9,22 +9,23 @@ export interface Playback {
 
 const STEP_MS = 100;
 
-/** Moves `at` on while it plays, and stops at the newest tick. */
+/** Moves `at` on while it plays, at speed 1 by `perSecond` of the run's seconds a second, and stops at the newest time. */
 export function usePlayback(
   initialAt: number | null,
   end: number,
   onAt: (at: number | null) => void,
+  perSecond = 1,
 ): [Playback, (change: Partial<Playback>) => void] {
   const [playback, setPlayback] = useState<Playback>({ at: initialAt, playing: false, speed: 1 });
-  const latest = useRef({ end, onAt });
-  latest.current = { end, onAt };
+  const latest = useRef({ end, onAt, perSecond });
+  latest.current = { end, onAt, perSecond };
   const { playing, speed } = playback;
   useEffect(() => {
     if (!playing) return;
     const timer = setInterval(() => {
       setPlayback((before) => {
         if (before.at === null) return { ...before, playing: false };
-        const at = before.at + (STEP_MS / 1000) * speed;
+        const at = before.at + (STEP_MS / 1000) * speed * latest.current.perSecond;
         return at >= latest.current.end ? { ...before, at: null, playing: false } : { ...before, at };
       });
     }, STEP_MS);
