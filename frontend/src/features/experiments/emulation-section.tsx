@@ -145,20 +145,7 @@ export function EmulationSection({
           onMode={(mode) => change("mode", mode)}
         />
       )}
-      <Field label="Run servers as" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
-        {({ id, describedBy }) => (
-          <Select
-            id={id}
-            aria-describedby={describedBy}
-            value={String(settings.mode ?? "containers")}
-            options={(["containers", "namespaces"] as const).map((mode) => ({
-              value: mode,
-              label: modes && !modes.includes(mode) ? `${mode} (not here)` : mode,
-            }))}
-            onChange={(mode) => change("mode", mode)}
-          />
-        )}
-      </Field>
+      <ModeField modes={modes} fields={fields} />
       <Forwarding draft={draft} options={forwardings} fields={fields} onChange={onChange} />
       <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
         {({ id, describedBy }) => (
@@ -204,6 +191,26 @@ export function EmulationSection({
         ))}
       </details>
     </Section>
+  );
+}
+
+function ModeField({ modes, fields }: { modes: readonly string[] | undefined; fields: SettingsProps }) {
+  const { settings, messages, change } = fields;
+  return (
+    <Field label="Run servers as" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
+      {({ id, describedBy }) => (
+        <Select
+          id={id}
+          aria-describedby={describedBy}
+          value={String(settings.mode ?? "containers")}
+          options={(["containers", "namespaces"] as const).map((mode) => ({
+            value: mode,
+            label: modes && !modes.includes(mode) ? `${mode} (not here)` : mode,
+          }))}
+          onChange={(mode) => change("mode", mode)}
+        />
+      )}
+    </Field>
   );
 }
 

@@ -21,6 +21,22 @@ import styles from "./runs.module.css";
 const PLAYED_SECS = 10;
 const share = (value: number) => formatPercent(value, 1);
 
+function useSetSearch(): (change: Partial<RunSearch>) => void {
+  const navigate = useNavigate();
+  return useCallback(
+    (change) =>
+      void navigate({ from: "/runs/$id", to: ".", search: (old) => ({ ...old, ...change }), replace: true }),
+    [navigate],
+  );
+}
+
+const pictureOf = (load: Parameters<typeof busierOf>[0]): LinkHeat => ({
+  title: "Utilisation per link, busier direction",
+  values: busierOf(load),
+  domain: [0, 1],
+  format: formatPercent,
+});
+
 export default function HeatInTime({
   experiment,
   point,
@@ -41,12 +57,7 @@ export default function HeatInTime({
 }) {
   const id = useId();
   const search = useSearch({ strict: false }) as RunSearch;
-  const navigate = useNavigate();
-  const setSearch = useCallback(
-    (change: Partial<RunSearch>) =>
-      void navigate({ from: "/runs/$id", to: ".", search: (old) => ({ ...old, ...change }), replace: true }),
-    [navigate],
-  );
+  const setSearch = useSetSearch();
   const { onAt } = useCrosshair("time");
   const [playback, setPlayback] = usePlayback(
     search.at ?? null,
@@ -67,15 +78,7 @@ export default function HeatInTime({
   const frame = frameAt(heat, playback.at ?? simulatedSecs);
   const cables = model?.cables.count ?? 0;
   const load = useMemo(() => utilisationOf(heat, frame, cables), [heat, frame, cables]);
-  const picture = useMemo<LinkHeat>(
-    () => ({
-      title: "Utilisation per link, busier direction",
-      values: busierOf(load),
-      domain: [0, 1],
-      format: formatPercent,
-    }),
-    [load],
-  );
+  const picture = useMemo(() => pictureOf(load), [load]);
   const [from, to] = boundsOf(heat, frame, simulatedSecs);
   const digits = Math.max(0, Math.ceil(-Math.log10(heat.step_secs)) + 2);
   const text = (secs: number) => `${formatShort(secs * 1000, Math.max(0, digits - 3))}\u00a0ms`;
