@@ -27,7 +27,7 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(home: Path, n
         return subprocess.run(asked, env=environment(home), input=given, capture_output=True, text=True, check=False)
 
     with Live(home) as server:
-        run = server.start(dataplane="serverswitch-software")
+        run = server.start(dataplane="serverswitch-software", seconds=600)
         server.flowing(run)
 
         def delivered() -> bool:

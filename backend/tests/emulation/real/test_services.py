@@ -58,7 +58,7 @@ def command(place: Path, *words: str, code: int = 0) -> tuple[str, str]:
 
 def test_messages_are_answered_recorded_and_replayed(home: Path, nothing_left: Left) -> None:
     with Live(home) as server:
-        run = server.start(TORUS, {"kind": "permutation"}, seconds=120)
+        run = server.start(TORUS, {"kind": "permutation"}, seconds=600)
         flowing(server, run)
         code, found = send(server, run, "cache", server="(0,0,1)", message="set colour deep blue", wait_secs=10)
         assert code == 200, found
