@@ -113,7 +113,9 @@ def test_each_flow_s_times_are_files_of_the_run(working_client: TestClient) -> N
     assert "flow_times" in refused.json()["detail"]
 
 
-def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_asked_for(working_client: TestClient) -> None:
+def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_asked_for(
+    working_client: TestClient,
+) -> None:
     told = []
     for packet in ({}, {"link_heat": True}):
         run = start(working_client, **QUESTION, packet=packet, seeds=[1, 2])
@@ -121,7 +123,8 @@ def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_ask
         points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
         told.append([len(point["result"].get("link_heat", {}).get("names", [])) for point in points])
     assert told[0] == [0, 0]
-    assert all(names > 32 for names in told[1]) and len(told[1]) == 2
+    assert len(told[1]) == 2
+    assert all(names > 32 for names in told[1])
 
 
 def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: TestClient) -> None:
