@@ -248,3 +248,22 @@ pub fn longest_round_trip(idle: &Idle, routes: &Routes, flows: u64, subflows: us
         .max()
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_of_a_pair_are_one_and_directions_are_two() {
+        let flows = Flows::new(
+            Vec::new(),
+            Pattern::Listed(vec![(3, 1), (1, 3), (3, 1), (0, 2), (1, 3)]),
+        );
+        let pairs = Pairs::new(&flows);
+        assert_eq!(pairs.of, [0, 1, 0, 2, 1]);
+        let ends: Vec<_> = (0..pairs.flows.len())
+            .map(|pair| pairs.flows.flow(pair))
+            .collect();
+        assert_eq!(ends, [(3, 1), (1, 3), (0, 2)]);
+    }
+}

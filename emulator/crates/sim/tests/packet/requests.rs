@@ -1,5 +1,6 @@
 //! Requests and responses: exact latencies of idle networks, rates, chains, and what is refused.
 
+use cubeyard_sim::packet::answered_since;
 use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -175,6 +176,36 @@ fn a_client_that_waits_over_udp_gives_up_after_two_seconds_and_asks_again() {
     assert_eq!((&told["requests"], &told["unanswered"]), (&json!(5), &json!(2)));
     let listed = |name: &str| document["completion_secs"][name].as_u64().unwrap();
     assert_eq!((listed("flows"), listed("unfinished")), (8, 2));
+}
+
+/// Of the requests after a moment: below the server's line rate all are answered at once, above it most wait or are lost.
+#[test]
+fn requests_of_a_time_are_told_with_what_became_of_them() {
+    let network = Network::open(SPEC).unwrap();
+    let settings = json!({
+        "transport": "udp", "header_bytes": 28, "hop_delay_secs": 10e-6, "queue_bytes": 30_000, "path_hash": "addresses",
+    });
+    let told = |load: f64, from_secs: f64| {
+        let workload = json!({
+            "kind": "requests", "count": 2_000, "rate_per_sec": load / 12e-6 / 3.0, "request_bytes": 22, "response_bytes": 1472,
+        });
+        let experiment = experiment(&workload, &settings, 3);
+        answered_since(&network, &experiment, from_secs, &Progress::default()).unwrap()
+    };
+    let idle = 2.0 * (0.4e-6 + 10e-6) + 2.0 * (12e-6 + 10e-6);
+    let (calm, later) = (told(0.5, 0.0), told(0.5, 0.07));
+    assert_eq!((calm.requests, calm.answered), (6_000, 6_000));
+    assert!(
+        (1_500..4_500).contains(&later.requests) && later.answered == later.requests,
+        "{later:?}"
+    );
+    // Half the time that a full port takes for a response, for a mean of waiting.
+    assert!((calm.mean_secs - idle - 6e-6).abs() < 1.5e-6, "{calm:?}");
+    // A port at 1.25 of its rate sends all the time and its queue, of 240 us, is more than half full.
+    let over = told(1.25, 0.05);
+    let share = over.answered as f64 / over.requests as f64;
+    assert!((share - 0.8).abs() < 0.03, "{over:?}");
+    assert!((120e-6..252e-6).contains(&(over.mean_secs - idle)), "{over:?}");
 }
 
 proptest! {
