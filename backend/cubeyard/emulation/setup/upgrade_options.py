@@ -47,7 +47,7 @@ def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | Non
     own = {**{name: value for name, value in own.items() if not name.endswith("oversubscription")}, **switches}
     yield "ports", f"{p + 1} ports a server instead of {p}", {**own, "p": p + 1, "q": q // p * (p + 1)}
     spread = next((c for c in range(2, clusters + 1) if clusters % c == 0), clusters)
-    yield "type-2", f"Type 2 instead of {own['type']}, over {spread} clusters", {**own, "type": 2, "c": spread}
+    yield "type-2", f"Type 2 instead of {own['type']}", {**own, "type": 2, "c": spread}
     rates = {
         "server_gbps": own.get("server_gbps", DEFAULT_SERVER_GBPS),
         "uplink_gbps": own.get("uplink_gbps", DEFAULT_UPLINK_GBPS),

@@ -47,7 +47,7 @@ export default function UpgradeField({
       <Field
         label="Upgrade"
         title="The plan becomes another one while packets flow, by the planner's work order."
-        controlWidth={230}
+        controlWidth={260}
         message={messageAt(messages, "emulation.upgrade.to") ?? messageAt(messages, "emulation.upgrade")}
       >
         {({ id, describedBy }) => (
