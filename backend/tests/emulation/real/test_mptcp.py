@@ -13,7 +13,9 @@ Left = Callable[[], dict[str, set[str]]]
 SUBWAYS = '{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}'
 
 
-def test_one_connection_uses_both_ports_outlives_a_cable_and_returns_to_it(emulate: Command, nothing_left: Left) -> None:
+def test_one_connection_uses_both_ports_outlives_a_cable_and_returns_to_it(
+    emulate: Command, nothing_left: Left
+) -> None:
     found = emulate.run(
         "--spec", SUBWAYS, "--workload", '{"kind":"one-to-one","source":"0.0.0","destination":"1.0.0"}', "--protocol", "mptcp",
         "--link-rate", "20M", "--seconds", "8", "--mode", "namespaces", "--settle", "1", "--calibrate", "0",
