@@ -1,6 +1,6 @@
 /** How real packets are sent: where servers live, at what rate and for how long, what is expected of them. */
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect } from "react";
+import { type ComponentProps, lazy, Suspense, useEffect } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
@@ -166,11 +166,7 @@ export function EmulationSection({
       {TIMES.map((field) => (
         <SettingField key={field.path} {...field} {...fields} />
       ))}
-      {protocol && (
-        <Suspense>
-          <UpgradeField draft={draft} messages={messages} onChange={onChange} />
-        </Suspense>
-      )}
+      {protocol && <Upgrade draft={draft} messages={messages} onChange={onChange} />}
       <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
       {/* Of a plan whose servers host none, what was chosen before is still there to be removed. */}
       {(protocol?.services.length || servicesOf(draft).length > 0) && (
@@ -193,6 +189,14 @@ export function EmulationSection({
         ))}
       </details>
     </Section>
+  );
+}
+
+function Upgrade(props: ComponentProps<typeof UpgradeField>) {
+  return (
+    <Suspense>
+      <UpgradeField {...props} />
+    </Suspense>
   );
 }
 
