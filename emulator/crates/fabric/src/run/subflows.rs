@@ -193,8 +193,8 @@ impl RunState {
         }
     }
 
-    /// Asks for the missing subflows of a connection. What the kernel refuses is asked for again later: one that is being made, or
-    /// whose port has no cable.
+    /// Asks for the missing subflows of a connection, the first one too once it has ended: the connection goes on without it. What the
+    /// kernel refuses is asked for again later: one that is being made, or whose port has no cable.
     fn add_missing(&mut self, server: usize, token: u32, at: usize) {
         let [source, destination] = self.workload.ends(at);
         let port = self.workload.sent_to(at);
@@ -202,16 +202,15 @@ impl RunState {
         let Some(paths) = kernel.and_then(|kernel| kernel.paths.as_mut()) else {
             return;
         };
-        let subflows = self.workload.subflows(at).iter().enumerate().skip(1);
+        let subflows = self.workload.subflows(at).iter().enumerate();
         for (number, subflow) in subflows.filter(|(_, subflow)| subflow.source_port.is_none()) {
             let [from, to] = subflow.planned.by_port;
+            // The kernel keeps the port of the first one, which is the connection's own.
+            let source_port = subflow.planned.source_port.filter(|_| number > 0);
             let _asked_again_later = paths.add(&SubflowRequest {
                 token,
                 id: number as u8,
-                from: (
-                    self.network.end_address(source, from),
-                    subflow.planned.source_port,
-                ),
+                from: (self.network.end_address(source, from), source_port),
                 to: (self.network.end_address(destination, to), port),
             });
         }
