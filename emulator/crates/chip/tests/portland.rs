@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use cubeyard_chip::portland::{DETECTION_MICROS, Delivered, Network, Tree, ip_of, trial};
+use cubeyard_chip::portland::{Control, DETECTION_MICROS, Delivered, Network, Tree, ip_of, trial};
 use cubeyard_chip::{Place, Table, text};
 use proptest::prelude::*;
 
@@ -190,5 +190,89 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// The control of real switches has the programs that the network in virtual time ends with, whoever carries the frames.
+#[test]
+fn control_without_time_ends_with_the_same_programs() {
+    let mut network = Network::new();
+    let _ = all_pairs(&mut network);
+    let tree = Tree::new();
+    let mut control = Control::new();
+    let mac = |host: u32| [0x02, 0xc0, 0xff, 0, 0, host as u8];
+    let arp = |is_reply: bool, (from, to): (u32, u32), target: [u8; 6]| {
+        let mut frame = [if is_reply { target } else { [0xff; 6] }, mac(from)].concat();
+        frame.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, if is_reply { 2 } else { 1 }]);
+        frame.extend(
+            [
+                &mac(from)[..],
+                &ip_of(from).octets(),
+                &target,
+                &ip_of(to).octets(),
+            ]
+            .concat(),
+        );
+        frame
+    };
+    // In the order of the network's events: each host asks for the next one, which answers whoever asks it.
+    for from in tree.hosts() {
+        let to = (from + 1) % 16;
+        let (edge, port) = tree.edge_of(from);
+        let effects = control.on_packet(edge, port, &arp(false, (from, to), [0; 6]));
+        for (switch, port, frame) in effects.frames {
+            let (host, _) = tree.end(switch, port).unwrap();
+            if host == to && frame[21] == 1 {
+                let asker: [u8; 6] = frame[22..28].try_into().unwrap();
+                control.on_packet(switch, port, &arp(true, (to, from), asker));
+            }
+        }
+    }
+    for switch in tree.switches() {
+        assert_eq!(
+            control.hosts_of(switch).len(),
+            if tree.layer(switch) == 0 { 2 } else { 0 }
+        );
+        for host in control.hosts_of(switch) {
+            assert_eq!(host.pmac.port, host.port);
+            let (id, _) = tree.end(switch, host.port).unwrap();
+            assert_eq!((host.address, host.mac.0), (Some(ip_of(id)), mac(id)));
+        }
+        // Hosts were met in another order, so their numbers may differ, and nothing else.
+        let lines = |text: &str| text::print(&text::read(text).unwrap()).lines().count();
+        assert_eq!(
+            lines(&control.program_of(switch)),
+            network.program_of(switch).lines().count()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever fails between switches: a flow's path goes up and down, over links that carry packets, and there is one where the tree has a way.
+    #[test]
+    fn paths_avoid_what_has_failed(failures in proptest::collection::vec((16_u32..36, 0_u8..4), 0..9), from in 0_u32..16, to in 0_u32..16, port: u16) {
+        prop_assume!(from != to);
+        let mut control = Control::new();
+        let whole = Tree::new();
+        let links: BTreeSet<(u32, u32)> = failures
+            .into_iter()
+            .filter_map(|(switch, port)| Some((switch, whole.end(switch, port)?.0)))
+            .filter(|&(_, other)| other >= 16)
+            .collect();
+        let changed = control.on_failures(&links);
+        prop_assert_eq!(changed.is_empty(), links.is_empty());
+        let path = control.path([from, to], port);
+        let tree = control.tree();
+        let (here, there) = (tree.edge_of(from).0, tree.edge_of(to).0);
+        prop_assert_eq!(!path.is_empty(), here == there || !tree.ways(here, there).is_empty());
+        let distinct: BTreeSet<_> = path.iter().collect();
+        prop_assert!(path.len() <= 7 && distinct.len() == path.len());
+        for pair in path.windows(2) {
+            let out = (0..4).find(|&out| tree.end(pair[0], out).is_some_and(|end| end.0 == pair[1]));
+            prop_assert!(out.is_some_and(|out| tree.passes(pair[0], out)));
+        }
+        control.on_failures(&BTreeSet::new());
+        prop_assert_eq!(control.program_of(16), Control::new().program_of(16));
     }
 }

@@ -1,4 +1,4 @@
-//! The CPU of an edge switch: gets ARP from the chip, gives hosts their PMACs, and speaks with the fabric manager.
+//! The CPU of a switch: gets ARP from the chip, gives hosts their PMACs, and speaks with the fabric manager.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use crate::profile::EXTERNAL_PORTS;
 use crate::text;
 
 /// What an edge tells the fabric manager.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToManager {
     /// A host is at this switch.
     Register(Ipv4Addr, Pmac),
@@ -23,7 +23,7 @@ pub enum ToManager {
 }
 
 /// What the fabric manager tells an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToEdge {
     /// The PMAC of an address, for a host.
     Answer(Ipv4Addr, Pmac, (Pmac, Ipv4Addr)),
@@ -74,18 +74,34 @@ impl Switch {
     pub fn work(&mut self) -> Vec<ToManager> {
         let mut told = Vec::new();
         while let Some((cpu_port, frame)) = self.chip.recv_packet() {
-            let port = cpu_port - EXTERNAL_PORTS;
-            let Some(arp) = Arp::read(&frame) else {
-                continue;
-            };
-            let asker = self.meet(port, arp.sender, &mut told);
-            // One that speaks of itself to everybody only says that it is there.
-            if arp.is_reply || arp.sender.1 == arp.target.1 {
-                continue;
-            }
+            told.extend(self.on_packet(cpu_port - EXTERNAL_PORTS, &frame));
+        }
+        told
+    }
+
+    /// A packet that came in by an external port is the CPU's: what the fabric manager is told.
+    pub fn on_packet(&mut self, port: u8, frame: &[u8]) -> Vec<ToManager> {
+        let mut told = Vec::new();
+        let Some(arp) = Arp::read(frame).filter(|_| self.has_host(port)) else {
+            return told;
+        };
+        let asker = self.meet(port, arp.sender, &mut told);
+        // One that speaks of itself to everybody only says that it is there.
+        if !arp.is_reply && arp.sender.1 != arp.target.1 {
             told.push(ToManager::Query(arp.target.1, (asker, arp.sender.1)));
         }
         told
+    }
+
+    /// The hosts that are known, by port.
+    pub fn known(&self) -> &BTreeMap<u8, Known> {
+        &self.known
+    }
+
+    /// Whether a port is a host's.
+    fn has_host(&self, port: u8) -> bool {
+        let end = self.tree.end(self.id, port);
+        end.is_some_and(|(next, _)| self.tree.topology().is_server(next))
     }
 
     /// The PMAC of a host at a port; a host that was not known gets one.
@@ -93,7 +109,8 @@ impl Switch {
         if let Some(known) = self.known.get(&port).filter(|known| known.mac == mac) {
             return known.pmac;
         }
-        self.latest += 1;
+        // 0 is nobody's number.
+        self.latest = self.latest.checked_add(1).unwrap_or(1);
         let (pod, position) = self.tree.place(self.id);
         let vmid = self.latest;
         let pmac = Pmac {
@@ -132,10 +149,7 @@ impl Switch {
                     target: (Mac([0; 6]), ip),
                 };
                 let is_asker = |port: u8| self.known.get(&port).is_some_and(|known| known.pmac == asker);
-                let hosts = |port: &u8| {
-                    let end = self.tree.end(self.id, *port);
-                    end.is_some_and(|(next, _)| self.tree.topology().is_server(next)) && !is_asker(*port)
-                };
+                let hosts = |port: &u8| self.has_host(*port) && !is_asker(*port);
                 let ports: Vec<u8> = (0..EXTERNAL_PORTS).filter(hosts).collect();
                 ports
                     .into_iter()

@@ -1,5 +1,5 @@
-//! PortLand on ServerSwitch `[serverswitch §3.2.2, §3.3.2]`, in virtual time: a fat-tree of ports = 4 whose 20 switches of 4 ports are one
-//! chip each, with its CPU.
+//! PortLand on ServerSwitch `[serverswitch §3.2.2, §3.3.2]`, in virtual time and as the control of real switches: a fat-tree of
+//! ports = 4 whose 20 switches of 4 ports are one chip each, with its CPU.
 //!
 //! Hosts speak plain Ethernet, ARP and IPv4. A host's address in the fabric is its PMAC (pod, position, port, number), and switches forward
 //! by its prefix, which the TCAM matches. The edge's CPU gets ARP, gives hosts their PMACs, and asks the fabric manager, which answers or
@@ -10,21 +10,26 @@
 //! |---|---|
 //! | `tree.rs` | the switches, their ports, what has failed, and the ways that are left |
 //! | `tables.rs` | a switch's program |
-//! | `edge.rs` | the CPU of an edge switch |
+//! | `edge.rs` | the CPU of a switch |
+//! | `manager.rs` | the fabric manager |
+//! | `control.rs` | the CPUs with the fabric manager, for packets that somebody else carries |
 //! | `host.rs` | a host and its packets |
-//! | `network.rs` | all of them with the fabric manager, event by event |
+//! | `network.rs` | all of them, event by event |
 //! | `trial.rs` | one question to it, for people |
 //!
 //! Ours: the ways of a flow differ by its source port (bit 0 at the edge, bit 1 above), as the chip has no hash; failures count from when
 //! neighbours have found them, after 50 ms; the CPUs reach the fabric manager over a network of their own.
 
+mod control;
 mod edge;
 mod host;
+mod manager;
 mod network;
 mod tables;
 mod tree;
 mod trial;
 
+pub use control::{Control, Effects, Met};
 pub use host::{Delivered, ip_of};
 pub use network::{DETECTION_MICROS, Network};
 pub use tables::{Pmac, program};

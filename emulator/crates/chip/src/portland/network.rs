@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::net::Ipv4Addr;
 
 use cubeyard_topology::NodeId;
 
 use super::edge::{Switch, ToEdge, ToManager};
 use super::host::{Delivered, Host, ip_of};
+use super::manager::Manager;
 use super::tables::Pmac;
 use super::tree::Tree;
 use crate::flaw::Flaw;
@@ -24,17 +24,13 @@ pub const DETECTION_MICROS: u64 = 50_000;
 enum Event {
     /// A frame reaches a port of a node, after so many switches.
     Frame(NodeId, u8, Vec<u8>, u32),
-    ToManager(NodeId, Told),
-    ToEdge(NodeId, Said),
+    ToManager(ToManager),
+    ToEdge(NodeId, ToEdge),
     /// The fabric manager looks at the tree again.
     Detected,
     /// A switch learns what the fabric manager knew at this moment, by its number.
     Learns(NodeId, u64),
 }
-
-/// Messages in an order of their own, so that events have one.
-type Told = (u8, Ipv4Addr, Pmac, Ipv4Addr);
-type Said = (u8, Ipv4Addr, Pmac, Pmac, Ipv4Addr);
 
 /// One switch that a frame has passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +48,8 @@ pub struct Network {
     tree: Tree,
     switches: BTreeMap<NodeId, Switch>,
     hosts: Vec<Host>,
-    /// The fabric manager: who is where, who asks, and what it has told of the tree.
-    registered: BTreeMap<Ipv4Addr, Pmac>,
-    asked: BTreeMap<Ipv4Addr, Vec<(Pmac, Ipv4Addr)>>,
+    manager: Manager,
+    /// What the fabric manager has told of the tree.
     trees: BTreeMap<u64, Tree>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     now_micros: u64,
@@ -78,8 +73,7 @@ impl Network {
             switches: tree.switches().map(|id| (id, Switch::new(id, &tree))).collect(),
             hosts: tree.hosts().map(Host::new).collect(),
             tree,
-            registered: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            manager: Manager::default(),
             trees: BTreeMap::new(),
             events: BinaryHeap::new(),
             now_micros: 0,
@@ -112,7 +106,7 @@ impl Network {
 
     /// The PMAC that the fabric manager knows of a host.
     pub fn pmac_of(&self, host: NodeId) -> Option<Pmac> {
-        self.registered.get(&ip_of(host)).copied()
+        self.manager.pmac(ip_of(host))
     }
 
     /// Microseconds since the beginning.
@@ -182,19 +176,14 @@ impl Network {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Frame(node, port, frame, switches) => self.on_frame(node, port, &frame, switches),
-            Event::ToManager(_, (kind, ip, pmac, asker)) => match kind {
-                0 => self.on_register(ip, pmac),
-                _ => self.on_query(ip, (pmac, asker)),
-            },
-            Event::ToEdge(edge, (kind, ip, pmac, asker, asker_ip)) => {
-                let message = match kind {
-                    0 => ToEdge::Answer(ip, pmac, (asker, asker_ip)),
-                    _ => ToEdge::Flood(ip, (asker, asker_ip)),
-                };
-                let out = self
-                    .switches
-                    .get_mut(&edge)
-                    .map(|switch| switch.on_manager(message));
+            Event::ToManager(message) => {
+                for (edge, said) in self.manager.hear(message, &self.tree) {
+                    self.at(CONTROL_MICROS, Event::ToEdge(edge, said));
+                }
+            }
+            Event::ToEdge(edge, message) => {
+                let switch = self.switches.get_mut(&edge);
+                let out = switch.map(|switch| switch.on_manager(message));
                 for (port, frame) in out.unwrap_or_default() {
                     self.leave(edge, port, frame, 0);
                 }
@@ -213,40 +202,6 @@ impl Network {
                     switch.learn(tree);
                 }
             }
-        }
-    }
-
-    fn on_register(&mut self, ip: Ipv4Addr, pmac: Pmac) {
-        self.registered.insert(ip, pmac);
-        for asker in self.asked.remove(&ip).unwrap_or_default() {
-            self.answer(ip, pmac, asker);
-        }
-    }
-
-    fn on_query(&mut self, ip: Ipv4Addr, asker: (Pmac, Ipv4Addr)) {
-        if let Some(&pmac) = self.registered.get(&ip) {
-            return self.answer(ip, pmac, asker);
-        }
-        self.asked.entry(ip).or_default().push(asker);
-        let edges: Vec<NodeId> = self.tree.edges().collect();
-        for edge in edges {
-            self.at(
-                CONTROL_MICROS,
-                Event::ToEdge(edge, (1, ip, asker.0, asker.0, asker.1)),
-            );
-        }
-    }
-
-    fn answer(&mut self, ip: Ipv4Addr, pmac: Pmac, (asker, asker_ip): (Pmac, Ipv4Addr)) {
-        let edge = self
-            .tree
-            .edges()
-            .find(|&edge| self.tree.place(edge) == (asker.pod, asker.position));
-        if let Some(edge) = edge {
-            self.at(
-                CONTROL_MICROS,
-                Event::ToEdge(edge, (0, ip, pmac, asker, asker_ip)),
-            );
         }
     }
 
@@ -289,11 +244,7 @@ impl Network {
         }
         let told = switch.work();
         for message in told {
-            let told = match message {
-                ToManager::Register(ip, pmac) => (0, ip, pmac, ip),
-                ToManager::Query(ip, (asker, asker_ip)) => (1, ip, asker, asker_ip),
-            };
-            self.at(CONTROL_MICROS, Event::ToManager(node, told));
+            self.at(CONTROL_MICROS, Event::ToManager(message));
         }
         for (port, frame) in out {
             self.leave(node, port, frame, switches);

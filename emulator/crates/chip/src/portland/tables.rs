@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use cubeyard_topology::NodeId;
 
+use super::host::ARP;
 use super::tree::{PORTS, Tree};
 use crate::entries::{Mac, hex};
 
@@ -49,6 +50,11 @@ const KEY_BYTES: usize = 11;
 /// First index of entries for hosts, and of those for ARP: above those for prefixes.
 const HOSTS_AT: usize = 500;
 const ARP_AT: usize = 1000;
+/// First index of entries for hellos between switches.
+const HELLO_AT: usize = 1100;
+/// Type of Ethernet frames by which neighbours find that a link or switch has failed: one for local experiments, in the place of
+/// PortLand's location discovery `[IEEE 802, clause 9.2.4]`.
+const HELLO: u16 = 0x88b5;
 /// Interfaces: a port as it is, then of each host with its MAC, then of each host's way up with its PMAC.
 const TO_HOST: u8 = 4;
 const FROM_HOST: u8 = 8;
@@ -86,6 +92,19 @@ impl Tables {
     }
 }
 
+/// The bit of a flow's source port by which a switch divides flows over two ways: another one in each layer.
+fn bit_of(tree: &Tree, switch: NodeId) -> u8 {
+    1 << tree.layer(switch)
+}
+
+/// The port by which a switch sends a flow towards an edge switch, as its program says.
+pub fn chosen_way(tree: &Tree, switch: NodeId, edge: NodeId, source_port: u16) -> Option<u8> {
+    let ways = tree.ways(switch, edge);
+    let is_set = source_port as u8 & bit_of(tree, switch) != 0;
+    // The second way counts where the bit is set.
+    ways.get(usize::from(is_set)).or(ways.first()).copied()
+}
+
 /// The program of a switch, as text. `known` are the hosts at an edge switch by port.
 pub fn program(tree: &Tree, switch: NodeId, known: &BTreeMap<u8, Known>) -> String {
     let head =
@@ -103,8 +122,7 @@ pub fn program(tree: &Tree, switch: NodeId, known: &BTreeMap<u8, Known>) -> Stri
         }
     }
     let is_edge = tree.layer(switch) == 0;
-    // The flow's source port divides flows over two ways: another bit in each layer.
-    let bit = 1_u8 << tree.layer(switch);
+    let bit = bit_of(tree, switch);
     for edge in tree.edges().filter(|&edge| edge != switch) {
         let (pod, position) = tree.place(edge);
         let [high, low] = pod.to_be_bytes();
@@ -136,14 +154,24 @@ pub fn program(tree: &Tree, switch: NodeId, known: &BTreeMap<u8, Known>) -> Stri
             );
         }
     }
-    let host_ports = (0..PORTS).filter(|&port| {
+    let (host_ports, others): (Vec<u8>, Vec<u8>) = (0..PORTS).partition(|&port| {
         tree.end(switch, port)
             .is_some_and(|(next, _)| tree.topology().is_server(next))
     });
-    for (port, i) in host_ports.zip(ARP_AT..) {
+    let for_cpu = (host_ports
+        .into_iter()
+        .zip(ARP_AT..)
+        .map(|(port, i)| (port, i, ARP)))
+    .chain(
+        others
+            .into_iter()
+            .zip(HELLO_AT..)
+            .map(|(port, i)| (port, i, HELLO)),
+    );
+    for (port, i, kind) in for_cpu {
         let _ = writeln!(
             tables.text,
-            "SetLookupTable(TCAM, {i}, 1, \"{port:02x}0806\", NULL, {{act=TO_CPU}});"
+            "SetLookupTable(TCAM, {i}, 1, \"{port:02x}{kind:04x}\", NULL, {{act=TO_CPU}});"
         );
     }
     tables.text

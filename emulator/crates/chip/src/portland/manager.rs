@@ -1,0 +1,69 @@
+//! The fabric manager: who is where, and who asks `[serverswitch §3.3.2]`.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use cubeyard_topology::NodeId;
+
+use super::edge::{ToEdge, ToManager};
+use super::tables::Pmac;
+use super::tree::Tree;
+
+/// Addresses that hosts may ask for and nobody has, at most; who asks for more has to ask again. `[ours]`
+const MOST_ASKED: usize = 256;
+
+/// A host that asks: its PMAC and address.
+type Asker = (Pmac, Ipv4Addr);
+
+/// What it knows.
+#[derive(Clone, Debug, Default)]
+pub struct Manager {
+    registered: BTreeMap<Ipv4Addr, Pmac>,
+    asked: BTreeMap<Ipv4Addr, Vec<Asker>>,
+}
+
+impl Manager {
+    /// The PMAC of an address.
+    pub fn pmac(&self, address: Ipv4Addr) -> Option<Pmac> {
+        self.registered.get(&address).copied()
+    }
+
+    /// Hosts that are known, by address.
+    pub fn hosts(&self) -> &BTreeMap<Ipv4Addr, Pmac> {
+        &self.registered
+    }
+
+    /// An edge has spoken: what edges are told.
+    pub fn hear(&mut self, message: ToManager, tree: &Tree) -> Vec<(NodeId, ToEdge)> {
+        match message {
+            ToManager::Register(address, pmac) => {
+                self.registered.insert(address, pmac);
+                let askers = self.asked.remove(&address).unwrap_or_default().into_iter();
+                askers
+                    .filter_map(|asker| answer(tree, address, pmac, asker))
+                    .collect()
+            }
+            ToManager::Query(address, asker) => {
+                if let Some(&pmac) = self.registered.get(&address) {
+                    return answer(tree, address, pmac, asker).into_iter().collect();
+                }
+                if self.asked.len() < MOST_ASKED || self.asked.contains_key(&address) {
+                    let askers = self.asked.entry(address).or_default();
+                    if !askers.contains(&asker) {
+                        askers.push(asker);
+                    }
+                }
+                tree.edges()
+                    .map(|edge| (edge, ToEdge::Flood(address, asker)))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// The answer for a host that asks, and its edge.
+fn answer(tree: &Tree, address: Ipv4Addr, pmac: Pmac, asker: Asker) -> Option<(NodeId, ToEdge)> {
+    let place = (asker.0.pod, asker.0.position);
+    let edge = tree.edges().find(|&edge| tree.place(edge) == place)?;
+    Some((edge, ToEdge::Answer(address, pmac, asker)))
+}
