@@ -21,8 +21,8 @@ use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::frame::ones_complement_sum;
 use cubeyard_chip::{Action, COUNTERS, Field, Forward, Program, Table};
-use cubeyard_dataplane::bcube::chip_tables::ChipTables;
 use cubeyard_dataplane::catalog::CHIP;
+use cubeyard_dataplane::chip_tables::ChipTables;
 use cubeyard_dataplane::tables::TableUpdate;
 use maps::Tables;
 

@@ -14,9 +14,11 @@ use crate::echo;
 use crate::fields::HeaderFormat;
 use crate::forwarding::Forwarding;
 use crate::object::KernelObject;
+use crate::portland;
 use crate::protocol::{Protocol, Time};
 use crate::service::ServiceEntry;
 use crate::settings::Setting;
+use crate::switch_control::ChipSwitches;
 use crate::tables::{MakeRules, OwnEntries, TableSchema};
 
 /// What a switch is made of.
@@ -26,6 +28,8 @@ pub enum SwitchKind {
     Bridge,
     /// An IP router, whose tables follow from the topology and its failures.
     Router,
+    /// A switching chip, whose CPU writes its tables.
+    Chip,
 }
 
 /// Whether the servers of a topology can run a protocol.
@@ -58,6 +62,8 @@ pub struct ProtocolEntry {
     pub addresses_per_server: u8,
     /// What its switches are made of.
     pub switches: SwitchKind,
+    /// What the switches run where they are chips; `None` where they are none.
+    pub chips: Option<ChipSwitches>,
     /// Whether servers can be gateways to an external network.
     pub gateways: bool,
     /// Whether it moves flows by load.
@@ -169,6 +175,7 @@ pub const NONE: ProtocolEntry = ProtocolEntry {
     max_switch_ports: u32::MAX,
     addresses_per_server: 1,
     switches: SwitchKind::Bridge,
+    chips: None,
     gateways: false,
     adapts: false,
     routing: "tree",
@@ -197,12 +204,12 @@ pub const ROUTED: ProtocolEntry = ProtocolEntry {
     max_ports: crate::counts::PORTS as u8,
     switches: SwitchKind::Router,
     routing: "ecmp",
-    settings: &HELLOS,
+    settings: &ROUTERS,
     ..NONE
 };
 
-/// Of routers, and of servers beside them: their fabric sends hellos for them.
-const HELLOS: [Setting; 3] = [
+/// Of switches that find dead neighbours by hellos: their fabric sends them.
+pub const HELLOS: [Setting; 2] = [
     Setting {
         name: "hello_secs",
         title: "Hello interval",
@@ -225,6 +232,12 @@ const HELLOS: [Setting; 3] = [
         default: 3.0,
         source: "[ours]",
     },
+];
+
+/// Of routers, and of servers beside them.
+const ROUTERS: [Setting; 3] = [
+    HELLOS[0],
+    HELLOS[1],
     Setting {
         name: "rebind_secs",
         title: "Rebinding interval (balance by load)",
@@ -246,6 +259,7 @@ pub const PROTOCOLS: &[ProtocolEntry] = &[
     dcell::ENTRY,
     ROUTED,
     NONE,
+    portland::ENTRY,
     echo::ENTRY,
 ];
 

@@ -18,8 +18,8 @@ use cubeyard_chip::{
     Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Mpls, Profile, Program, Register, Table,
     Verdict,
 };
-use cubeyard_dataplane::bcube::chip_tables::ChipTables;
 use cubeyard_dataplane::catalog::CHIP;
+use cubeyard_dataplane::chip_tables::ChipTables;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use kernel::{FastPath, TC_ACT_OK, TC_ACT_REDIRECT, TC_ACT_SHOT, can_run};

@@ -17,8 +17,9 @@ use cubeyard_chip::{
     Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Key, Profile, Program, Register, Table,
     bcube,
 };
-use cubeyard_dataplane::bcube::chip_tables::{ChipTables, SCHEMAS};
+use cubeyard_dataplane::bcube::chip_tables::BcubeChip;
 use cubeyard_dataplane::catalog::CHIP;
+use cubeyard_dataplane::chip_tables::SCHEMAS;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use cubeyard_dataplane::tables::TableUpdate;
@@ -95,7 +96,7 @@ fn the_kernel_sends_what_the_model_sends() {
     let Some(fast_path) = FastPath::load(server, CHIP) else {
         return;
     };
-    let runs = std::cell::RefCell::new((fast_path, ChipTables::default(), 0));
+    let runs = std::cell::RefCell::new((fast_path, BcubeChip::default(), 0));
     runs.borrow_mut().0.come_in_by(OWN_PORT.into());
     TestRunner::new(Config {
         cases: 256,
@@ -111,7 +112,7 @@ fn the_kernel_sends_what_the_model_sends() {
                 .iter()
                 .map(|(_, key, bytes, _)| (key, bytes.iter().map(|(_, mask)| mask).collect::<Vec<_>>()));
             prop_assume!(tuples.collect::<BTreeSet<_>>().len() <= 60);
-            for update in tables.commit(&program).unwrap() {
+            for update in tables.tables.commit(&program).unwrap() {
                 fast_path.write(&update);
             }
             for port in 0..u32::from(EXTERNAL_PORTS) {
@@ -156,7 +157,7 @@ fn hits_of(model: &Chip) -> BTreeMap<(String, u64), u64> {
 }
 
 /// The same, as an inspection tells them.
-fn hits_told(tables: &ChipTables, fast_path: &mut FastPath) -> BTreeMap<(String, u64), u64> {
+fn hits_told(tables: &BcubeChip, fast_path: &mut FastPath) -> BTreeMap<(String, u64), u64> {
     let told = std::cell::RefCell::new(fast_path);
     let sections = tables.inspect(
         &|table, key| told.borrow_mut().chip_entry(table, key),
@@ -200,10 +201,10 @@ fn generation_of(update: &TableUpdate) -> Option<u32> {
 
 #[test]
 fn a_commit_writes_only_what_packets_do_not_read() {
-    let mut tables = ChipTables::default();
+    let mut tables = BcubeChip::default();
     for commit in 0..4_u32 {
         let row = (commit, 1, vec![(2, 0xff); 12], Forward::Vif(0));
-        let updates = tables.commit(&program(&[row], false)).unwrap();
+        let updates = tables.tables.commit(&program(&[row], false)).unwrap();
         let versions: Vec<u32> = updates
             .iter()
             .filter(|update| generation_of(update).is_none())
@@ -221,8 +222,8 @@ fn a_commit_writes_only_what_packets_do_not_read() {
 }
 
 /// Tables that know the neighbours of a server, all of them alive.
-fn tables_of(server: &common::Server) -> ChipTables {
-    let mut tables = ChipTables::default();
+fn tables_of(server: &common::Server) -> BcubeChip {
+    let mut tables = BcubeChip::default();
     for update in server.updates() {
         tables.translate(&update).unwrap();
     }

@@ -7,12 +7,12 @@ mod header_file;
 
 use cubeyard_chip::compile::{CARES, INTERFACES, KEY_ROOM, TUPLES, ZERO};
 use cubeyard_chip::{COUNTERS, Counters, DiscardReason, EXTERNAL_PORTS, PORTS, Register, bcube};
-use cubeyard_dataplane::bcube::chip_layout::{
+use cubeyard_dataplane::bcube::header::HEADER_BYTES;
+use cubeyard_dataplane::chip_tables::SCHEMAS;
+use cubeyard_dataplane::chip_tables::layout::{
     ACTS, EXACT_ENTRIES, EXACT_TABLES, Entry, ExactKey, FLAGS, Interface, Keys, Marking, PREFIX_ENTRIES,
     PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
 };
-use cubeyard_dataplane::bcube::chip_tables::SCHEMAS;
-use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use header_file::{constants, sizes};
 
 const HEADER: &str = include_str!("../../../bpf/serverswitch/chip.h");

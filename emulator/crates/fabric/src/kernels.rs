@@ -10,7 +10,7 @@ use crate::external::External;
 use crate::hellos::HelloSocket;
 use crate::links::{self, Requests, Site, Steps};
 use crate::netlink::{
-    Excuse, Netlink, Traffic, delete_link, gone_already, no_excuse, received_packets, traffic,
+    Batch, Excuse, Netlink, Traffic, delete_link, gone_already, no_excuse, received_packets, traffic,
 };
 use crate::network::{Network, Place, PortEnd};
 use crate::parallel;
@@ -61,6 +61,7 @@ impl Kernels {
             }
             self.external = External::make(&network)?;
             self.rooms = Room::make_all(&network)?;
+            Room::load_chips(&mut self.rooms, &network)?;
         }
         self.remove_links(fresh)?;
         let opened = parallel::for_each(fresh.to_vec(), |(server, home)| {
@@ -71,6 +72,7 @@ impl Kernels {
         }
         let is_fresh = |server: usize| fresh.iter().any(|(other, _)| *other == server);
         let made = self.make_links(is_fresh)?;
+        self.attach_chips(&made)?;
         self.finish_servers(&made, is_fresh)?;
         if let Some(external) = &mut self.external {
             for (server, _) in fresh {
@@ -128,6 +130,23 @@ impl Kernels {
         self.run(steps.make, no_excuse)?;
         self.run(steps.finish, no_excuse)?;
         Ok(made)
+    }
+
+    /// Attaches chips to the ports of switches whose links were made.
+    fn attach_chips(&mut self, made: &[usize]) -> Result<()> {
+        let network = self.network.clone();
+        for (link, end) in made.iter().flat_map(|link| [(*link, 0), (*link, 1)]) {
+            if let Site::Room(number) = links::kind(&network, link).site(&network, link, end)
+                && let Some(room) = self.rooms.get_mut(number)
+                && let Some(chip) = &room.chip
+            {
+                let mut batch = Batch::new();
+                let index = links::interface(&network, link, end);
+                chip.programs.attach_to_port(&mut batch, index)?;
+                room.netlink.run(&mut batch, no_excuse)?;
+            }
+        }
+        Ok(())
     }
 
     /// Loads the programs of fresh servers, and finishes all ports of links that were made.

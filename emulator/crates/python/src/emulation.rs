@@ -63,10 +63,10 @@ fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
         None => Some(no_protocol(family)),
     };
     let is_default = |entry: &ProtocolEntry| default.is_some_and(|default| default.name == entry.name);
-    // One without a protocol of servers is for its own families; the others check the specification.
-    let serves = |entry: &ProtocolEntry| match entry.protocol {
-        Some(_) => (entry.check)(&spec).is_ok(),
-        None => entry.families.contains(&family),
+    // One in which neither servers nor chips decide is for its own families; the others check the specification.
+    let serves = |entry: &ProtocolEntry| match (entry.protocol, entry.chips) {
+        (None, None) => entry.families.contains(&family),
+        _ => (entry.check)(&spec).is_ok(),
     };
     let others = catalog::PROTOCOLS
         .iter()
@@ -138,6 +138,7 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
         "switches": match entry.switches {
             SwitchKind::Bridge => "bridges",
             SwitchKind::Router => "routers",
+            SwitchKind::Chip => "chips",
         },
         "balances": balances(entry, spec),
         "routing": entry.routing,

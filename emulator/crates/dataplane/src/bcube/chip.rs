@@ -11,12 +11,12 @@ use std::net::Ipv4Addr;
 use cubeyard_chip::bcube::{self, PROTOCOL};
 use cubeyard_chip::{DiscardReason, EXTERNAL_PORTS, Frame, Place, ServerSwitch, Verdict as Left};
 
-use super::chip_program::{ChipProgram, refused};
-use super::chip_tables::ternary;
+use super::chip_program::ChipProgram;
 use super::header::{HEADER_BYTES, INNER_LEAST_BYTES};
 use super::nha::Nha;
 use super::state::State;
 use super::tables::{CONFIG, NST, Notice};
+use crate::chip_tables::{refused, ternary};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::counts::{FlowCount, Traffic};
 use crate::drops::DropReason;

@@ -7,7 +7,7 @@ use cubeyard_chip::{Flaw, Mac, Program};
 
 use super::nha::Nha;
 use super::state::State;
-use super::tables::NST;
+use crate::chip_tables::refused;
 use crate::configuration::Configuration;
 use crate::tables::TableError;
 
@@ -49,16 +49,6 @@ fn check(configuration: &Configuration, text: &str, in_kernel: bool) -> Result<(
         vec![Flaw::new("place", error.field, error.value, error.limit, fix)]
     })?;
     Source::parse(text)?.check_for([server(&state)], in_kernel)
-}
-
-/// The first flaw in words, with its place.
-pub(super) fn refused(flaws: Vec<Flaw>) -> TableError {
-    let first = flaws.into_iter().next();
-    let said = first.map_or_else(String::new, |flaw| match flaw.line {
-        0 => flaw.to_string(),
-        line => format!("line {line}, column {}: {flaw}", flaw.column),
-    });
-    TableError::new(NST, format!("the chip's program: {said}"))
 }
 
 fn server(state: &State) -> Server {

@@ -13,8 +13,7 @@
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
 //! | `chip.rs` | packets by the tables of a switching chip, in user space |
 //! | `chip_program.rs` | what the chip runs: the paper's program, or a user's |
-//! | `chip_layout.rs` | what the chip's maps in the kernel hold |
-//! | `chip_tables.rs` | the same tables for the kernel, kept in step with BCube's |
+//! | `chip_tables.rs` | the chip's tables in the kernel, kept in step with BCube's |
 //! | `state.rs` | what both know and count: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
 //!
@@ -22,7 +21,6 @@
 
 mod bsr;
 pub mod chip;
-pub mod chip_layout;
 mod chip_program;
 pub mod chip_tables;
 pub mod failed_links;
@@ -70,6 +68,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     max_switch_ports: Nha::DIGITS as u32,
     addresses_per_server: 1,
     switches: SwitchKind::Bridge,
+    chips: None,
     gateways: true,
     adapts: true,
     routing: "bsr-greedy",
@@ -110,8 +109,8 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 virtual_nic: Some("serverswitch_vnic"),
                 port: "serverswitch_port",
                 own_tables: Some(OwnTables {
-                    schemas: chip_tables::SCHEMAS,
-                    translate: chip_tables::chip_tables,
+                    schemas: crate::chip_tables::SCHEMAS,
+                    translate: chip_tables::bcube_chip,
                 }),
             }),
             title: "ServerSwitch's tables (eBPF)",

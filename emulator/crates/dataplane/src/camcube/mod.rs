@@ -48,6 +48,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     max_switch_ports: 0,
     addresses_per_server: 1,
     switches: SwitchKind::Bridge,
+    chips: None,
     gateways: false,
     adapts: false,
     routing: "torus-tcp",

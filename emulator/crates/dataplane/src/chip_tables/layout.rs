@@ -91,20 +91,21 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Punt {
-    pub(super) at_nanos: u64,
-    pub(super) bytes: u32,
-    pub(super) in_port: u8,
-    pub(super) port: u8,
-    pub(super) out_port: u8,
-    pub(super) taken: u8,
-    pub(super) data: [u8; 128],
+    /// When, on the monotonic clock.
+    pub at_nanos: u64,
+    /// Length of the packet.
+    pub bytes: u32,
+    /// The port that it came in by.
+    pub in_port: u8,
+    /// The port of the CPU that it goes to.
+    pub port: u8,
+    /// The port that it leaves by.
+    pub out_port: u8,
+    /// Bytes of `data`.
+    pub taken: u8,
+    /// The packet's first bytes.
+    pub data: [u8; 128],
 }
-
-/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
-pub(super) const PROTOCOL_AT: usize = 9;
-pub(super) const HOPS_AT: usize = 20;
-pub(super) const COUNT_AT: usize = 29;
-pub(super) const MARK_AT: usize = 30;
 
 /// How often a source marks what it sends by a port: an entry of `marking`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]

@@ -1,25 +1,23 @@
-//! The chip's tables in the kernel, whose entries are in `chip_layout`, and what keeps them in step with BCube's:
-//! every change of a neighbour commits a new program, whole, while packets go by the one before `[serverswitch §3.3.2]`.
+//! The tables of a switching chip in the kernel, whose entries are in `layout`: each program is committed whole, while packets go by
+//! the one before `[serverswitch §3.3.2]`.
+//!
+//! A protocol whose servers have a chip keeps these tables in step with its own; a switch that is a chip is programmed by its CPU.
+
+pub mod layout;
 
 use std::cmp::Reverse;
-use std::net::Ipv4Addr;
 
-use cubeyard_chip::bcube::PROTOCOL;
 use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, TUPLES, compile};
-use cubeyard_chip::{Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Program, Register, Table};
+use cubeyard_chip::{
+    Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Program, Register, Table, text,
+};
+use layout::{
+    EXACT_ENTRIES, Entry, ExactKey, Interface, Keys, L3, MISS_TO_CPU, MPLS, Marking, PREFIX_ENTRIES,
+    PrefixKey, TCAM_ENTRIES, TcamKey, Tuple, key_in,
+};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::chip_layout::{
-    COUNT_AT, EXACT_ENTRIES, Entry, ExactKey, HOPS_AT, Interface, Keys, L3, MARK_AT, MISS_TO_CPU, MPLS,
-    Marking, PREFIX_ENTRIES, PROTOCOL_AT, PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple, key_in,
-};
-use super::chip_program::{ChipProgram, refused};
-use super::header::HEADER_BYTES;
-use super::nha::Nha;
-use super::state::State;
-use super::tables::{CONFIG, NST};
 use crate::configuration::ConfigurationError;
-use crate::frame::ETHERNET_BYTES;
 use crate::inspection::{Cell, ColumnKind, Section};
 use crate::object::{Question, ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
@@ -94,12 +92,9 @@ pub const SCHEMAS: &[TableSchema] = &[
     ),
 ];
 
-/// A server's chip in the kernel: what BCube's tables say, and what each generation of the chip's holds.
+/// A chip in the kernel: what each generation of its tables holds.
 #[derive(Debug, Default)]
 pub struct ChipTables {
-    state: State,
-    /// What programs are made by.
-    source: ChipProgram,
     /// The program that packets go by.
     program: Option<Program>,
     /// Twice the number of commits: what `generation` says between them.
@@ -113,8 +108,8 @@ pub struct ChipTables {
     keys: Option<Keys>,
 }
 
-/// A server that has no address and knows no neighbour yet.
-pub fn chip_tables() -> Box<dyn Translate> {
+/// A chip whose CPU gives it whole programs.
+pub fn programmed() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
 
@@ -140,24 +135,12 @@ const REGISTER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
 ];
 
 impl Translate for ChipTables {
-    /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries).
     fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError> {
-        if !matches!(&*update.table, CONFIG | NST) {
-            return Ok(vec![update.clone()]);
-        }
-        self.state.apply(update)?;
-        let program = self.source.of(&self.state)?;
-        let mut updates = vec![update.clone()];
-        updates.extend(self.ports());
-        updates.extend(self.commit(&program)?);
-        Ok(updates)
+        Ok(vec![update.clone()])
     }
 
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError> {
-        let source = ChipProgram::of_text(text)?;
-        let updates = self.commit(&source.of(&self.state)?)?;
-        self.source = source;
-        Ok(updates)
+        self.commit(&text::read(text).map_err(refused)?)
     }
 
     fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate {
@@ -169,20 +152,8 @@ impl Translate for ChipTables {
         array("marking", port.into(), &marking)
     }
 
-    fn question(&self, record: &[u8]) -> Option<Question> {
-        let punt = Punt::ref_from_prefix(record).ok()?.0;
-        let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
-        let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
-        let count = usize::from(header[COUNT_AT]);
-        let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
-        let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
-        (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
-            at_nanos: punt.at_nanos,
-            source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
-            // The first hop's stands last.
-            source_port: Nha(*hops.last()?).level() as u8,
-            out_port: punt.out_port,
-        })
+    fn question(&self, _record: &[u8]) -> Option<Question> {
+        None
     }
 
     /// Entries that have decided about packets since the last commit, the busiest first, and registers that are not 0. O(entries).
@@ -274,8 +245,23 @@ fn wrong(flaw: Flaw) -> ConfigurationError {
     }
 }
 
+/// The first flaw of a program in words, with its place.
+pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
+    let first = flaws.into_iter().next();
+    let said = first.map_or_else(String::new, |flaw| match flaw.line {
+        0 => flaw.to_string(),
+        line => format!("line {line}, column {}: {flaw}", flaw.column),
+    });
+    TableError::new("tcam", format!("the chip's program: {said}"))
+}
+
+/// What has a chip send by an interface, by its number, what its tables send by an external port; 0: none.
+pub fn set_port(port: u8, interface: u32) -> TableUpdate {
+    array("ports", port.into(), &interface)
+}
+
 /// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
-pub(super) fn ternary(value: &[u8], mask: &[u8]) -> String {
+pub(crate) fn ternary(value: &[u8], mask: &[u8]) -> String {
     let byte = |(value, mask): (&u8, &u8)| match mask {
         0 => "..".to_owned(),
         0xff => format!("{value:02x}"),
@@ -341,15 +327,6 @@ impl ChipTables {
                 counted.saturating_sub(self.cleared.0[slot])
             }),
         }
-    }
-
-    /// The interface of each external port.
-    fn ports(&self) -> impl Iterator<Item = TableUpdate> {
-        (0..u32::from(EXTERNAL_PORTS)).map(|port| {
-            let mut known = self.state.nst.iter();
-            let next = known.find(|next| next.ifindex != 0 && u32::from(next.port) == port);
-            array("ports", port, &next.map_or(0, |next| next.ifindex))
-        })
     }
 
     /// The updates that put a program in place of the present one: they write the generation that packets do not go by, and then

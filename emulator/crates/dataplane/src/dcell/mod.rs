@@ -48,6 +48,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     max_switch_ports: u32::MAX,
     addresses_per_server: 1,
     switches: SwitchKind::Bridge,
+    chips: None,
     gateways: false,
     adapts: false,
     routing: "dfr",

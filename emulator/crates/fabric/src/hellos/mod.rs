@@ -1,4 +1,4 @@
-//! Hellos on the links of a network of routers: the ends of a link that carries nothing notice it, though its carrier is up.
+//! Hellos on the links of a network of routers or chips: the ends of a link that carries nothing notice it, though its carrier is up.
 //!
 //! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue. An end that has heard
 //! none for several rounds counts packets: if others have come, a full queue has dropped the hellos and the link works.
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::links::{self, Site};
-use crate::network::Network;
+use crate::network::{Network, Place};
 
 /// An end of a link on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +61,18 @@ pub struct Hellos {
 }
 
 impl Hellos {
-    /// Every neighbour is alive. `None` where switches are no routers. Errors: a setting that is not allowed.
+    /// Every neighbour is alive. `None` where switches are bridges. Errors: a setting that is not allowed.
     pub fn of(network: &Network) -> Result<Option<Hellos>> {
-        if network.routing.is_none() {
+        if !network.switches_decide() {
             return Ok(None);
         }
         let values = network.behaviour.values(&network.description)?;
         let mut lanes: BTreeMap<Site, Vec<Lane>> = BTreeMap::new();
         for (link, end) in (0..network.places.len()).flat_map(|link| [(link, 0), (link, 1)]) {
+            // Servers beside chips send none.
+            if network.routing.is_none() && !network.places[link].iter().all(Place::is_switch) {
+                continue;
+            }
             let site = links::kind(network, link).site(network, link, end);
             let index = links::interface(network, link, end);
             lanes.entry(site).or_default().push(Lane { link, end, index });

@@ -2,11 +2,12 @@
 //!
 //! All of it is pure: nothing here talks to the kernel. `description` has the caller's document, `index` its ids,
 //! `placement` the ends of links, `neighbours` who shares an Ethernet segment, `addresses` and `shaping` what interfaces
-//! get, `hosts` what is on which host, `behaviour` what servers run and are told, `routing` the tables of routers, `services`
+//! get, `hosts` what is on which host, `behaviour` what servers run and are told, `routing` the tables of routers, `chips` what switching chips ask for, `services`
 //! what is asked of services that users wrote.
 
 pub mod addresses;
 pub mod behaviour;
+pub mod chips;
 pub mod description;
 pub mod hosts;
 pub mod index;
@@ -17,6 +18,9 @@ pub mod routing;
 pub mod services;
 pub mod shaping;
 
+use std::collections::BTreeSet;
+
+use cubeyard_dataplane::catalog::SwitchKind;
 use cubeyard_topology::TopologySpec;
 use serde_json::Value;
 
@@ -63,6 +67,8 @@ pub struct Network {
     pub rooms: Rooms,
     /// What routes are made of where switches are routers.
     pub routing: Option<Routing>,
+    /// Where switches are chips: the topology's links that are not in the network, by their nodes.
+    pub outside: BTreeSet<(u32, u32)>,
     index: Index,
 }
 
@@ -100,6 +106,7 @@ impl Network {
             division: Division::default(),
             rooms: Rooms::default(),
             routing: None,
+            outside: BTreeSet::new(),
             description,
             places,
             segments,
@@ -110,8 +117,14 @@ impl Network {
         addresses::check(&network)?;
         network.division = Division::of(&network)?;
         network.routing = Routing::of(&network)?;
+        network.outside = chips::outside(&network)?;
         network.rooms = Rooms::of(&network);
         Ok(network)
+    }
+
+    /// Whether switches decide about packets themselves, and notice what fails: routers and chips.
+    pub fn switches_decide(&self) -> bool {
+        self.behaviour.entry.switches != SwitchKind::Bridge
     }
 
     /// Index of a server by its id.

@@ -1,4 +1,4 @@
-//! The paths of flows through routers, computed from the tables and the kernel's hash, and told as events.
+//! The paths of flows through routers and chips, computed from the tables, of routers with the kernel's hash, and told as events.
 
 use cubeyard_dataplane::event::{Event, PathSummary, SwitchReason};
 use cubeyard_dataplane::flow::Flow;
@@ -6,6 +6,7 @@ use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::random::mix;
 use cubeyard_routing::tables::Tables;
 
+use super::chips::Chips;
 use super::state::RunState;
 use crate::host::clock::monotonic_nanos;
 use crate::host::probe;
@@ -21,9 +22,11 @@ pub struct FlowPath {
 
 impl RunState {
     /// Tells the path of every flow that has another one since tables have changed. A fault is told before, so that
-    /// the flows move while it lasts. Nothing is told where switches are no routers, or where this kernel hashes otherwise.
+    /// the flows move while it lasts. Nothing is told where switches are bridges, or where this kernel
+    /// hashes otherwise.
     pub fn tell_paths(&mut self) {
-        if let Some(reason) = self.routes.take_untold() {
+        let of_chips = self.chips.as_mut().and_then(Chips::take_untold);
+        if let Some(reason) = self.routes.take_untold().or(of_chips) {
             for at in 0..self.workload.flow_count() {
                 self.tell_path(at, reason);
                 self.tell_subflows(at);
@@ -33,23 +36,25 @@ impl RunState {
 
     /// The same for one flow, by its place in the workload.
     pub fn tell_path(&mut self, at: usize, reason: SwitchReason) {
-        let (Some(tables), Some(flow)) = (self.routes.tables(), self.workload.tuple(&self.network, at))
-        else {
+        let Some(flow) = self.workload.tuple(&self.network, at) else {
             return;
         };
-        if !probe::knows_hash() {
-            return;
-        }
         let ends = self
             .workload
             .ends(at)
             .map(|server| self.network.description.servers[server].id);
-        let tuple = FiveTuple {
-            addresses: [flow.src, flow.dst],
-            protocol: flow.proto,
-            ports: [flow.source_port(), flow.destination_port()],
+        let nodes = match (&self.chips, self.routes.tables()) {
+            (Some(chips), _) => chips.path(ends, flow.source_port()),
+            (None, Some(tables)) if probe::knows_hash() => {
+                let tuple = FiveTuple {
+                    addresses: [flow.src, flow.dst],
+                    protocol: flow.proto,
+                    ports: [flow.source_port(), flow.destination_port()],
+                };
+                self.nodes_of_path(tables, ends, self.workload.by_port(at), &tuple)
+            }
+            _ => return,
         };
-        let nodes = self.nodes_of_path(tables, ends, self.workload.by_port(at), &tuple);
         let now = FlowPath { flow, nodes };
         let before = self.workload.path(at).clone();
         if before == now {

@@ -7,6 +7,7 @@
 mod balancing;
 mod carriers;
 mod chip_requests;
+mod chips;
 mod congestion;
 mod damage;
 mod events;

@@ -36,6 +36,8 @@ pub enum Token {
     Congestion,
     /// What the kernel tells of a server's MPTCP.
     Subflows(usize),
+    /// Frames for the CPU of a room's chip.
+    Cpu(usize),
 }
 
 const KINDS: u64 = 16;
@@ -56,6 +58,7 @@ impl Token {
             Token::Answers(server) => (10, server),
             Token::Congestion => (11, 0),
             Token::Subflows(server) => (12, server),
+            Token::Cpu(room) => (13, room),
         };
         index as u64 * KINDS + kind
     }
@@ -75,6 +78,7 @@ impl Token {
             10 => Token::Answers(server),
             11 => Token::Congestion,
             12 => Token::Subflows(server),
+            13 => Token::Cpu(server),
             _ => Token::Process(server),
         }
     }

@@ -1,4 +1,4 @@
-//! Which ports of routers have a carrier, as the kernel announces it.
+//! Which ports of routers and chips have a carrier, as the kernel announces it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl RouterCarriers {
     pub fn new(network: &Network, poller: &Arc<Poller>) -> RouterCarriers {
         let mut ends = BTreeMap::new();
         // Ports of bridges have no room of their own, and nobody who would notice.
-        let links = (0..network.places.len()).filter(|_| network.routing.is_some());
+        let links = (0..network.places.len()).filter(|_| network.switches_decide());
         for (link, end) in links.flat_map(|link| [(link, 0), (link, 1)]) {
             if let Site::Room(room) = links::kind(network, link).site(network, link, end) {
                 ends.insert((room, links::interface(network, link, end)), (link, end));

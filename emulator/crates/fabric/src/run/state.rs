@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::Setup;
 use super::carriers::Carriers;
 use super::chip_requests::ChipRequests;
+use super::chips::Chips;
 use super::damage::Damage;
 use super::events::EventLog;
 use super::flow_rates::FlowRates;
@@ -46,7 +47,9 @@ pub struct RunState {
     pub damage: Damage,
     /// Routes of routers and servers; none where switches are no routers.
     pub routes: Routes,
-    /// What nodes hear of each other; `None` where switches are no routers.
+    /// What the CPUs of switches that are chips know; `None` where none is.
+    pub chips: Option<Chips>,
+    /// What nodes hear of each other; `None` where switches are bridges.
     pub hellos: Option<Hellos>,
     /// What nodes know of the load; `None` where flows are not spread by it.
     pub balancing: Option<Balancing>,
@@ -106,6 +109,7 @@ impl RunState {
             carriers: Carriers::new(&network, poller),
             damage: Damage::new(&network),
             routes: Routes::new(&network),
+            chips: Chips::of(&network)?,
             hellos: Hellos::of(&network)?,
             balancing: Balancing::of(&network)?,
             congestion: Congestion::of(&network, own_key()?),

@@ -136,6 +136,7 @@ impl RunThread {
                 self.run.on_congestion_clock()
             }
             Token::Subflows(server) => self.run.on_subflows(server),
+            Token::Cpu(room) => self.run.on_cpu(room),
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
                     // Rounds that this thread was too late for are one: nothing was sent in between either.

@@ -150,10 +150,10 @@ impl Workload {
             ));
         }
         let planned = planned_subflows(network, &field("proto"), flow)?;
-        // Routers choose by ports: with this one the flow takes the path that was predicted.
+        // Switches choose by ports: with this one the flow takes the path that was predicted.
         let source_port = match planned.first() {
             Some(first) => first.source_port,
-            None => hash::source_port(flow.id).filter(|_| network.routing.is_some()),
+            None => hash::source_port(flow.id).filter(|_| network.switches_decide()),
         };
         if let Some(requests) = asked {
             self.answered_by.insert(requests, at);

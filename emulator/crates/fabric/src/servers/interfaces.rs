@@ -83,8 +83,8 @@ pub fn finish_port(batch: &mut Batch, network: &Network, server: usize, port: &P
 /// leave by another port, find nobody, and wait there for seconds, all charged to the one ICMP socket of the host's CPU,
 /// which then answers no ping of any server.
 pub fn add_neighbours(batch: &mut Batch, network: &Network, server: usize, port: u16) {
-    if network.routing.is_some() {
-        // Its only neighbour is the router at the other end, which comes with the routes.
+    if network.switches_decide() {
+        // Of a router, its only neighbour comes with the routes; behind chips it asks by ARP.
         return;
     }
     let index = names::port_index(port);

@@ -6,7 +6,10 @@
 //! Not here: links and the tunnels between the parts of a switch (`links/`), and faults of switches (`faults/`).
 
 mod bridge;
+mod chip;
 mod router;
+
+pub use chip::Chip;
 
 use std::os::fd::AsFd;
 
@@ -19,6 +22,7 @@ use crate::links;
 use crate::names::{self, RunId};
 use crate::netlink::{Batch, LinkState, Netlink, delete_where, no_excuse};
 use crate::network::Network;
+use crate::parallel;
 
 /// What a kind of switch provides. All methods are pure: they add requests for the switch's room.
 pub trait SwitchKind: Sync {
@@ -54,6 +58,7 @@ pub fn kind(network: &Network, _switch: usize) -> &'static dyn SwitchKind {
     match network.behaviour.entry.switches {
         catalog::SwitchKind::Bridge => &bridge::BRIDGE,
         catalog::SwitchKind::Router => &router::ROUTER,
+        catalog::SwitchKind::Chip => &chip::CHIP,
     }
 }
 
@@ -93,16 +98,17 @@ impl Rooms {
 }
 
 /// A room in the kernel.
-#[derive(Debug)]
 pub struct Room {
     /// Its namespace.
     pub namespace: Namespace,
     /// Configures and reads it.
     pub netlink: Netlink,
-    /// Receives changes of a router's links; `None` in the room of bridges.
+    /// Receives changes of the links of a router or chip; `None` in the room of bridges.
     pub link_events: Option<Netlink>,
-    /// A router's hellos.
+    /// The hellos of a router or chip.
     pub hellos: Option<HelloSocket>,
+    /// The chip that the switch is; `None` of others.
+    pub chip: Option<Chip>,
 }
 
 impl Room {
@@ -116,7 +122,7 @@ impl Room {
             });
             let here: Vec<usize> = here.collect();
             let namespace = Namespace::create(name)?;
-            let is_routed = network.routing.is_some() && number > 0;
+            let decides = network.switches_decide() && number > 0;
             let (mut netlink, link_events, hellos) = namespace.run(|| {
                 namespace::apply_defaults()?;
                 for switch in &here {
@@ -124,8 +130,8 @@ impl Room {
                         namespace::set_sysctl(name, &value)?;
                     }
                 }
-                let link_events = is_routed.then(Netlink::open_for_link_events).transpose()?;
-                let hellos = is_routed.then(HelloSocket::open).transpose()?;
+                let link_events = decides.then(Netlink::open_for_link_events).transpose()?;
+                let hellos = decides.then(HelloSocket::open).transpose()?;
                 Ok((Netlink::open()?, link_events, hellos))
             })?;
             let mut batch = Batch::new();
@@ -141,6 +147,7 @@ impl Room {
                 netlink,
                 link_events,
                 hellos,
+                chip: None,
             });
         }
         let (mut make, mut join) = (Batch::new(), Batch::new());
@@ -150,6 +157,19 @@ impl Room {
             rooms[0].netlink.run(&mut join, no_excuse)?;
         }
         Ok(rooms)
+    }
+
+    /// Loads the chips of switches that are some, side by side.
+    pub fn load_chips(rooms: &mut [Room], network: &Network) -> Result<()> {
+        let Some(chips) = network.behaviour.entry.chips else {
+            return Ok(());
+        };
+        let own: Vec<&mut Room> = rooms.iter_mut().skip(1).collect();
+        let loaded = parallel::for_each(own, |room| {
+            room.chip = Some(room.namespace.run(|| Chip::load(&chips))?);
+            Ok(())
+        });
+        loaded.map(|_| ())
     }
 
     /// Removes the tunnels to other hosts at once. They would go with the namespace too, but only when the kernel gets to

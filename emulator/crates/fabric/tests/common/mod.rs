@@ -34,11 +34,13 @@ pub fn describe(spec: &Value, run: &str, forwarding: &str, rate_bits_per_sec: f6
         "forwarding": forwarding, "seed": 1, "servers": servers, "switches": switches, "links": links})
 }
 
-/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose switches are routers.
+/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose switches are routers,
+/// `portland` for those whose switches are chips.
 fn behaviour(forwarding: &str) -> (&str, Option<&str>) {
     match forwarding {
         "none" => ("none", None),
         "routers" => ("ip", None),
+        "portland" => ("portland", None),
         other => ("bcube", Some(other)),
     }
 }

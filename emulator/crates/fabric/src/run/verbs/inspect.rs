@@ -18,11 +18,11 @@ use crate::run::verbs::answer;
 
 /// Asks the node of a server, or answers for a router. Answers by `reply` unless it fails at once.
 pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
-    if run.network.routing.is_some() && run.network.switch(id).is_ok() {
+    if run.network.switches_decide() && run.network.switch(id).is_ok() {
         let inspected = Inspected {
             server: id,
             counts: BTreeMap::new(),
-            sections: routing_sections(run, id),
+            sections: switch_sections(run, id),
         };
         // A caller that has gone does not need the answer.
         let _ = reply.send(answer(inspected));
@@ -46,6 +46,13 @@ pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
     }
     run.inspections.add(server, reply, Instant::now());
     Ok(())
+}
+
+/// What a switch that decides knows and holds.
+fn switch_sections(run: &mut RunState, id: u32) -> Vec<Section> {
+    let mut sections = run.chip_sections(id);
+    sections.extend(routing_sections(run, id));
+    sections
 }
 
 /// The routes of a router or server, and what it knows of the load.

@@ -1,0 +1,112 @@
+//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a neighbour commits a new program
+//! `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
+
+use std::net::Ipv4Addr;
+
+use cubeyard_chip::EXTERNAL_PORTS;
+use cubeyard_chip::bcube::PROTOCOL;
+use zerocopy::FromBytes;
+
+use super::chip_program::ChipProgram;
+use super::header::HEADER_BYTES;
+use super::nha::Nha;
+use super::state::State;
+use super::tables::{CONFIG, NST};
+use crate::chip_tables::layout::Punt;
+use crate::chip_tables::{ChipTables, set_port};
+use crate::configuration::ConfigurationError;
+use crate::frame::ETHERNET_BYTES;
+use crate::inspection::Section;
+use crate::object::{Question, ReadEntry, Translate};
+use crate::tables::{TableError, TableUpdate};
+
+/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
+const PROTOCOL_AT: usize = 9;
+const HOPS_AT: usize = 20;
+const COUNT_AT: usize = 29;
+const MARK_AT: usize = 30;
+
+/// A server's chip in the kernel: what BCube's tables say, and the chip's.
+#[derive(Debug, Default)]
+pub struct BcubeChip {
+    state: State,
+    /// What programs are made by.
+    source: ChipProgram,
+    /// The chip's tables.
+    pub tables: ChipTables,
+}
+
+/// A server that has no address and knows no neighbour yet.
+pub fn bcube_chip() -> Box<dyn Translate> {
+    Box::<BcubeChip>::default()
+}
+
+impl Translate for BcubeChip {
+    /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries).
+    fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError> {
+        if !matches!(&*update.table, CONFIG | NST) {
+            return Ok(vec![update.clone()]);
+        }
+        self.state.apply(update)?;
+        let program = self.source.of(&self.state)?;
+        let mut updates = vec![update.clone()];
+        updates.extend(self.ports());
+        updates.extend(self.tables.commit(&program)?);
+        Ok(updates)
+    }
+
+    fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError> {
+        let source = ChipProgram::of_text(text)?;
+        let updates = self.tables.commit(&source.of(&self.state)?)?;
+        self.source = source;
+        Ok(updates)
+    }
+
+    fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate {
+        self.tables.mark_every(port, bytes)
+    }
+
+    fn question(&self, record: &[u8]) -> Option<Question> {
+        let punt = Punt::ref_from_prefix(record).ok()?.0;
+        let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
+        let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
+        let count = usize::from(header[COUNT_AT]);
+        let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
+        let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
+        (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
+            at_nanos: punt.at_nanos,
+            source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
+            // The first hop's stands last.
+            source_port: Nha(*hops.last()?).level() as u8,
+            out_port: punt.out_port,
+        })
+    }
+
+    fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
+        self.tables.inspect(read, counters)
+    }
+
+    fn registers(&self, counters: &[u64]) -> Vec<(String, u64)> {
+        self.tables.registers(counters)
+    }
+
+    fn write_register(
+        &mut self,
+        name: &str,
+        value: u64,
+        counters: &[u64],
+    ) -> Result<Vec<TableUpdate>, ConfigurationError> {
+        self.tables.write_register(name, value, counters)
+    }
+}
+
+impl BcubeChip {
+    /// The interface of each external port.
+    fn ports(&self) -> impl Iterator<Item = TableUpdate> {
+        (0..EXTERNAL_PORTS).map(|port| {
+            let mut known = self.state.nst.iter();
+            let next = known.find(|next| next.ifindex != 0 && next.port == port);
+            set_port(port, next.map_or(0, |next| next.ifindex))
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! PortLand on ServerSwitch, with real packets `[serverswitch §3.2.2, §3.3.2]`: the 20 switches of a fat-tree of four ports are
+//! chips in the kernel, and hosts speak plain Ethernet, ARP and IPv4. The addresses, programs and the fabric manager are
+//! `cubeyard_chip::portland`, which also runs in virtual time.
+//!
+//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs reach the fabric manager over
+//! a network of their own, which takes no time.
+
+use std::collections::BTreeSet;
+
+use cubeyard_chip::EXTERNAL_PORTS;
+use cubeyard_chip::portland::Control;
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
+
+use crate::catalog::{HELLOS, NONE, ProtocolEntry, SwitchKind};
+use crate::chip_tables::{SCHEMAS, programmed};
+use crate::configuration::ConfigurationError;
+use crate::inspection::{Cell, ColumnKind, Section};
+use crate::object::{KernelObject, OwnTables};
+use crate::switch_control::{ChipSwitches, Effects, SwitchControl};
+
+/// Type of ARP's frames `[rfc 826]`.
+const ARP: u16 = 0x0806;
+
+/// PortLand in the catalogue.
+pub const ENTRY: ProtocolEntry = ProtocolEntry {
+    name: "portland",
+    title: "PortLand on ServerSwitch",
+    description: "Switches are ServerSwitch chips and forward by the place of a host, which the edge puts in its MAC's place; a \
+        fabric manager answers ARP and leads around what has failed.",
+    families: &[],
+    max_switch_ports: EXTERNAL_PORTS as u32,
+    switches: SwitchKind::Chip,
+    chips: Some(ChipSwitches {
+        object: KernelObject {
+            bytes: crate::include_object!("../../../../bpf/serverswitch/serverswitch.bpf.o"),
+            virtual_nic: None,
+            port: "serverswitch_chip",
+            own_tables: Some(OwnTables {
+                schemas: SCHEMAS,
+                translate: programmed,
+            }),
+        },
+        ports: EXTERNAL_PORTS,
+        cpu_frames: ARP,
+        control,
+    }),
+    routing: "ecmp",
+    settings: &HELLOS,
+    check,
+    ..NONE
+};
+
+const HOSTS: &[(&str, &str, ColumnKind)] = &[
+    ("port", "Port", ColumnKind::Port),
+    ("address", "Address", ColumnKind::Text),
+    ("mac", "MAC", ColumnKind::Text),
+    ("pmac", "PMAC", ColumnKind::Text),
+];
+
+/// Whether the switches of a topology can run PortLand: a chip has four ports.
+fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
+    let wrong = |field: &str, value: String, limit: &str, fix: &str| ConfigurationError {
+        field: field.to_owned(),
+        value,
+        limit: limit.to_owned(),
+        fix: fix.to_owned(),
+    };
+    let topology = Topology::build(spec).map_err(|error| {
+        let limit = "a topology that can be built";
+        wrong("spec", error.to_string(), limit, "See its findings.")
+    })?;
+    let control = Control::new();
+    let of_tree = control.tree().topology();
+    if topology.spec().family() != of_tree.spec().family() {
+        let fix = "Take a fat-tree of ports 4 and layers 3, or the protocol of this family.";
+        return Err(wrong("spec.family", spec.family().to_owned(), "fat_tree", fix));
+    }
+    let same = topology.server_count() == of_tree.server_count()
+        && topology.node_count() == of_tree.node_count()
+        && topology.links().a == of_tree.links().a
+        && topology.links().b == of_tree.links().b;
+    if !same {
+        let given = format!(
+            "{} servers, {} nodes",
+            topology.server_count(),
+            topology.node_count()
+        );
+        let limit = "a whole fat-tree of ports 4 and layers 3: a chip has four ports";
+        return Err(wrong("spec.ports", given, limit, "Take ports 4 and layers 3."));
+    }
+    Ok(())
+}
+
+fn control(spec: &TopologySpec) -> Result<Box<dyn SwitchControl>, ConfigurationError> {
+    check(spec)?;
+    Ok(Box::new(Control::new()))
+}
+
+impl SwitchControl for Control {
+    fn program(&self, switch: NodeId) -> String {
+        self.program_of(switch)
+    }
+
+    fn on_frame(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects {
+        let found = self.on_packet(switch, port, frame);
+        Effects {
+            frames: found.frames,
+            changed: found.changed,
+        }
+    }
+
+    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId> {
+        Control::on_failures(self, links)
+    }
+
+    fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId> {
+        Control::path(self, ends, source_port)
+    }
+
+    fn inspect(&self, switch: NodeId) -> Vec<Section> {
+        let hosts = self.hosts_of(switch);
+        if hosts.is_empty() {
+            return Vec::new();
+        }
+        let rows = hosts.into_iter().map(|host| {
+            let address = host.address.map(|address| address.to_string());
+            vec![
+                Cell::Count(host.port.into()),
+                address.map_or(Cell::Empty, Cell::Text),
+                Cell::Text(host.mac.to_string()),
+                Cell::Text(host.pmac.to_string()),
+            ]
+        });
+        vec![Section::new(
+            "portland-hosts",
+            "Hosts of this edge switch",
+            HOSTS,
+            rows,
+        )]
+    }
+}

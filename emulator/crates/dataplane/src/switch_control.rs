@@ -1,0 +1,53 @@
+//! Switches that are switching chips: what a protocol provides whose packets the switches' own tables forward.
+//!
+//! The tables are in the kernel ([`crate::chip_tables`]); the chips' CPUs are one [`SwitchControl`] for all switches of a run, which
+//! its owner tells what has happened. Sans-IO as all here: packets come in and go out as values.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use cubeyard_topology::{NodeId, TopologySpec};
+
+use crate::configuration::ConfigurationError;
+use crate::inspection::Section;
+use crate::object::KernelObject;
+
+/// Chips as switches, in the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct ChipSwitches {
+    /// What runs at every port of a switch.
+    pub object: KernelObject,
+    /// Ports of a chip that links can have.
+    pub ports: u8,
+    /// Type of the Ethernet frames that are the CPUs'.
+    pub cpu_frames: u16,
+    /// Makes the CPUs of a topology's switches.
+    pub control: fn(&TopologySpec) -> Result<Box<dyn SwitchControl>, ConfigurationError>,
+}
+
+/// What follows from a packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Frames that leave: by which switch and port.
+    pub frames: Vec<(NodeId, u8, Vec<u8>)>,
+    /// Switches whose programs are others now.
+    pub changed: BTreeSet<NodeId>,
+}
+
+/// The CPUs of all switches of a run.
+pub trait SwitchControl: Send + Debug {
+    /// The program of a switch now, as text.
+    fn program(&self, switch: NodeId) -> String;
+
+    /// A frame that came in by a port of a switch is its CPU's.
+    fn on_frame(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects;
+
+    /// These links, by the two nodes of each, carry nothing, and all others do. Gives the switches whose programs are others now.
+    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId>;
+
+    /// The nodes that packets of a flow pass between two servers, both included; none where there is no way, or it is not known.
+    fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId>;
+
+    /// What the CPU of a switch knows, for people.
+    fn inspect(&self, switch: NodeId) -> Vec<Section>;
+}

@@ -1,0 +1,107 @@
+//! A packet socket: Ethernet frames of one type, of all interfaces of a namespace. `[man 7 packet]`
+#![allow(
+    unsafe_code,
+    reason = "no library has a safe way to name an interface to a packet socket"
+)]
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::libc;
+
+use crate::error::{During, Result};
+
+/// What a socket gives and takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// Whole frames, with their Ethernet headers.
+    Whole,
+    /// What is in them: the kernel makes the headers, to everybody on the link.
+    Contents,
+}
+
+/// Everybody on a link.
+const EVERYBODY: [u8; 6] = [0xff; 6];
+
+/// Sends and receives frames of one type.
+#[derive(Debug)]
+pub struct PacketSocket {
+    descriptor: OwnedFd,
+    ether_type: u16,
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl PacketSocket {
+    /// Opens one in the namespace that the calling thread is in. It never blocks.
+    pub fn open(frames: Frames, ether_type: u16) -> Result<PacketSocket> {
+        let kind = match frames {
+            Frames::Whole => libc::SOCK_RAW,
+            Frames::Contents => libc::SOCK_DGRAM,
+        };
+        let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the call takes numbers only.
+        let number = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(ether_type.to_be())) };
+        Errno::result(number).during(|| format!("opening a socket for frames of type {ether_type:#06x}"))?;
+        // SAFETY: the descriptor is new and nobody else's.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        Ok(PacketSocket {
+            descriptor,
+            ether_type,
+        })
+    }
+
+    /// Sends a frame from an interface. One that the kernel does not take is lost, as on the link.
+    pub fn send(&self, index: u32, frame: &[u8]) {
+        // SAFETY: all fields are integers, for which zero is a valid value.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = self.ether_type.to_be();
+        address.sll_ifindex = index as i32;
+        address.sll_halen = EVERYBODY.len() as u8;
+        address.sll_addr[..EVERYBODY.len()].copy_from_slice(&EVERYBODY);
+        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: both pointers and lengths are those of values that outlive the call.
+        let _lost = unsafe {
+            libc::sendto(
+                self.descriptor.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                0,
+                (&raw const address).cast(),
+                length,
+            )
+        };
+    }
+
+    /// The next frame that waits: the interface that it came in by, and its length. What does not fit `room` is cut off. `None` if
+    /// there is no more.
+    pub fn receive(&self, room: &mut [u8]) -> Option<(u32, usize)> {
+        loop {
+            // SAFETY: all fields are integers, for which zero is a valid value.
+            let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+            let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            // SAFETY: the kernel writes at most the lengths given, those of values that outlive the call.
+            let received = unsafe {
+                libc::recvfrom(
+                    self.descriptor.as_raw_fd(),
+                    room.as_mut_ptr().cast(),
+                    room.len(),
+                    0,
+                    (&raw mut address).cast(),
+                    &raw mut length,
+                )
+            };
+            match Errno::result(received) {
+                Ok(length) => return Some((address.sll_ifindex as u32, length as usize)),
+                // An interface that goes down is told once; what waits on others stays.
+                Err(Errno::EINTR | Errno::ENETDOWN) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}

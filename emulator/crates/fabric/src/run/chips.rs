@@ -1,0 +1,208 @@
+//! Switches that are switching chips: what their CPUs decide, written into the chips' tables, and the frames that CPUs get and send.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use cubeyard_dataplane::chip_tables::set_port;
+use cubeyard_dataplane::event::SwitchReason;
+use cubeyard_dataplane::inspection::Section;
+use cubeyard_dataplane::switch_control::{Effects, SwitchControl};
+
+use super::poller::{Poller, Token};
+use super::state::RunState;
+use crate::error::{During, FabricError, Result};
+use crate::hellos::Hellos;
+use crate::kernels::Kernels;
+use crate::links::{self, Site};
+use crate::network::{Network, Place};
+
+/// Frames that a CPU takes before others have their turn; the kernel keeps the next ones, and drops what is more.
+const FRAMES_PER_TURN: usize = 64;
+/// The longest frame that a CPU gets whole.
+const FRAME_BYTES: usize = 256;
+
+/// The CPUs of all chips of a run.
+#[derive(Debug)]
+pub struct Chips {
+    control: Box<dyn SwitchControl>,
+    /// By room and interface: the switch, by id, and its port.
+    ports: BTreeMap<(usize, u32), (u32, u8)>,
+    /// The interface of a switch's port, and its room.
+    interfaces: BTreeMap<(u32, u8), (usize, u32)>,
+    /// The room of each switch, by id.
+    rooms: BTreeMap<u32, usize>,
+    /// Links that are known to carry nothing, by their nodes.
+    failed: BTreeSet<(u32, u32)>,
+    is_loaded: bool,
+    /// Why flows may have other paths than were told.
+    untold: Option<SwitchReason>,
+}
+
+impl Chips {
+    /// Nothing is known of any host, and no chip has a program. `None` where switches are no chips.
+    pub fn of(network: &Network) -> Result<Option<Chips>> {
+        let Some(chips) = network.behaviour.entry.chips else {
+            return Ok(None);
+        };
+        let control = (chips.control)(&network.spec)
+            .map_err(|error| FabricError::bad("network.spec", error.value, error.limit, error.fix))?;
+        let (mut ports, mut interfaces) = (BTreeMap::new(), BTreeMap::new());
+        for (link, end) in (0..network.places.len()).flat_map(|link| [(link, 0), (link, 1)]) {
+            let site = links::kind(network, link).site(network, link, end);
+            if let (Place::Switch { switch, port }, Site::Room(room)) = (network.places[link][end], site) {
+                let id = network.description.switches[switch].id;
+                let index = links::interface(network, link, end);
+                // A port beyond the chip's is none of its topology, which was checked.
+                let port = port as u8;
+                ports.insert((room, index), (id, port));
+                interfaces.insert((id, port), (room, index));
+            }
+        }
+        let switches = network.description.switches.iter().enumerate();
+        Ok(Some(Chips {
+            control,
+            ports,
+            interfaces,
+            rooms: switches
+                .map(|(at, switch)| (switch.id, network.rooms.of_switch(at)))
+                .collect(),
+            failed: BTreeSet::new(),
+            is_loaded: false,
+            untold: None,
+        }))
+    }
+
+    /// Why paths have changed since this was called last; `None` if they have not.
+    pub fn take_untold(&mut self) -> Option<SwitchReason> {
+        self.untold.take()
+    }
+
+    /// The nodes that a flow's packets pass, both ends included; none where there is no way.
+    pub fn path(&self, ends: [u32; 2], source_port: u16) -> Vec<u32> {
+        self.control.path(ends, source_port)
+    }
+
+    /// Writes the programs of these switches into their chips.
+    fn write(&self, kernels: &mut Kernels, switches: impl IntoIterator<Item = u32>) -> Result<()> {
+        for switch in switches {
+            let chip = self
+                .rooms
+                .get(&switch)
+                .and_then(|room| kernels.rooms.get_mut(*room)?.chip.as_mut());
+            if let Some(chip) = chip {
+                let text = self.control.program(switch);
+                let written = chip.programs.set_program(&text);
+                written.during(|| format!("writing the tables of switch {switch}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&self, kernels: &mut Kernels, effects: Effects) -> Result<()> {
+        self.write(kernels, effects.changed)?;
+        for (switch, port, frame) in effects.frames {
+            let Some((room, index)) = self.interfaces.get(&(switch, port)) else {
+                continue;
+            };
+            if let Some(chip) = kernels.rooms.get(*room).and_then(|room| room.chip.as_ref()) {
+                chip.cpu.send(*index, &frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the frames that wait for the CPU of a room's chip.
+    fn work(&mut self, kernels: &mut Kernels, room: usize) -> Result<()> {
+        let mut frame = [0; FRAME_BYTES];
+        for _ in 0..FRAMES_PER_TURN {
+            let chip = kernels.rooms.get(room).and_then(|room| room.chip.as_ref());
+            let Some((index, length)) = chip.and_then(|chip| chip.cpu.receive(&mut frame)) else {
+                break;
+            };
+            if let Some(&(switch, port)) = self.ports.get(&(room, index)) {
+                let effects = self.control.on_frame(switch, port, &frame[..length]);
+                self.carry_out(kernels, effects)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells each chip which interfaces its ports are, once, and listens to what is its CPU's.
+    fn load(&mut self, kernels: &mut Kernels, poller: &Arc<Poller>) -> Result<()> {
+        for (&(room, index), &(_, port)) in &self.ports {
+            if let Some(chip) = kernels.rooms.get_mut(room).and_then(|room| room.chip.as_mut()) {
+                let written = chip.programs.apply(&set_port(port, index));
+                written.during(|| "writing the ports of a chip".to_owned())?;
+            }
+        }
+        for (number, room) in kernels.rooms.iter().enumerate() {
+            if let Some(chip) = &room.chip {
+                poller.add(&chip.cpu, Token::Cpu(number))?;
+            }
+        }
+        self.is_loaded = true;
+        Ok(())
+    }
+}
+
+impl RunState {
+    /// Has the fabric of chips know which links carry nothing, and writes the tables that are others for it.
+    pub fn bring_chips(&mut self) -> Result<()> {
+        let Some(mut chips) = self.chips.take() else {
+            return Ok(());
+        };
+        let done = self.bring(&mut chips);
+        self.chips = Some(chips);
+        done
+    }
+
+    fn bring(&mut self, chips: &mut Chips) -> Result<()> {
+        let silent = self.hellos.iter().flat_map(Hellos::dead_links);
+        let down = self.damage.links_down().chain(silent);
+        let nodes = |link: usize| {
+            let link = &self.network.description.links[link];
+            (link.a[0], link.b[0])
+        };
+        let failed: BTreeSet<(u32, u32)> = down
+            .map(nodes)
+            .chain(self.network.outside.iter().copied())
+            .collect();
+        let mut changed = chips.control.on_failures(&failed);
+        if !chips.is_loaded {
+            chips.load(&mut self.kernels, &self.poller)?;
+            changed.extend(chips.rooms.keys());
+        }
+        if failed != chips.failed {
+            let is_mended = failed.len() < chips.failed.len();
+            chips.untold = Some(if is_mended {
+                SwitchReason::Recovery
+            } else {
+                SwitchReason::Failure
+            });
+            chips.failed = failed;
+        }
+        chips.write(&mut self.kernels, changed)
+    }
+
+    /// Frames wait for the CPU of a room's chip.
+    pub fn on_cpu(&mut self, room: usize) -> Result<()> {
+        match &mut self.chips {
+            Some(chips) => chips.work(&mut self.kernels, room),
+            None => Ok(()),
+        }
+    }
+
+    /// What a switch that is a chip knows and holds; none of others.
+    pub fn chip_sections(&mut self, id: u32) -> Vec<Section> {
+        let Some(chips) = &self.chips else {
+            return Vec::new();
+        };
+        let mut sections = chips.control.inspect(id);
+        let chip = chips
+            .rooms
+            .get(&id)
+            .and_then(|room| self.kernels.rooms.get(*room)?.chip.as_ref());
+        sections.extend(chip.into_iter().flat_map(|chip| chip.programs.inspect(&[])));
+        sections
+    }
+}

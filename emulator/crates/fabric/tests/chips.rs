@@ -1,0 +1,261 @@
+//! Networks whose switches are switching chips, in the kernel (root): who is reached, by which path, with and without failures.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Host, can_emulate, describe, fresh_run};
+use cubeyard_chip::portland::{Control, Tree};
+use cubeyard_dataplane::address::virtual_ip;
+use cubeyard_fabric::error::Result;
+use cubeyard_fabric::host::namespace::Namespace;
+use serde_json::{Value, json};
+
+const PORT: u16 = 7000;
+
+/// A wired fat-tree of four ports.
+struct Fabric {
+    host: Host,
+    run: String,
+    tree: Tree,
+}
+
+fn address(server: u32) -> Ipv4Addr {
+    virtual_ip(server).expect("an address")
+}
+
+impl Fabric {
+    fn build() -> Fabric {
+        let spec = json!({"family": "fat_tree", "ports": 4, "layers": 3});
+        let mut host = Host::start();
+        let mut description = describe(&spec, &fresh_run(), "portland", 1e9);
+        description["settings"] = json!({"hello_secs": 0.02});
+        let run = host.build(&description);
+        let tree = Tree::new();
+        Fabric { host, run, tree }
+    }
+
+    fn within<T: Send>(&self, server: u32, work: impl FnOnce() -> Result<T> + Send) -> T {
+        let namespace = Namespace::named(&format!("cy-{}-{server}", &self.run[..8])).expect("a namespace");
+        namespace.run(work).expect("work in it")
+    }
+
+    fn socket(&self, server: u32, port: u16) -> UdpSocket {
+        self.within(server, || {
+            let socket = UdpSocket::bind((address(server), port)).expect("an address of its own");
+            let wait = Some(Duration::from_millis(300));
+            socket.set_read_timeout(wait).expect("a timeout");
+            Ok(socket)
+        })
+    }
+
+    /// Pairs of servers between which a datagram from this source port is lost, among some.
+    fn lost(&self, servers: &[u32], source_port: u16) -> Vec<(u32, u32)> {
+        let sockets = |port: u16| -> BTreeMap<u32, UdpSocket> {
+            servers.iter().map(|&one| (one, self.socket(one, port))).collect()
+        };
+        let (senders, receivers) = (sockets(source_port), sockets(PORT));
+        let arrives = |&(a, b): &(u32, u32)| {
+            let sent = [a.to_be_bytes(), b.to_be_bytes()].concat();
+            if senders[&a].send_to(&sent, (address(b), PORT)).is_err() {
+                return false;
+            }
+            let mut bytes = [0; 16];
+            matches!(receivers[&b].recv_from(&mut bytes), Ok((8, from)) if bytes[..8] == sent && from.ip() == address(a))
+        };
+        let pairs = servers.iter().flat_map(|&a| servers.iter().map(move |&b| (a, b)));
+        pairs
+            .filter(|(a, b)| a != b)
+            .filter(|pair| !arrives(pair))
+            .collect()
+    }
+
+    fn inject(&mut self, kind: &str, target: Value) {
+        let fault = json!({"id": "f", "kind": kind, "target": target});
+        self.host.ask("inject", json!({"run": self.run, "fault": fault}));
+    }
+
+    fn recover(&mut self) {
+        self.host.ask("recover", json!({"run": self.run, "fault": "all"}));
+    }
+
+    fn inspect(&mut self, node: u32) -> Value {
+        self.host.ask("inspect", json!({"run": self.run, "server": node}))
+    }
+
+    /// Packets that a switch's TCAM has decided about, by the interface that its entries name.
+    fn decided(&mut self, switch: u32) -> u64 {
+        let inspected = self.inspect(switch);
+        let sections = inspected["sections"].as_array().expect("sections");
+        let tcam = sections
+            .iter()
+            .find(|section| section["name"] == "chip-tcam")
+            .expect("its TCAM");
+        let rows = tcam["rows"].as_array().expect("rows").iter();
+        let redirects = rows.filter(|row| {
+            row[3]
+                .as_str()
+                .is_some_and(|action| action.starts_with("REDIRECT"))
+        });
+        redirects.map(|row| row[4].as_u64().expect("packets")).sum()
+    }
+}
+
+fn all() -> Vec<u32> {
+    (0..16).collect()
+}
+
+/// The MACs by which a server knows others, by their address.
+fn neighbours(fabric: &Fabric, server: u32) -> BTreeMap<String, String> {
+    let name = format!("cy-{}-{server}", &fabric.run[..8]);
+    let output = Command::new("ip")
+        .args(["-n", &name, "-j", "neigh"])
+        .output()
+        .expect("ip of iproute2");
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| (text(row, "dst"), text(row, "lladdr")))
+        .collect()
+}
+
+#[test]
+fn hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told() {
+    if !can_emulate("hosts_reach_each_other_by_pmacs_and_flows_take_the_paths_that_were_told") {
+        return;
+    }
+    let mut fabric = Fabric::build();
+    for source_port in 40_000..40_004 {
+        assert_eq!(fabric.lost(&all(), source_port), []);
+    }
+    for server in all() {
+        let known = neighbours(&fabric, server);
+        assert_eq!(known.len(), 15);
+        for other in all().into_iter().filter(|&other| other != server) {
+            let (edge, port) = fabric.tree.edge_of(other);
+            let (pod, position) = fabric.tree.place(edge);
+            let prefix = format!("00:{pod:02x}:{position:02x}:{port:02x}:");
+            let mac = &known[&address(other).to_string()];
+            assert!(mac.starts_with(&prefix), "{mac} of {other} at {server}: {prefix}");
+        }
+    }
+    let control = Control::new();
+    for (source_port, from, to) in [
+        (40_100, 0, 15),
+        (40_101, 0, 15),
+        (40_102, 3, 8),
+        (40_103, 12, 5),
+        (40_104, 0, 1),
+    ] {
+        let path = control.path([from, to], source_port);
+        let switches: BTreeSet<u32> = path[1..path.len() - 1].iter().copied().collect();
+        let before: Vec<u64> = fabric
+            .tree
+            .switches()
+            .map(|switch| fabric.decided(switch))
+            .collect();
+        let (sender, receiver) = (fabric.socket(from, source_port), fabric.socket(to, PORT));
+        for _ in 0..20 {
+            sender
+                .send_to(b"one way", (address(to), PORT))
+                .expect("a neighbour");
+            receiver.recv_from(&mut [0; 16]).expect("a datagram");
+        }
+        let after = fabric
+            .tree
+            .switches()
+            .map(|switch| fabric.decided(switch))
+            .collect::<Vec<_>>();
+        let counted = fabric.tree.switches().zip(before.iter().zip(after));
+        let passed: BTreeSet<u32> = counted
+            .filter(|(_, (before, after))| after - *before >= 20)
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(passed, switches, "from {source_port}");
+    }
+}
+
+#[test]
+fn what_fails_is_led_around_and_comes_back() {
+    if !can_emulate("what_fails_is_led_around_and_comes_back") {
+        return;
+    }
+    let mut fabric = Fabric::build();
+    let every_way = |fabric: &Fabric| {
+        (40_000..40_004)
+            .map(|port| fabric.lost(&all(), port))
+            .collect::<Vec<_>>()
+    };
+    let none = vec![Vec::new(); 4];
+    assert_eq!(every_way(&fabric), none);
+    let switches: Vec<u32> = fabric.tree.switches().collect();
+    let (core, aggregation) = (switches[19], switches[8]);
+    let uplink = uplink_of(&fabric.tree, switches[0]);
+    for (kind, target) in [
+        ("switch-off", json!({"switch": core})),
+        ("switch-off", json!({"switch": aggregation})),
+        ("cable-pulled", json!({"link": uplink})),
+    ] {
+        fabric.inject(kind, target.clone());
+        assert_eq!(every_way(&fabric), none, "{kind} {target}");
+        fabric.recover();
+        assert_eq!(every_way(&fabric), none, "after {kind} {target}");
+    }
+    // A silent core keeps its carriers: its neighbours miss its hellos.
+    fabric.inject("switch-silent", json!({"switch": core}));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while every_way(&fabric) != none {
+        assert!(Instant::now() < deadline, "the silent core is not found");
+    }
+    fabric.recover();
+    // A server that is off is lost alone; its cable is another one when it is back.
+    fabric.inject("server-off", json!({"server": 2}));
+    let others: Vec<u32> = all().into_iter().filter(|&server| server != 2).collect();
+    assert_eq!(fabric.lost(&others, 40_000), []);
+    fabric.recover();
+    assert_eq!(every_way(&fabric), none);
+    let destroyed = fabric.host.ask("destroy", json!({"run": fabric.run}));
+    assert_eq!(destroyed["removed"], 37, "and the namespace that bridges share");
+}
+
+/// The number of a link from an edge switch up.
+fn uplink_of(tree: &Tree, edge: u32) -> u32 {
+    let links = tree.topology().links();
+    let found =
+        (0..links.len()).find(|&link| links.a[link] == edge && !tree.topology().is_server(links.b[link]));
+    found.expect("an uplink") as u32
+}
+
+#[test]
+fn an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip() {
+    if !can_emulate("an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip") {
+        return;
+    }
+    let mut fabric = Fabric::build();
+    assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
+    let edge = fabric.tree.edge_of(0).0;
+    let inspected = fabric.inspect(edge);
+    let hosts = &inspected["sections"][0];
+    assert_eq!(hosts["name"], "portland-hosts");
+    let addresses: Vec<&Value> = hosts["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| &row[1])
+        .collect();
+    assert_eq!(
+        addresses,
+        [&json!(address(0).to_string()), &json!(address(1).to_string())]
+    );
+    let wider = describe(
+        &json!({"family": "fat_tree", "ports": 6, "layers": 3}),
+        &fresh_run(),
+        "portland",
+        1e9,
+    );
+    let refused = cubeyard_fabric::network::Network::from_json(wider).expect_err("six ports");
+    assert!(refused.to_string().contains("a chip has four ports"), "{refused}");
+}
