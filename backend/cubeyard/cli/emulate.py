@@ -74,7 +74,10 @@ def emulate(
     ] = "containers",
     dataplane: Annotated[
         str,
-        typer.Option(help="kernel (eBPF), software, or a chip's tables: serverswitch (eBPF), serverswitch-software."),
+        typer.Option(
+            help="kernel (eBPF), software, or a chip's tables: serverswitch (eBPF; of a fat-tree of 4 ports the switches'), "
+            "serverswitch-software."
+        ),
     ] = "kernel",
     chip_program: Annotated[
         str | None,

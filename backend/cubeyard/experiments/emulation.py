@@ -104,7 +104,8 @@ class Emulation(Request):
         default="kernel",
         description=(
             "Where packets are forwarded: by eBPF in the kernel, in user space (software), or by the tables of a switching chip in "
-            "the kernel (serverswitch) or in user space (serverswitch-software)."
+            "the kernel (serverswitch) or in user space (serverswitch-software). Where servers forward nothing, serverswitch makes "
+            "the switches chips; other values then say nothing."
         ),
     )
     seconds: Secs = Field(default=30.0, description="How long the workload is measured.")

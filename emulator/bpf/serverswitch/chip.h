@@ -1,6 +1,6 @@
 /* What the chip's programs share with user space: tables compiled from a program of crates/chip.
  *
- * The Rust side is crates/dataplane/src/bcube/chip_tables.rs; its tests read this file and fail where the two differ. Every table
+ * The Rust side is crates/dataplane/src/chip_tables/mod.rs; its tests read this file and fail where the two differ. Every table
  * holds two generations: packets read the one that `generation` names, a commit writes the other and then names it.
  * `generation` counts up by one before a commit writes and by one when it is done: half of it, by its lowest bit, is the
  * generation that packets read. */

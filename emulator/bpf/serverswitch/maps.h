@@ -1,4 +1,4 @@
-/* The chip's tables, by the names of their schemas in crates/dataplane/src/bcube/chip_tables.rs. */
+/* The chip's tables, by the names of their schemas in crates/dataplane/src/chip_tables/mod.rs. */
 #ifndef CUBEYARD_CHIP_MAPS_H
 #define CUBEYARD_CHIP_MAPS_H
 

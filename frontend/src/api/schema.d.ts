@@ -3875,7 +3875,7 @@ export interface components {
             mode: "containers" | "namespaces";
             /**
              * Dataplane
-             * @description Where packets are forwarded: by eBPF in the kernel, in user space (software), or by the tables of a switching chip in the kernel (serverswitch) or in user space (serverswitch-software).
+             * @description Where packets are forwarded: by eBPF in the kernel, in user space (software), or by the tables of a switching chip in the kernel (serverswitch) or in user space (serverswitch-software). Where servers forward nothing, serverswitch makes the switches chips; other values then say nothing.
              * @default kernel
              * @enum {string}
              */
@@ -4002,6 +4002,8 @@ export interface components {
             default_protocol: string | null;
             /** Protocols */
             protocols: components["schemas"]["ProtocolOption"][];
+            /** @description Why the switches cannot be chips, in a family whose switches could; null where they can, and in other families. */
+            no_chips: components["schemas"]["NoChips"] | null;
             /** Transports */
             transports: string[];
             slice: components["schemas"]["SliceOption"];
@@ -6139,6 +6141,21 @@ export interface components {
              */
             token: string;
         };
+        /**
+         * NoChips
+         * @description Why the switches of a topology cannot be switching chips.
+         */
+        NoChips: {
+            /**
+             * Title
+             * @description The protocol that chips would run.
+             */
+            title: string;
+            /** Message */
+            message: string;
+            /** Hint */
+            hint: string;
+        };
         /** Note */
         Note: {
             /** Id */
@@ -7273,7 +7290,12 @@ export interface components {
              * @description What its switches are made of.
              * @enum {string}
              */
-            switches: "bridges" | "routers";
+            switches: "bridges" | "routers" | "chips";
+            /**
+             * Switch Dataplane
+             * @description The dataplane that its switches are; null where servers or routers forward.
+             */
+            switch_dataplane: string | null;
             /**
              * Balances
              * @description How flows can be spread; empty where switches are bridges.

@@ -59,9 +59,9 @@ def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> sc
     if switch is None or switch not in network.switches:
         raise not_found(f"switch {name} in run {run_id}")
     state = schemas.SwitchState(run_id=run_id, switch=name, id=switch, sections=[])
-    if network.protocol["switches"] != "routers":
+    if network.protocol["switches"] == "bridges":
         return state
-    # Routers are on one host.
+    # Routers and chips are on one host.
     with FabricClient(hosts.every[0].socket) as fabric:
         try:
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=switch)

@@ -364,7 +364,8 @@ class ProtocolOption(BaseModel):
     addresses_per_server: int
     gateways: bool
     adapts: bool = Field(description="Whether it moves flows by load.")
-    switches: Literal["bridges", "routers"] = Field(description="What its switches are made of.")
+    switches: Literal["bridges", "routers", "chips"] = Field(description="What its switches are made of.")
+    switch_dataplane: str | None = Field(description="The dataplane that its switches are; null where servers or routers forward.")
     balances: list[BalanceOption] = Field(description="How flows can be spread; empty where switches are bridges.")
     routing: str = Field(description="The routing scheme that predicts it.")
     forwardings: list[ForwardingOption] = Field(description="Empty where servers forward nothing.")
@@ -386,6 +387,14 @@ class AddressRanges(BaseModel):
     outside: str
 
 
+class NoChips(BaseModel):
+    """Why the switches of a topology cannot be switching chips."""
+
+    title: str = Field(description="The protocol that chips would run.")
+    message: str
+    hint: str
+
+
 class EmulationProfile(BaseModel):
     """What of a topology can be emulated, and how."""
 
@@ -394,6 +403,9 @@ class EmulationProfile(BaseModel):
     refusal: Refusal | None
     default_protocol: str | None
     protocols: list[ProtocolOption]
+    no_chips: NoChips | None = Field(
+        description="Why the switches cannot be chips, in a family whose switches could; null where they can, and in other families."
+    )
     transports: list[str]
     slice: SliceOption
     addresses: AddressRanges

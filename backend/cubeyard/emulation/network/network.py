@@ -13,11 +13,13 @@ from typing import Any
 from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.checks import refused_by_field
 from cubeyard.experiments.emulation import Emulation
-from cubeyard.kit.errors import field_error
+from cubeyard.kit.errors import ProblemError, field_error
 
 Json = dict[str, Any]
 
 MAX_SERVERS = 65_536
+CHIP_DATAPLANE = "serverswitch"
+"""Of switching chips in the kernel: of servers, or of switches beside servers that forward nothing."""
 """A port's address holds 16 bits of the server's id."""
 
 
@@ -172,8 +174,16 @@ def topology_of(spec: Mapping[str, Any]) -> Json:
     return dict(inner) if isinstance(inner, Mapping) else dict(spec)
 
 
-def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu: int, part: Json | None) -> Network:
-    """The network of a plan or of a slice of it. Raises a 422 that names what cannot be emulated."""
+def build(
+    engine: Engine,
+    spec: Mapping[str, Any],
+    rate_bits_per_sec: float,
+    mtu: int,
+    part: Json | None,
+    dataplane: str = "kernel",
+) -> Network:
+    """The network of a plan or of a slice of it. Where servers forward nothing, `dataplane` says what switches are. Raises a 422 that
+    names what cannot be emulated."""
     inner = topology_of(spec)
     profile = _profile(engine, inner)
     described = _described(engine, _with_prefix(inner, spec), part)
@@ -189,7 +199,7 @@ def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu
         whole=described["whole"],
         rate_bits_per_sec=rate_bits_per_sec,
         mtu=mtu,
-        protocol=_protocol(profile, engine.hosts),
+        protocol=_protocol(profile, engine.hosts, dataplane),
         slice_around_max_k=profile["slice"]["around_max_k"],
         outside=described["outside"],
         addresses={one["id"]: one["address"] for one in servers},
@@ -290,7 +300,7 @@ def check_balance(network: Network, balance: str) -> None:
         raise field_error(
             "body.emulation.balance",
             balance,
-            f"Switches of a {network.family} are bridges, which spread no flows.",
+            f"Switches of this {network.family} are {network.protocol['switches']}, which spread no flows by a balance.",
             limit="ecmp",
             hint="Leave balance out, or choose a fat-tree, a tree or Subways.",
         )
@@ -317,7 +327,7 @@ def check_transport(network: Network, settings: Emulation) -> None:
         raise field_error(
             "body.emulation.protocol",
             settings.protocol,
-            f"Flows of a {network.family} take one path at a time, which its protocol or its bridges choose.",
+            f"Flows of a {network.family} take one path at a time, which its protocol or its switches choose.",
             limit="tcp or udp",
             hint="Take tcp, or Subways, a fat-tree or another network of routers.",
         )
@@ -376,12 +386,19 @@ def _profile(engine: Engine, spec: Json) -> Json:
     return profile
 
 
-def _protocol(profile: Json, hosts: int) -> Json:
-    """What the servers run: the family's default, or on several hosts the first whose switches can have a part on each.
+def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
+    """What the servers run: the family's default, or on several hosts the first whose switches can have a part on each. A dataplane
+    that is the switches' own takes the protocol of these switches.
 
-    Raises a 422 where there is none: a router has no parts.
+    Raises a 422 where there is none: a router or chip has no parts.
     """
     protocols: list[Json] = profile["protocols"]
+    if not protocols[0]["forwardings"]:
+        of_switches = next((one for one in protocols if one["switch_dataplane"] == dataplane), None)
+        if of_switches is not None and hosts <= 1:
+            return of_switches
+        if of_switches is not None or (dataplane == CHIP_DATAPLANE and profile["no_chips"] is not None):
+            raise _no_chips(profile, hosts, dataplane)
     found = next((one for one in protocols if hosts <= 1 or one["switches"] == "bridges"), None)
     if found is None:
         raise field_error(
@@ -392,6 +409,17 @@ def _protocol(profile: Json, hosts: int) -> Json:
             hint="Leave CUBEYARD_HOSTS out, or choose a family whose switches are bridges.",
         )
     return found
+
+
+def _no_chips(profile: Json, hosts: int, dataplane: str) -> ProblemError:
+    why = profile["no_chips"]
+    return field_error(
+        "body.emulation.dataplane",
+        dataplane,
+        why["message"] if why is not None else f"Switches that are chips run on one host, but CUBEYARD_HOSTS names {hosts}.",
+        limit="kernel",
+        hint=f"{why['hint'] if why is not None else 'Leave CUBEYARD_HOSTS out.'} Or choose the dataplane kernel.",
+    )
 
 
 def _server(every: Network, where: str, name: str) -> int:

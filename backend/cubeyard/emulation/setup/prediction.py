@@ -125,7 +125,7 @@ def predict(
         document["dropped_flows"],
         document["routing"],
     )
-    if network.protocol["switches"] != "routers" or routing is not None or settings.delivery != "unicast":
+    if network.protocol["switches"] == "bridges" or routing is not None or settings.delivery != "unicast":
         return found
     return _over_tables(engine, network, found, seed, settings, damage, numbers)
 
@@ -139,7 +139,8 @@ def _over_tables(
     damage: Damage,
     numbers: Sequence[int] | None,
 ) -> Prediction:
-    """The same flows over the paths that the routers' tables and hashes give their connections."""
+    """The same flows over the paths that the routers' tables and hashes, or the chips' programs, give their connections."""
+    chips = network.protocol["name"] if network.protocol["switches"] == "chips" else None
     each = settings.connections
     ends = zip(found.source, found.destination, strict=True)
     pairs = [(network.id_of[source], network.id_of[destination]) for source, destination in ends for _ in range(each)]
@@ -151,6 +152,7 @@ def _over_tables(
         "seed": seed,
         "balance": settings.balance,
         "link_gbps": network.rate_bits_per_sec / 1e9,
+        "chips": chips,
         "protocol": IP_PROTOCOLS[settings.protocol],
         "subflows": (settings.subflows or 0) if settings.protocol == "mptcp" else None,
         "flows": [(number, *pair) for number, pair in zip(numbers or range(len(pairs)), pairs, strict=True)],
@@ -164,7 +166,7 @@ def _over_tables(
         rates_bits_per_sec=[sum(rates[flow]) for flow in flows],
         abt_bits_per_sec=len(alive) * min(alive, default=0.0),
         dropped_flows=sum(not any(paths[flow]) for flow in flows),
-        routing=settings.balance,
+        routing=chips or settings.balance,
         connection_rates_bits_per_sec=rates,
         paths=paths,
         choices=MPTCP_CHOICES if settings.protocol == "mptcp" else (),

@@ -85,7 +85,8 @@ def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> 
     """The network of a plan whose slowest link has a rate in bits per second, and that which its run has from the start: the same
     without an upgrade. Raises a 422 that names the field."""
     mtu = settings.mtu_at(rate)
-    own = networks.build(engine, spec, rate, mtu, settings.slice.model_dump() if settings.slice is not None else None)
+    part = settings.slice.model_dump() if settings.slice is not None else None
+    own = networks.build(engine, spec, rate, mtu, part, settings.dataplane)
     asked = settings.upgrade
     if asked is None:
         return own, own

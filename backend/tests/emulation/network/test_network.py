@@ -92,6 +92,25 @@ def test_routers_are_on_one_host(engine: Engine, tmp_path: Path, spec: Json) -> 
     assert tree.protocol["switches"] == "bridges", "a bridge may have a part on each host"
 
 
+def test_the_dataplane_of_switches_makes_them_chips(engine: Engine, tmp_path: Path) -> None:
+    spec = {"family": "fat_tree", "ports": 4, "layers": 3}
+    chips = networks.build(engine, spec, 1e8, 1500, None, "serverswitch")
+    assert chips.protocol["switches"] == "chips"
+    told = chips.for_fabric("run1", 7, "serverswitch", {})
+    assert (told["protocol"], told["forwarding"]) == (chips.protocol["name"], None)
+    assert networks.build(engine, spec, 1e8, 1500, None, "kernel").protocol["switches"] == "routers"
+    assert networks.build(engine, TINY, 1e8, 1500, None, "serverswitch").protocol["name"] == "bcube", "there, of servers"
+    with pytest.raises(ProblemError, match="a chip has four ports") as refused:
+        networks.build(engine, {**spec, "ports": 6}, 1e8, 1500, None, "serverswitch")
+    (error,) = refused.value.errors
+    assert (error.field, error.value) == ("body.emulation.dataplane", "serverswitch")
+    assert "ports 4 and layers 3" in (error.hint or "")
+    hosts = [{"name": f"h{i}", "fabric": tmp_path / f"{i}.sock", "underlay": f"10.77.0.{i}"} for i in (1, 2)]
+    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(one) for one in hosts)))
+    with pytest.raises(ProblemError, match="run on one host"):
+        networks.build(several, spec, 1e8, 1500, None, "serverswitch")
+
+
 def test_a_slice_of_a_fat_tree_keeps_the_switches_between_its_servers(engine: Engine) -> None:
     spec = {"family": "fat_tree", "ports": 4, "layers": 3}
     near = networks.build(engine, spec, 1e8, 1500, {"servers": ["000", "010"]})

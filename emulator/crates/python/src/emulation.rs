@@ -79,6 +79,18 @@ fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
             .map(|entry| protocol_document(entry, &spec))
             .collect(),
     };
+    let no_chips = catalog::PROTOCOLS
+        .iter()
+        .filter(|entry| entry.chips.is_some())
+        .filter_map(|entry| Some((entry, (entry.check)(&spec).err()?)))
+        .find(|(_, error)| error.field != "spec.family");
+    let no_chips = no_chips.map(|(entry, error)| {
+        json!({
+            "title": entry.title,
+            "message": format!("{} needs {}; this has {}.", entry.title, error.limit, error.value),
+            "hint": error.fix,
+        })
+    });
     // Only routers have several paths for the subflows of a connection.
     let is_routed = default.is_some_and(|entry| entry.switches == SwitchKind::Router);
     let transports: &[&str] = if is_routed {
@@ -92,6 +104,7 @@ fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
         "refusal": refusal,
         "default_protocol": default.map(|entry| entry.name),
         "protocols": protocols,
+        "no_chips": no_chips,
         "transports": transports,
         "slice": {"around_max_k": default.and_then(|entry| entry.slice_around_max_k)},
         "addresses": {"applications": "10.0.0.0/8", "outside": "198.18.0.1"},
@@ -140,6 +153,8 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
             SwitchKind::Router => "routers",
             SwitchKind::Chip => "chips",
         },
+        // A dataplane that is the switches' and not the servers'.
+        "switch_dataplane": entry.chips.map(|_| catalog::CHIP),
         "balances": balances(entry, spec),
         "routing": entry.routing,
         "forwardings": forwardings,

@@ -1,13 +1,17 @@
 //! Predictions of emulations whose switches are routers: the path of each flow, and what it gets.
 
+use std::collections::BTreeSet;
+
 use cubeyard_dataplane::address::{port_ip, virtual_ip};
+use cubeyard_dataplane::catalog;
+use cubeyard_dataplane::switch_control::SwitchControl;
 use cubeyard_plan::PlanError;
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::subflows::{PortAddresses, Subflow};
 use cubeyard_routing::tables::Balance;
 use cubeyard_sim::routed::{RoutedFlow, RoutedRun};
 use cubeyard_sim::{Network, faults};
-use cubeyard_topology::{Finding, NodeId};
+use cubeyard_topology::{Finding, NodeId, TopologySpec};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +34,9 @@ struct RoutedJson {
     /// Where flows are MPTCP: the most subflows of each, 0 for as many as addresses make.
     #[serde(default)]
     subflows: Option<u32>,
+    /// Where switches are chips: the protocol whose control writes their tables, by its name in the catalogue.
+    #[serde(default)]
+    chips: Option<String>,
     /// By number, source and destination.
     flows: Vec<(u32, NodeId, NodeId)>,
 }
@@ -38,7 +45,7 @@ struct RoutedJson {
 /// `{"paths": [[id]], "gbps": [rate]}`. A flow without a path has an empty one and the rate 0.
 ///
 /// `run_json`: `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source,
-/// destination]]}`; `protocol` is IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the default)
+/// destination]]}`; with `"chips"` the switches are chips of that protocol, whose programs choose. `protocol` is IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the default)
 /// flows are MPTCP, their subflows share links as TCP flows do, and beside each flow's sum and its first subflow's path `"subflows"` of the answer has a list
 /// of `{"ports": [port or null, port or null], "path", "gbps"}` of each.
 #[pyfunction]
@@ -119,7 +126,19 @@ fn flows_of(spec_json: &str, run_json: &str) -> Result<Value, PlanError> {
             "Number flows from 0; name servers by id.",
         )])
     })?;
-    let found = run.flows(&network, &flows.concat()).map_err(refused)?;
+    let flat = flows.concat();
+    let found = match &asked.chips {
+        None => run.flows(&network, &flat).map_err(refused)?,
+        Some(name) => {
+            let mut control = control_of(name, topology.spec()).map_err(refused)?;
+            let paths = |dead: &BTreeSet<(NodeId, NodeId)>| {
+                control.on_failures(dead);
+                let path = |flow: &RoutedFlow| control.path(flow.ends, flow.tuple.ports[0]);
+                flat.iter().map(path).collect()
+            };
+            run.flows_by(&network, &flat, paths).map_err(refused)?
+        }
+    };
     if addresses.is_none() {
         return Ok(json!({"paths": found.paths, "gbps": found.gbps}));
     }
@@ -137,6 +156,24 @@ fn flows_of(spec_json: &str, run_json: &str) -> Result<Value, PlanError> {
         subflows.push(of_flow.iter().map(document).collect::<Vec<Value>>());
     }
     Ok(json!({"paths": paths, "gbps": gbps, "subflows": subflows}))
+}
+
+/// The control of the chips that a network's switches are.
+fn control_of(protocol: &str, spec: &TopologySpec) -> Result<Box<dyn SwitchControl>, Vec<Finding>> {
+    let chips = catalog::protocol(protocol).and_then(|entry| entry.chips);
+    let chips = chips.ok_or_else(|| {
+        let message = format!("There is no protocol {protocol:?} whose switches are chips.");
+        vec![Finding::error(
+            "no-chips",
+            "chips",
+            message,
+            "Take it from the emulation's profile.",
+        )]
+    })?;
+    (chips.control)(spec).map_err(|error| {
+        let message = format!("{} is {}, but must be {}.", error.field, error.value, error.limit);
+        vec![Finding::error("no-chips", error.field, message, error.fix)]
+    })
 }
 
 /// A subflow of the connection of this number.

@@ -20,6 +20,15 @@ pub fn rates_over(
     paths: &[Vec<NodeId>],
     link_gbps: f64,
 ) -> Result<Vec<f64>, Vec<Finding>> {
+    rates_within(network, paths, &network.scaled_gbps(link_gbps))
+}
+
+/// The same with a rate for each directed link, in Gb/s. The paths may name switches too.
+pub fn rates_within(
+    network: &Network,
+    paths: &[Vec<NodeId>],
+    gbps: &[f64],
+) -> Result<Vec<f64>, Vec<Finding>> {
     let topology = network.topology();
     let adjacency = topology.adjacency();
     let mut links = Vec::new();
@@ -40,7 +49,7 @@ pub fn rates_over(
         links,
         dropped,
     };
-    Ok(max_min_rates(&paths, &network.scaled_gbps(link_gbps)))
+    Ok(max_min_rates(&paths, gbps))
 }
 
 /// The directed links from a node to another, directly or by one switch, the one of the lowest link number.

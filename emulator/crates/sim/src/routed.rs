@@ -3,6 +3,8 @@
 //!
 //! Not here: the tables and the hash (`cubeyard_routing`), and addresses of servers (`cubeyard_dataplane`).
 
+use std::collections::BTreeSet;
+
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::subways::Racks;
 use cubeyard_routing::tables::{Balance, Tables};
@@ -11,6 +13,7 @@ use cubeyard_topology::{Finding, NodeId, Part, Topology};
 use crate::controllers::Controllers;
 use crate::count::LinkFlows;
 use crate::degraded::Damage;
+use crate::given_paths::rates_within;
 use crate::maxmin::max_min_rates;
 use crate::network::Network;
 use crate::paths::Paths;
@@ -97,6 +100,38 @@ impl RoutedRun<'_> {
             paths,
             gbps: max_min_rates(&found, &capacity.gbps),
         })
+    }
+
+    /// The same for switches whose own programs choose: `path_of` gives the nodes of a flow's path, both ends included, where these
+    /// links, by their nodes, carry nothing; none where there is no way. Linear in links and in the lengths of the paths, plus
+    /// [`max_min_rates`].
+    ///
+    /// # Errors
+    /// A finding for a path whose nodes no link joins.
+    pub fn flows_by(
+        mut self,
+        network: &Network,
+        flows: &[RoutedFlow],
+        path_of: impl FnOnce(&BTreeSet<(NodeId, NodeId)>) -> Vec<Vec<NodeId>>,
+    ) -> Result<RoutedFlows, Vec<Finding>> {
+        self.fail_outside(network);
+        let (links, failures) = (network.topology().links(), &self.damage.failures);
+        let is_dead = |link: usize| {
+            failures.link_failed(link as u32)
+                || [links.a[link], links.b[link]]
+                    .iter()
+                    .any(|&end| failures.node_failed(end))
+        };
+        let dead = (0..links.len()).filter(|&link| is_dead(link));
+        let mut paths = path_of(&dead.map(|link| (links.a[link], links.b[link])).collect());
+        for (flow, path) in flows.iter().zip(&mut paths) {
+            if flow.ends.iter().any(|&end| failures.node_failed(end)) {
+                path.clear();
+            }
+        }
+        let capacity = self.damage.degraded.capacity(network.scaled_gbps(self.link_gbps));
+        let gbps = rates_within(network, &paths, &capacity.gbps)?;
+        Ok(RoutedFlows { paths, gbps })
     }
 
     /// The tables that the controllers settle at, if flows last: as in the flow engine, but each flow counts on the path

@@ -19,6 +19,7 @@ const UpgradeField = lazy(() => import("./upgrade-field"));
 const ServicesField = lazy(() => import("./services-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
+type EmulationProfile = components["schemas"]["EmulationProfile"];
 
 interface NumberField {
   path: string;
@@ -46,6 +47,26 @@ export const fieldsOf = (protocol: ProtocolOption | undefined): NumberField[] =>
       help: description,
     }),
   );
+
+/** A dataplane that can be chosen. */
+type Dataplane = Pick<ProtocolOption["forwardings"][number], "name" | "title" | "program">;
+
+/** The dataplanes of a plan, and the protocol that the chosen one runs. Where servers forward nothing, they are what switches are. */
+export function dataplanesOf(
+  profile: EmulationProfile | undefined,
+  chosen: unknown,
+): { protocol: ProtocolOption | undefined; options: readonly Dataplane[]; ofSwitches: boolean } {
+  const own = profile?.protocols.find(({ name }) => name === profile.default_protocol);
+  const chips = profile?.protocols.find(({ switch_dataplane }) => switch_dataplane);
+  if (!own || own.forwardings.length > 0 || !chips?.switch_dataplane)
+    return { protocol: own, options: own?.forwardings ?? [], ofSwitches: false };
+  const of = (name: string, { title }: ProtocolOption) => ({ name, title, program: null });
+  return {
+    protocol: chosen === chips.switch_dataplane ? chips : own,
+    options: [of("kernel", own), of(chips.switch_dataplane, chips)],
+    ofSwitches: true,
+  };
+}
 
 /** How routers can spread flows, as a choice; none where switches are bridges. */
 export const balancesOf = (protocol: ProtocolOption | undefined): Choice[] =>
@@ -123,9 +144,10 @@ export function EmulationSection({
     staleTime: 10_000,
   });
   const profile = useProfile(draft.plan);
-  const protocol = profile?.protocols.find(({ name }) => name === profile.default_protocol);
-  const forwardings = protocol?.forwardings ?? [];
   const settings = emulationOf(draft);
+  const { protocol, options, ofSwitches } = dataplanesOf(profile, settings.dataplane);
+  // A chip sends a flow by one way; routers have one for each subflow.
+  const transports = profile?.transports.filter((name) => name !== "mptcp" || protocol?.switches === "routers");
   const change = (path: string, value: Json | undefined) => onChange(withChange(draft, path, value));
   const { modes } = machine.data ?? {};
   const only = modes?.length === 1 ? modes[0] : undefined;
@@ -146,7 +168,7 @@ export function EmulationSection({
         />
       )}
       <ModeField modes={modes} fields={fields} />
-      <Forwarding draft={draft} options={forwardings} fields={fields} onChange={onChange} />
+      <Forwarding draft={draft} options={options} ofSwitches={ofSwitches} fields={fields} onChange={onChange} />
       <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
         {({ id, describedBy }) => (
           <NumberInput
@@ -183,7 +205,7 @@ export function EmulationSection({
       )}
       <details className={styles.fine}>
         <summary>Protocol, MTU and timers</summary>
-        {[...choicesOf(profile?.transports, settings), ...balancesOf(protocol)].map((choice) => (
+        {[...choicesOf(transports, settings), ...balancesOf(protocol)].map((choice) => (
           <ChoiceField key={choice.path} {...choice} {...fields} />
         ))}
         {[...(settings.protocol === "mptcp" ? SUBFLOWS : []), ...FINE, ...fieldsOf(protocol)].map((field) => (
@@ -218,11 +240,13 @@ function ModeField({ modes, fields }: { modes: readonly string[] | undefined; fi
 function Forwarding({
   draft,
   options,
+  ofSwitches,
   fields,
   onChange,
 }: {
   draft: Draft;
-  options: ProtocolOption["forwardings"];
+  options: readonly Dataplane[];
+  ofSwitches: boolean;
   fields: SettingsProps;
   onChange: (draft: Draft) => void;
 }) {
@@ -233,7 +257,7 @@ function Forwarding({
     <>
       <ChoiceField
         path="dataplane"
-        label="Forwarding"
+        label={ofSwitches ? "Switches" : "Forwarding"}
         widthPx={270}
         options={options.map(({ name, title }) => ({ value: name, label: title }))}
         {...fields}
@@ -242,7 +266,8 @@ function Forwarding({
           const changed = withEmulation(draft, path, dataplane);
           // A program is for chips alone, and only those in the kernel tell sources of their queues.
           const fitting = chosen?.program ? changed : withEmulation(changed, "chip_program", undefined);
-          onChange(dataplane === NOTIFYING ? fitting : withEmulation(fitting, "congestion", undefined));
+          const notifies = dataplane === NOTIFYING && !ofSwitches;
+          onChange(notifies ? fitting : withEmulation(fitting, "congestion", undefined));
         }}
       />
       {own && (
@@ -256,7 +281,7 @@ function Forwarding({
           />
         </Suspense>
       )}
-      {settings.dataplane === NOTIFYING && (
+      {settings.dataplane === NOTIFYING && !ofSwitches && (
         <CongestionFields draft={draft} fields={fields} onChange={onChange} />
       )}
     </>

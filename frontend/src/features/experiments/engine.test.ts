@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import "../shared/testing/with-fault-kinds";
 import type { JsonObject } from "../shared/spec";
 import { newDraft, withFailures, withFaults, withSeeds } from "./draft";
-import { fieldsOf } from "./emulation-section";
+import { dataplanesOf, fieldsOf } from "./emulation-section";
 import { engineOf, SMALL_PLAN, withEmulation, withEngine } from "./engine";
 
 const plan = { topology: { family: "bcube", n: 8, k: 3 } };
@@ -78,4 +78,21 @@ test("a simulation keeps the question of a prediction, and only the links go", (
   const real = withEngine(packets, "emulation");
   expect(real).not.toHaveProperty("packet");
   expect(engineOf(withEngine(real, "packet"))).toBe("packet");
+});
+
+test("where servers forward nothing, dataplanes are what the switches are", () => {
+  const routed = { name: "ip", title: "IP routing", forwardings: [], switch_dataplane: null };
+  const chips = { name: "chips", title: "On chips", forwardings: [], switch_dataplane: "serverswitch" };
+  const own = { name: "own", title: "Own", forwardings: [{ name: "kernel" }], switch_dataplane: null };
+  const of = (first: object, chosen?: string) => {
+    const profile = { default_protocol: (first as { name: string }).name, protocols: [first, chips] };
+    return dataplanesOf(profile as unknown as Parameters<typeof dataplanesOf>[0], chosen);
+  };
+  expect(of(routed).protocol).toBe(routed);
+  expect(of(routed, "serverswitch").protocol).toBe(chips);
+  expect(of(routed).options.map(({ name, title }) => [name, title])).toEqual([
+    ["kernel", "IP routing"],
+    ["serverswitch", "On chips"],
+  ]);
+  expect(of(own, "serverswitch")).toMatchObject({ protocol: own, options: own.forwardings, ofSwitches: false });
 });
