@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use cubeyard_chip::EXTERNAL_PORTS;
 use cubeyard_chip::portland::Control;
+use cubeyard_chip::{EXTERNAL_PORTS, Mac};
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::catalog::{HELLOS, NONE, ProtocolEntry, SwitchKind};
@@ -91,6 +91,11 @@ fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     Ok(())
 }
 
+/// A MAC with spaces, as values of entries are shown.
+fn octets(mac: Mac) -> String {
+    mac.0.map(|byte| format!("{byte:02x}")).join(" ")
+}
+
 fn control(spec: &TopologySpec) -> Result<Box<dyn SwitchControl>, ConfigurationError> {
     check(spec)?;
     Ok(Box::new(Control::new()))
@@ -127,8 +132,8 @@ impl SwitchControl for Control {
             vec![
                 Cell::Count(host.port.into()),
                 address.map_or(Cell::Empty, Cell::Text),
-                Cell::Text(host.mac.to_string()),
-                Cell::Text(host.pmac.to_string()),
+                Cell::Text(octets(host.mac)),
+                Cell::Text(octets(host.pmac.mac())),
             ]
         });
         vec![Section::new(
