@@ -97,7 +97,7 @@ def _listing(files: list[Path], host: str | None) -> Listing:
 def _print(console: Console, document: AsBuilt) -> None:
     told = f", {document.list.with_length:,} with their length" if document.list.with_length else ", without lengths"
     console.print(
-        f"[bold]{escape(document.title)}[/bold]  {document.cables:,} cables planned, {document.list.cables:,} found{told}",
+        f"[bold]{escape(document.title)}[/bold]  {_count(document.cables, 'cable')} planned, {document.list.cables:,} found{told}",
         highlight=False,
     )
     counts = document.counts.model_dump()
@@ -120,8 +120,8 @@ def _print(console: Console, document: AsBuilt) -> None:
     work = document.work
     if work.steps:
         console.print(
-            f"[bold]Work order[/bold]: {len(work.steps):,} steps, {work.operations:,} plug operations, "
-            f"{work.new_cables:,} new cables",
+            f"[bold]Work order[/bold]: {_count(len(work.steps), 'step')}, {_count(work.operations, 'plug operation')}, "
+            f"{_count(work.new_cables, 'new cable')}",
             highlight=False,
         )
         for step in work.steps[:SHOWN]:
@@ -131,6 +131,11 @@ def _print(console: Console, document: AsBuilt) -> None:
         _more(len(work.steps), "steps")
     elif document.in_order:
         console.print("[green]All that the list covers is as planned.[/green]", highlight=False)
+
+
+def _count(count: int, what: str) -> str:
+    """A number of things: "1 step", "2 steps"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _more(count: int, what: str) -> None:

@@ -47,7 +47,9 @@ def test_a_difference_exits_with_1_in_each_form(tmp_path: Path, names: PlanNames
     (tmp_path / "floor.csv").write_bytes(data)
     told = run(tmp_path / "floor.csv")
     assert told.exit_code == 1
-    assert "4 steps, 6 plug operations, 1 new cables" in " ".join(told.stdout.split())
+    said = " ".join(told.stdout.split())
+    assert "4 steps, 6 plug operations, 1 new cable" in said
+    assert "new cables" not in said
     document = AsBuilt.model_validate_json(run(tmp_path / "floor.csv", "--json").stdout)
     assert (document.counts.swapped, document.counts.missing) == (2, 1)
     listed = run("-", "--csv", stdin=data)

@@ -18,6 +18,8 @@ from cubeyard.cli.command import app
 from cubeyard.cli.modules import NAME, TEMPLATES, size_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "services" / "word-count"
+MADE_WITH = "19.1.7"
+"""The clang that made the module."""
 GREETING = str(TEMPLATES / "greeting.wat")
 SPEC = '{"family": "torus3d", "x": 3, "y": 3, "z": 3}'
 
@@ -225,6 +227,24 @@ def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> 
     report = json.loads(done.stdout)
     assert (done.exit_code, report["lost"], report["carried"], report["delivered"]) == (0, {}, 26, 0)
     assert [said[1:] for said in report["said"]] == [["(2,1,0)", "1 27\ntwo 27\nwords 27\n"]]
+
+
+def test_the_example_s_sources_make_the_module_that_is_kept(tmp_path: Path) -> None:
+    """By its own Makefile, with the clang that makes the programs of the kernel, and the linker of the Rust toolchain."""
+    clang = next((found for name in ("clang-19", "clang") if (found := shutil.which(name))), None)
+    version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True) if clang else None
+    if version is None or version.stdout.strip() != MADE_WITH:
+        pytest.skip(
+            f"no clang {MADE_WITH}; another version makes other code. The module is of its sources: a test before this one"
+        )
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
+    (linker,) = Path(sysroot).glob("lib/rustlib/*/bin/rust-lld")
+    made = tmp_path / "made.wasm"
+    words = [f"OUT={made}", f"CC={clang}", f"LINKER={linker} -flavor wasm"]
+    subprocess.run(["make", "--silent", "-C", str(EXAMPLE), *words], capture_output=True, check=True)
+    assert made.read_bytes() == (EXAMPLE / "word-count.wasm").read_bytes()
+    kept = (EXAMPLE / "word-count.wasm.sources").read_text()
+    assert Path(f"{made}.sources").read_text() == kept
 
 
 def test_zig_declares_what_the_header_does() -> None:

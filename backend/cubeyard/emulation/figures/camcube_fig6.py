@@ -7,7 +7,7 @@ with one to three keys in the packet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, quantiles
 
 from cubeyard.emulation.figures.lab import Lab
 from cubeyard.emulation.figures.rows import Outcome, Row, line
@@ -22,8 +22,8 @@ PAYLOAD = 8900
 ETHERNET_BYTES = 14
 MODES = ("bounce", "keys-1", "keys-2", "keys-3")
 NAMES = {"bounce": "base", "keys-1": "|K| = 1", "keys-2": "|K| = 2", "keys-3": "|K| = 3"}
-ROUNDS = 4
-WATCH_SECS = 5.0
+ROUNDS = 12
+WATCH_SECS = 3.0
 START_SECS = 0.5
 """Until all six fill their links."""
 LINKS = 12
@@ -68,9 +68,17 @@ def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, 
     return throughput, {mode: min(one.micros for one in rounds) for mode, rounds in found.items()}
 
 
+def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
+    """A mode's CPU of a packet over the base's of the same round: what else the machine does makes both dearer, in one round about
+    alike. Their median hardly moves from run to run, where the least of each mode is of moments that never were together."""
+    return [one.micros / base.micros for one, base in zip(found[mode], found["bounce"], strict=True)]
+
+
 def measure(lab: Lab) -> Outcome:
     found = rounds_of(lab)
     best, least = best_of(found)
+    ratios = {mode: over_base(found, mode) for mode in MODES}
+    low, _, high = quantiles(ratios["keys-3"], n=4) if len(ratios["keys-3"]) > 1 else 3 * ratios["keys-3"]
     lost = 100 * (1 - best["keys-3"] / best["bounce"])
     return Outcome(
         rows=[
@@ -80,11 +88,11 @@ def measure(lab: Lab) -> Outcome:
                 "CPU of a packet, |K| = 3 over base",
                 "x",
                 round(PAPER_CPU[1] / PAPER_CPU[0], 3),
-                least["keys-3"] / least["bounce"],
+                median(ratios["keys-3"]),
                 1.05,
                 1.6,
                 0.01,
-                MORE,
+                f"the median of {len(ratios['keys-3'])} rounds, half of them from {low:.2f} to {high:.2f}; {MORE}",
             ),
             *(
                 told(
@@ -100,7 +108,7 @@ def measure(lab: Lab) -> Outcome:
             ),
         ],
         series=[
-            line("CPU of a packet over base", [0.0, 1.0, 2.0, 3.0], [least[mode] / least["bounce"] for mode in MODES]),
+            line("CPU of a packet over base", [0.0, 1.0, 2.0, 3.0], [median(ratios[mode]) for mode in MODES]),
             line("throughput over base", [0.0, 1.0, 2.0, 3.0], [best[mode] / best["bounce"] for mode in MODES]),
             line("paper: CPU over base", [0.0, 3.0], [1.0, PAPER_CPU[1] / PAPER_CPU[0]], paper=True),
         ],
@@ -110,7 +118,8 @@ def measure(lab: Lab) -> Outcome:
             "the testbed's links, without Ethernet headers, from the links' counters",
             "without failures one key alone maps onto a neighbour, its own coordinate: a packet with several keys has it several times. The "
             "routing service looks at each of them all the same",
-            f"the most throughput and the least CPU of {len(found[MODES[0]])} rounds of all modes in turn: other work on the machine only makes both worse. CPU "
+            f"the most throughput and the least CPU of {len(found[MODES[0]])} rounds of all modes in turn: other work on the machine only makes both worse. "
+            "Ratios of CPU are of one round each, and their median is told. CPU "
             "is of the server's process in its container, the kernel's work in its calls with it",
             "the flow engine has no CPU; that no link is lost to |K| is also checked in virtual time",
         ],

@@ -203,6 +203,8 @@ def value(document: Json, name: str) -> float:
 
 SEEDS = 20
 """Of the models that bands are the spread of."""
+MODEL_SEED = 1000
+"""Of what models draw, which is not what is measured."""
 SPREAD = 3.0
 """Deviations over seeds on either side of their mean."""
 
@@ -239,6 +241,60 @@ def looked_up(
         return LookedUp(hops["routing_service"], hops["cache_service"])
 
     return [of(seed) for seed in range(SEEDS)]
+
+
+def within(name: str, unit: str, ours: float, first: list[float], drawn: list[float], why: str) -> Row:
+    """A number whose band is the model's spread: packets take the first of several links, or another one where that is taken."""
+    low, high = spread(first)
+    if mean(drawn) != mean(first):
+        ends = (*spread(drawn), low, high)
+        low, high = min(ends), max(ends)
+    return told(
+        name,
+        unit,
+        ours,
+        low,
+        high,
+        f"the model: {mean(first):.3g} by first links, {mean(drawn):.3g} by drawn ones. {why}",
+    )
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Trees of the same joins by the model, as links of each."""
+
+    own: list[int]
+    base: list[int]
+
+    @property
+    def saved(self) -> float:
+        """The share of links that the service's own protocol saves, the mean of the trees."""
+        return mean(1 - own / base for own, base in zip(self.own, self.base, strict=True))
+
+    @property
+    def ratio(self) -> float:
+        return mean(self.own) / mean(self.base)
+
+
+def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Joined]]:
+    """Trees of these joins by the model: the base's joins take the first of several links, and drawn ones, over seeds."""
+    asked = [
+        {"root": one.root, "members": one.members, "seed": seed * len(drawn) + at}
+        for seed in range(SEEDS)
+        for at, one in enumerate(drawn)
+    ]
+    found = lab.engine.torus_services(torus(side), {"joins": asked})["joins"]
+    samples = [found[begin : begin + len(drawn)] for begin in range(0, len(found), len(drawn))]
+
+    def trees(sample: list[Json], base: str) -> Joined:
+        return Joined([len(one["own"]) for one in sample], [len(one[base]) for one in sample])
+
+    return trees(samples[0], "base"), [trees(sample, "base_drawn") for sample in samples]
+
+
+def around(first: float, drawn: list[float]) -> list[float]:
+    """What is exact by first links, with what drawing links moves it by: some are busy with another join and passed over."""
+    return [first + one - mean(drawn) for one in drawn]
 
 
 def told(name: str, unit: str, ours: float | None, low: float, high: float, why: str) -> Row:

@@ -4,12 +4,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/bcube_chain/mod.rs"]
+#[path = "../tests/chain/mod.rs"]
 mod chain;
 
 use std::process::ExitCode;
 
-use chain::{Chain, Dataplane, block, send_over_tcp};
+use chain::{Chain, Dataplane, nanos_per_byte};
 
 const ROUNDS: usize = 15;
 const BLOCKS: usize = 1024;
@@ -29,24 +29,6 @@ fn chain_on_one_cpu(relays: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain
     let chain = Chain::new(relays + 2, dataplane, mtu)?;
     chain.servers.iter().for_each(|server| server.namespace.pin(0));
     Some(chain)
-}
-
-/// Nanoseconds of CPU a byte, that of the kernel's packet thread on that CPU among them.
-fn nanos_per_byte(chain: &Chain, blocks: usize) -> f64 {
-    let before = kernel_thread_nanos();
-    let transfer = send_over_tcp(chain, blocks, false);
-    let nanos = transfer.cpu_nanos + kernel_thread_nanos() - before;
-    nanos as f64 / (blocks * block(0).len()) as f64
-}
-
-/// What the kernel's thread for packets on CPU 0 has run so far.
-fn kernel_thread_nanos() -> u64 {
-    let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
-    let thread = processes
-        .map(|entry| entry.path())
-        .find(|path| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm == "ksoftirqd/0\n"));
-    let stat = thread.and_then(|path| std::fs::read_to_string(path.join("schedstat")).ok());
-    stat.map_or(0, |stat| stat.split_whitespace().next().unwrap().parse().unwrap())
 }
 
 fn main() -> ExitCode {

@@ -8,8 +8,8 @@
     dead_code,
     reason = "programs are committed as they are, without a protocol's tables"
 )]
-#[path = "../tests/bcube_kernel/maps.rs"]
-mod maps;
+#[path = "../tests/kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -21,10 +21,11 @@ use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::frame::ones_complement_sum;
 use cubeyard_chip::{Action, COUNTERS, Field, Forward, Program, Table};
+use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::catalog::CHIP;
 use cubeyard_dataplane::chip_tables::ChipTables;
 use cubeyard_dataplane::tables::TableUpdate;
-use maps::Tables;
+use kernel_tables::Tables;
 
 const ROUNDS: usize = 201;
 /// The packet is sent as it is, so that one can be sent again and again.
@@ -101,7 +102,7 @@ fn frame(table: Table, entries: u32) -> Vec<u8> {
 
 impl Case {
     fn new(name: &'static str, table: Table, entries: u32) -> Option<Case> {
-        let tables = Tables::of(CHIP);
+        let tables = Tables::of(&ENTRY, CHIP);
         let mut ebpf = match Ebpf::load(tables.object.bytes) {
             Ok(ebpf) => ebpf,
             Err(refused) => {

@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/bcube_kernel/maps.rs"]
-mod maps;
+#[path = "../tests/kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -15,12 +15,13 @@ use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_chip::bcube;
 use cubeyard_chip::frame::ones_complement_sum;
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
+use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::header::{HEADER_BYTES, Header};
 use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::route::SourceRoute;
 use cubeyard_dataplane::bcube::tables::{Config, NextHop};
 use cubeyard_dataplane::catalog::{CHIP, KERNEL};
-use maps::Tables;
+use kernel_tables::Tables;
 
 const ROUNDS: usize = 4001;
 /// Relays of one packet: the programs change the same packet again and again, one hop a time.
@@ -45,7 +46,7 @@ struct Relay {
 
 impl Relay {
     fn new(forwarding: &str, digits: u32, levels: u32) -> Option<Relay> {
-        let mut tables = Tables::of(forwarding);
+        let mut tables = Tables::of(&ENTRY, forwarding);
         let mut ebpf = match Ebpf::load(tables.object.bytes) {
             Ok(ebpf) => ebpf,
             Err(refused) => {

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "bcube_chain/mod.rs"]
+#[path = "chain/mod.rs"]
 mod chain;
 
 use std::net::UdpSocket;

@@ -2,6 +2,7 @@
 //! `figures/` are of the papers' sizes, those that are measured of what a machine can carry.
 
 use cubeyard_routing::dcell::{Dfr, DfrOptions};
+use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
     JoinTree, LinkStress, Lookups as CacheLookups, Shape, Ties, Ways, aggregation_loads, cache_lookups,
     disjoint_paths, join_by_corners, join_tree, link_stress, routing_service_loads, saturated_flow,
@@ -63,6 +64,9 @@ pub struct Joins {
     pub root: NodeId,
     /// Who joins, in this order.
     pub members: Vec<NodeId>,
+    /// Of the links that the base's joins draw, where they do not take the first of several.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// See [`TorusQuestion::lookups`].
@@ -97,8 +101,8 @@ fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
     vec![Finding::error("beside", field, message, hint)]
 }
 
-/// What a torus's services put on links: `{aggregation: {none, full, routed: [stress]}, joins: [{own, base}], source:
-/// [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`; a stress is
+/// What a torus's services put on links: `{aggregation: {none, full, routed: [stress]}, joins: [{own, base, base_drawn}], source:
+/// [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways, carried_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`; a stress is
 /// `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's edges are `[child, parent]`, and lookups are counted by
 /// hops.
 ///
@@ -141,7 +145,9 @@ pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value,
         for &member in &joins.members {
             there("joins.members", member)?;
         }
+        let mut draws = Draws::new(joins.seed);
         trees.push(json!({
+            "base_drawn": edges(&join_tree(&shape, root, &joins.members, |at| drawn_way(&shape, at, root, &mut draws))),
             "own": edges(&join_tree(&shape, root, &joins.members, |at| join_by_corners(&shape, at, root))),
             "base": edges(&join_tree(&shape, root, &joins.members, |at| first_way(&shape, at, root))),
         }));
@@ -227,6 +233,21 @@ fn first_way(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
         .map_or((0, true), |(axis, nearer)| (axis, nearer[0]))
 }
 
+/// One of the ways that come nearer, each as likely.
+fn drawn_way(shape: &Shape, at: NodeId, root: NodeId, draws: &mut Draws) -> (usize, bool) {
+    let ways = (0..3).flat_map(|axis| {
+        let nearer = shape.nearer(at, root, axis, Ties::Both);
+        [(axis, true, nearer[0]), (axis, false, nearer[1])]
+    });
+    let ways: Vec<_> = ways
+        .filter(|way| way.2)
+        .map(|(axis, up, _)| (axis, up))
+        .collect();
+    ways.get(draws.below(ways.len().max(1) as u32) as usize)
+        .copied()
+        .unwrap_or((0, true))
+}
+
 fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
     let mut paths = PathSet::default();
     disjoint_paths(shape, source, destination, &mut paths);
@@ -240,6 +261,7 @@ fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
         "delivered": base.delivered,
         "carried": base.carried,
         "delivered_by_first_ways": first.delivered,
+        "carried_by_first_ways": first.carried,
     })
 }
 
@@ -327,7 +349,7 @@ mod tests {
         assert_eq!(stress("none"), [54, 26, 9]);
         assert_eq!(stress("full"), [26, 26, 1]);
         assert_eq!(found["aggregation"]["routed"][1]["packets"], 54);
-        for tree in ["own", "base"] {
+        for tree in ["own", "base", "base_drawn"] {
             assert_eq!(
                 found["joins"][0][tree].as_array().unwrap().len(),
                 26,

@@ -93,7 +93,7 @@ const NOTIFYING = "serverswitch";
 const QUEUE_AIM: NumberField = {
   path: "congestion.queue_kb",
   label: "Queue aimed at",
-  unit: "kB",
+  unit: "KB",
   otherwise: "50",
   range: [3, 8000],
   help: "Q_EQ of QCN: at how many bytes in the queue sources neither slow down nor speed up.",

@@ -2,21 +2,22 @@
 //! without them tests say so and pass, in CI (`CI` set) they fail.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-#[path = "maps.rs"]
-mod maps;
+#[path = "../kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_chip::COUNTERS;
+use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
 
 use crate::common::{Entrance, Outcome, Server, Verdict};
-use maps::Tables;
+use kernel_tables::Tables;
 
 pub const TC_ACT_OK: u32 = 0;
 pub const TC_ACT_SHOT: u32 = 2;
@@ -41,7 +42,7 @@ pub struct FastPath {
 impl FastPath {
     /// Loads the object of a forwarding of BCube's and fills its maps. `None`, said aloud, where the kernel does not let us.
     pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
-        let tables = Tables::of(forwarding);
+        let tables = Tables::of(&ENTRY, forwarding);
         let object = tables.object;
         let mut ebpf = match Ebpf::load(object.bytes) {
             Ok(ebpf) => ebpf,

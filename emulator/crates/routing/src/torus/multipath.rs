@@ -85,7 +85,7 @@ impl Router for Multipath {
 }
 
 /// The ways (axis, up) on a shortest path to another server, and how many there are.
-fn ways_nearer(shape: &Shape, at: NodeId, to: NodeId, ties: Ties) -> ([(usize, bool); 6], usize) {
+pub(super) fn ways_nearer(shape: &Shape, at: NodeId, to: NodeId, ties: Ties) -> ([(usize, bool); 6], usize) {
     let mut ways = [(0, false); 6];
     let mut count = 0;
     for axis in 0..3 {

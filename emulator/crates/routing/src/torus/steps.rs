@@ -289,3 +289,80 @@ impl Steps {
         way.link
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use cubeyard_topology::{Topology, TopologySpec};
+    use proptest::prelude::*;
+
+    use super::super::multipath::ways_nearer;
+    use super::*;
+
+    /// The walk without tables: by coordinates, a hop at a time.
+    fn plain(shape: &Shape, ties: Ties, flow: &Flow) -> Vec<DirectedLink> {
+        let mut draws = Draws::new(flow.seed);
+        let (mut fraction, mut at, mut links) = (draws.next_bits(), flow.source, Vec::new());
+        while at != flow.destination {
+            if !links.is_empty() && links.len().is_multiple_of(HOPS_A_DRAW) {
+                fraction = draws.next_bits();
+            }
+            let (ways, count) = ways_nearer(shape, at, flow.destination, ties);
+            let product = u128::from(fraction) * count as u128;
+            fraction = product as u64;
+            let (axis, up) = ways[(product >> 64) as usize];
+            let (next, link) = shape.step(at, axis, up);
+            links.push(link);
+            at = next;
+        }
+        links
+    }
+
+    fn check(sizes: [u32; 3], ties: Ties, ends: &[(u32, u32)], seed: u64) {
+        let [x, y, z] = sizes;
+        let spec: TopologySpec =
+            serde_json::from_str(&format!(r#"{{"family":"torus3d","x":{x},"y":{y},"z":{z}}}"#)).unwrap();
+        let shape = Shape::new(&Topology::build(&spec).unwrap()).unwrap();
+        let steps = Steps::new(&shape, ties);
+        let flows: Vec<Flow> = (0..)
+            .zip(ends)
+            .map(|(number, ends)| Flow {
+                source: ends.0 % shape.servers(),
+                destination: ends.1 % shape.servers(),
+                seed: seed ^ number,
+            })
+            .collect();
+        let wanted: Vec<_> = flows.iter().map(|flow| plain(&shape, ties, flow)).collect();
+        for (flow, wanted) in flows.iter().zip(&wanted) {
+            let mut alone = Vec::new();
+            steps.append(flow, &mut alone);
+            assert_eq!(&alone, wanted, "{sizes:?} {ties:?} {flow:?}");
+        }
+        for (pair, wanted) in flows.as_chunks().0.iter().zip(wanted.as_chunks::<2>().0) {
+            let mut both = Vec::new();
+            let [one, other] = pair;
+            let middle = steps.append_two([one, other], &mut both);
+            assert_eq!(
+                [&both[..middle], &both[middle..]],
+                [&wanted[0][..], &wanted[1][..]]
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_walk_by_tables_is_the_plain_walk(sizes in [1u32..8, 1u32..8, 2u32..8], both: bool,
+            ends in prop::collection::vec(any::<(u32, u32)>(), 2..20), seed: u64) {
+            check(sizes, if both { Ties::Both } else { Ties::Up }, &ends, seed);
+        }
+    }
+
+    #[test]
+    fn a_walk_is_the_plain_walk_where_numbers_are_long_and_draws_used_up() {
+        let ends: Vec<(u32, u32)> = (0..40)
+            .map(|number| (7 * number, 68_920 - 1_300 * number))
+            .collect();
+        check([41, 41, 41], Ties::Both, &ends, 1);
+    }
+}

@@ -1,27 +1,30 @@
-//! The tables of a forwarding of BCube's in the kernel, filled by updates as a run fills them.
+//! The tables of a protocol's forwarding in the kernel, filled by updates as a run fills them.
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, Map};
-use cubeyard_dataplane::bcube::ENTRY;
-use cubeyard_dataplane::catalog::ForwardingKind;
+use cubeyard_dataplane::catalog::{ForwardingKind, ProtocolEntry};
 use cubeyard_dataplane::object::{KernelObject, Translate};
-use cubeyard_dataplane::tables::{TableKind, TableUpdate};
+use cubeyard_dataplane::tables::{TableKind, TableSchema, TableUpdate};
 
 /// The object of a forwarding, and what keeps its own tables in step.
 #[derive(Debug)]
 pub struct Tables {
     pub object: KernelObject,
+    /// Those of the protocol.
+    schemas: &'static [TableSchema],
     translation: Option<Box<dyn Translate>>,
 }
 
 impl Tables {
-    pub fn of(forwarding: &str) -> Tables {
-        let ForwardingKind::Kernel(object) = ENTRY.forwarding(forwarding).unwrap().kind else {
+    pub fn of(entry: &ProtocolEntry, forwarding: &str) -> Tables {
+        let found = entry.forwarding(forwarding).unwrap();
+        let ForwardingKind::Kernel(object) = found.kind else {
             panic!("{forwarding} is not in the kernel");
         };
         Tables {
             object,
+            schemas: found.tables,
             translation: object.own_tables.map(|own| (own.translate)()),
         }
     }
@@ -38,7 +41,7 @@ impl Tables {
     /// Writes an entry of one table.
     pub fn write(&self, ebpf: &mut Ebpf, update: &TableUpdate) {
         let own = self.object.own_tables.map_or(&[][..], |own| own.schemas);
-        let mut schemas = ENTRY.forwardings[0].tables.iter().chain(own);
+        let mut schemas = self.schemas.iter().chain(own);
         let schema = schemas.find(|schema| schema.name == update.table).unwrap();
         let (key, value) = (&update.key.0[..], update.value.as_ref().map(|value| &value.0[..]));
         let map = ebpf.map_mut(&update.table).unwrap();
@@ -47,15 +50,19 @@ impl Tables {
                 let index = u32::from_ne_bytes(key.try_into().unwrap());
                 match schema.value_bytes {
                     4 => set::<4>(map, index, value.unwrap()),
+                    8 => set::<8>(map, index, value.unwrap()),
                     16 => set::<16>(map, index, value.unwrap()),
                     20 => set::<20>(map, index, value.unwrap()),
+                    28 => set::<28>(map, index, value.unwrap()),
                     32 => set::<32>(map, index, value.unwrap()),
+                    36 => set::<36>(map, index, value.unwrap()),
                     100 => set::<100>(map, index, value.unwrap()),
                     2048 => set::<2048>(map, index, value.unwrap()),
                     other => panic!("no array has values of {other} bytes"),
                 }
             }
             TableKind::Hash | TableKind::LruHash => match (schema.key_bytes, schema.value_bytes) {
+                (4, 16) => insert::<4, 16>(map, key, value),
                 (4, 24) => insert::<4, 24>(map, key, value),
                 (16, 24) => insert::<16, 24>(map, key, value),
                 (32, 24) => insert::<32, 24>(map, key, value),

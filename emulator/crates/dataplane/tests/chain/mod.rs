@@ -1,4 +1,4 @@
-//! A chain of servers in network namespaces of their own, each joined to the next by a virtual cable: with the fast
+//! A chain of servers in network namespaces of their own, each joined to the next by a virtual cable: with a protocol's fast
 //! path, or forwarding IPv4 as any kernel does, to compare. The namespaces are those of threads and vanish with them.
 
 #![allow(clippy::unwrap_used, dead_code)] // the tests use one part of it, the benchmark another
@@ -10,22 +10,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-#[path = "../bcube_kernel/maps.rs"]
-mod maps;
+mod entries;
+#[path = "../kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use aya::Ebpf;
 use aya::maps::{Map, MapError, PerCpuArray, RingBuf};
 use aya::programs::{SchedClassifier, TcAttachType, tc};
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
-use cubeyard_dataplane::bcube::header::HEADER_BYTES;
-use cubeyard_dataplane::bcube::nha::Nha;
-use cubeyard_dataplane::bcube::route::SourceRoute;
-use cubeyard_dataplane::bcube::tables::{Config, NextHop, Notice, Path};
-use cubeyard_dataplane::catalog::{CHIP, KERNEL};
+use cubeyard_dataplane::bcube::tables::{NextHop, Notice};
+use cubeyard_dataplane::catalog::{CHIP, KERNEL, ProtocolEntry};
 use cubeyard_dataplane::counts::Traffic;
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::tables::TableUpdate;
-use maps::Tables;
+use cubeyard_dataplane::{bcube, camcube, dcell};
+use entries::Place;
+pub use entries::nha_on;
+use kernel_tables::Tables;
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::unistd::{Pid, gettid};
 use zerocopy::{FromBytes, IntoBytes};
@@ -118,7 +119,22 @@ pub enum Dataplane {
     FastPath,
     /// ServerSwitch's chip.
     Chip,
+    Dcell,
+    Camcube,
     KernelIpv4,
+}
+
+impl Dataplane {
+    /// The protocol and its forwarding; `None` without one.
+    fn forwarding(self) -> Option<(&'static ProtocolEntry, &'static str)> {
+        match self {
+            Dataplane::FastPath => Some((&bcube::ENTRY, KERNEL)),
+            Dataplane::Chip => Some((&bcube::ENTRY, CHIP)),
+            Dataplane::Dcell => Some((&dcell::ENTRY, KERNEL)),
+            Dataplane::Camcube => Some((&camcube::ENTRY, KERNEL)),
+            Dataplane::KernelIpv4 => None,
+        }
+    }
 }
 
 /// A `Traffic` as the numbers it is made of.
@@ -128,7 +144,7 @@ type TrafficWords = [u64; size_of::<Traffic>() / size_of::<u64>()];
 pub struct Server {
     pub namespace: Namespace,
     ebpf: Option<(Ebpf, Tables)>,
-    /// The neighbour behind this server.
+    /// BCube's neighbour behind this server.
     next: NextHop,
 }
 
@@ -161,14 +177,14 @@ impl Server {
         std::iter::from_fn(|| Some(Notice::read_from_bytes(&ring.next()?).unwrap())).collect()
     }
 
-    /// Marks the neighbour behind this server alive or dead.
+    /// Marks BCube's neighbour behind this server alive or dead.
     pub fn set_next_up(&mut self, up: bool) {
         self.next.up = up.into();
         let update = self.next.update(nha_on());
         self.apply(&update);
     }
 
-    /// Writes an entry of BCube's tables.
+    /// Writes an entry of the protocol's tables.
     fn apply(&mut self, update: &TableUpdate) {
         let (ebpf, tables) = self.ebpf.as_mut().expect("a server with the fast path");
         tables.apply(ebpf, update);
@@ -201,12 +217,11 @@ impl Chain {
             dataplane,
         };
         chain.join(mtu);
-        match dataplane {
-            Dataplane::FastPath => {
-                (0..chain.servers.len()).for_each(|server| chain.load(server, KERNEL, mtu));
+        match dataplane.forwarding() {
+            Some((entry, name)) => {
+                (0..chain.servers.len()).for_each(|server| chain.load(server, entry, name, mtu));
             }
-            Dataplane::Chip => (0..chain.servers.len()).for_each(|server| chain.load(server, CHIP, mtu)),
-            Dataplane::KernelIpv4 => chain.route(),
+            None => chain.route(),
         }
         Some(chain)
     }
@@ -214,10 +229,17 @@ impl Chain {
     /// The address of a server that applications use.
     pub fn ip(&self, server: usize) -> Ipv4Addr {
         match self.dataplane {
-            Dataplane::FastPath | Dataplane::Chip => virtual_ip(server as u32).unwrap(),
             Dataplane::KernelIpv4 if server == 0 => Ipv4Addr::new(10, 1, 0, 1),
             Dataplane::KernelIpv4 => Ipv4Addr::new(10, 1, server as u8 - 1, 2),
+            _ => virtual_ip(server as u32).unwrap(),
         }
+    }
+
+    /// The interfaces of a server's cables.
+    pub fn ports(&self, server: usize) -> Vec<String> {
+        let ports = [(BACK, server > 0), (ON, server + 1 < self.servers.len())];
+        let joined = ports.into_iter().filter(|(_, joined)| *joined);
+        joined.map(|(port, _)| format!("p{port}")).collect()
     }
 
     fn join(&self, mtu: u32) {
@@ -263,10 +285,11 @@ impl Chain {
     }
 
     /// The fast path: a virtual NIC, the programs, and paths to all others.
-    fn load(&mut self, server: usize, forwarding: &str, mtu: u32) {
+    fn load(&mut self, server: usize, entry: &ProtocolEntry, forwarding: &str, mtu: u32) {
         let (own, all) = (server as u32, self.servers.len() as u32);
+        let ports = self.ports(server);
         let Server { namespace, ebpf, .. } = &mut self.servers[server];
-        let vnic_mtu = mtu - HEADER_BYTES as u32;
+        let vnic_mtu = mtu - entry.header_bytes;
         let colons = |mac: [u8; 6]| mac.map(|byte| format!("{byte:02x}")).join(":");
         let address = colons(vnic_mac(own));
         namespace.ip(&format!(
@@ -276,12 +299,8 @@ impl Chain {
         namespace.ip("link set cy0x arp off up");
         namespace.ip(&format!("addr add {}/8 dev cy0", virtual_ip(own).unwrap()));
 
-        let ports: Vec<u8> = [(BACK, own > 0), (ON, own + 1 < all)]
-            .into_iter()
-            .filter_map(|(port, joined)| joined.then_some(port))
-            .collect();
         let names = ports.clone();
-        let tables = Tables::of(forwarding);
+        let tables = Tables::of(entry, forwarding);
         let object = tables.object;
         let (loaded, vnic_ifindex, ifindices) = namespace.run(move || {
             let mut ebpf = Ebpf::load(object.bytes).unwrap();
@@ -293,54 +312,35 @@ impl Chain {
             );
             let program: &mut SchedClassifier = ebpf.program_mut(object.port).unwrap().try_into().unwrap();
             program.load().unwrap();
-            for port in &names {
-                let name = format!("p{port}");
-                drop(tc::qdisc_add_clsact(&name));
-                program.attach(&name, TcAttachType::Ingress).unwrap();
+            for name in &names {
+                drop(tc::qdisc_add_clsact(name));
+                program.attach(name, TcAttachType::Ingress).unwrap();
             }
             let ifindex = |name: &str| nix::net::if_::if_nametoindex(name).unwrap();
-            let ifindices: Vec<u32> = names.iter().map(|port| ifindex(&format!("p{port}"))).collect();
+            let ifindices: Vec<u32> = names.iter().map(|name| ifindex(name)).collect();
             (ebpf, ifindex("cy0"), ifindices)
         });
         *ebpf = Some((loaded, tables));
 
-        let this = &mut self.servers[server];
-        let config = Config {
-            ip: virtual_ip(own).unwrap().octets(),
-            vnic_ifindex,
-            vnic_mac: vnic_mac(own),
-            flags: 0,
+        let mut place = Place {
+            own,
+            servers: all,
             mtu,
+            vnic_ifindex,
+            ifindices: [None; 2],
         };
-        this.apply(&config.update());
-        for (port, ifindex) in ports.into_iter().zip(ifindices) {
-            let (nha, neighbour, far_port) = if port == ON {
-                (nha_on(), own + 1, BACK)
-            } else {
-                (nha_back(), own - 1, ON)
-            };
-            let hop = NextHop {
-                ifindex,
-                next_mac: port_mac(neighbour, far_port),
-                own_mac: port_mac(own, port),
-                up: 1,
-                port,
-                ..NextHop::default()
-            };
-            this.apply(&hop.update(nha));
-            if port == ON {
-                this.next = hop;
-            }
+        for (name, ifindex) in ports.iter().zip(ifindices) {
+            place.ifindices[usize::from(*name != format!("p{BACK}"))] = Some(ifindex);
         }
-        for other in (0..all).filter(|&other| other != own) {
-            let (step, hops) = if other > own {
-                (nha_on(), other - own)
-            } else {
-                (nha_back(), own - other)
-            };
-            let route = SourceRoute::new((0..hops).map(|_| step)).unwrap();
-            let to = virtual_ip(other).unwrap();
-            this.apply(&Path::new(to, other, &route).to(to.octets()));
+        let entries = match self.dataplane {
+            Dataplane::Dcell => place.dcell(),
+            Dataplane::Camcube => place.camcube(),
+            _ => place.bcube(),
+        };
+        let this = &mut self.servers[server];
+        entries.iter().for_each(|update| this.apply(update));
+        if let Some((_, hop)) = place.bcube_hops().find(|(_, hop)| hop.port == ON) {
+            this.next = hop;
         }
     }
 }
@@ -351,15 +351,6 @@ fn attach(ebpf: &mut Ebpf, program: &str, interface: &str, place: TcAttachType) 
     let program: &mut SchedClassifier = ebpf.program_mut(program).unwrap().try_into().unwrap();
     program.load().unwrap();
     program.attach(interface, place).unwrap();
-}
-
-/// In a chain every server has the same two neighbours: one on each level.
-pub fn nha_on() -> Nha {
-    Nha::new(ON.into(), 1).unwrap()
-}
-
-fn nha_back() -> Nha {
-    Nha::new(BACK.into(), 0).unwrap()
 }
 
 /// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without accounting of interrupts,
@@ -403,6 +394,24 @@ pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
         cpu_nanos: transfer.cpu_nanos + sent,
         ..transfer
     }
+}
+
+/// Nanoseconds of CPU a byte, that of the kernel's packet thread on that CPU among them.
+pub fn nanos_per_byte(chain: &Chain, blocks: usize) -> f64 {
+    let before = kernel_thread_nanos();
+    let transfer = send_over_tcp(chain, blocks, false);
+    let nanos = transfer.cpu_nanos + kernel_thread_nanos() - before;
+    nanos as f64 / (blocks * block(0).len()) as f64
+}
+
+/// What the kernel's thread for packets on CPU 0 has run so far.
+fn kernel_thread_nanos() -> u64 {
+    let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
+    let thread = processes
+        .map(|entry| entry.path())
+        .find(|path| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm == "ksoftirqd/0\n"));
+    let stat = thread.and_then(|path| std::fs::read_to_string(path.join("schedstat")).ok());
+    stat.map_or(0, |stat| stat.split_whitespace().next().unwrap().parse().unwrap())
 }
 
 /// Block `number` of what is sent.
