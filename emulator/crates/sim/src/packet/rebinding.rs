@@ -241,7 +241,7 @@ impl<'a> Rebinding<'a> {
 
 /// The links that a plan of detours takes from the racks at their far ends: those left without a weight.
 fn withdrawn(before: &[f64], left: &[f64]) -> Vec<usize> {
-    let gone = |&link: &usize| before[link] > 0.0 && left[link] == 0.0;
+    let gone = |&link: &usize| before[link] > 0.0 && left[link] <= 0.0;
     (0..before.len()).filter(gone).collect()
 }
 
