@@ -48,7 +48,7 @@ fn fastest<T>(mut work: impl FnMut() -> T) -> (f64, T) {
 /// A bare event loop: `packets` go round over routes of `length` links out of `links`, with nothing but a queue of packets a
 /// link and the event queue.
 fn bare(links: u32, packets: u32, length: u32, hops: u64) -> u64 {
-    let mut wheel = Wheel::new(links as usize, 200_000_000, links as usize);
+    let mut wheel = Wheel::new(links as usize, 72_000_000, links as usize);
     let mut queues: Vec<VecDeque<(u64, u32)>> = vec![VecDeque::new(); links as usize];
     let mut busy = vec![0u64; links as usize];
     let next = |packet: u32, step: u32| {

@@ -55,6 +55,16 @@ impl DetourRouting {
         )
     }
 
+    /// The same detours, with another routing of what goes straight.
+    #[must_use]
+    pub fn over(&self, straight: SubwaysRouting) -> DetourRouting {
+        DetourRouting {
+            straight,
+            racks: self.racks,
+            detours: self.detours.clone(),
+        }
+    }
+
     /// With the detours of every rack, out and in. `None` where there is not one entry a rack.
     pub fn new(
         straight: SubwaysRouting,

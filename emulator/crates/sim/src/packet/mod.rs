@@ -31,6 +31,7 @@ mod timeline;
 pub mod wheel;
 
 pub use cubeyard_routing::qcn;
+pub use outcome::Answered;
 
 use std::sync::atomic::Ordering;
 
@@ -64,7 +65,8 @@ const FIRST_STEP_SECS: f64 = 100e-6;
 /// Frames of what links carry are at least this long.
 const FIRST_HEAT_SECS: f64 = 10e-6;
 
-/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far, and `seed`, the rows of `by_seed`.
+/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far; `flows`, the times of flows that are over
+/// since the one before it, where they are too many for each `partial` to list them all; and `seed`, the rows of `by_seed`.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEngine;
 
@@ -165,7 +167,7 @@ pub fn answered_since(
     experiment: &Experiment,
     from_secs: f64,
     progress: &Progress,
-) -> Result<outcome::Answered, PredictError> {
+) -> Result<Answered, PredictError> {
     let seed = experiment.seeds.first().copied().unwrap_or_default();
     let (setup, _) = Run::new(network, experiment, seed, progress, false)?.whole(None)?;
     Ok(outcome::answered_since(&setup, ps(from_secs)))
@@ -198,6 +200,16 @@ struct Run<'a> {
     next_frame: u64,
     /// Payload that was reported as received.
     reported: u64,
+    listed: Listed,
+}
+
+/// The frames that list flows which are over, so far.
+#[derive(Default)]
+struct Listed {
+    frames: u64,
+    /// Flows that were over at the last one, and when it was, in ps.
+    flows: usize,
+    until: u64,
 }
 
 impl<'a> Run<'a> {
@@ -229,6 +241,7 @@ impl<'a> Run<'a> {
             progress,
             next_frame: FIRST_FRAME_HOPS,
             reported: 0,
+            listed: Listed::default(),
         })
     }
 
@@ -293,15 +306,38 @@ impl<'a> Run<'a> {
             .fetch_add(received - self.reported, Ordering::Relaxed);
         self.reported = received;
         let hops = self.setup.core.totals.hops;
-        if let Some(frames) = frames
-            && hops >= self.next_frame
-        {
+        let Some(frames) = frames else {
+            return;
+        };
+        let due = hops >= self.next_frame;
+        self.list_ended(due, &mut **frames);
+        if due {
             self.next_frame = hops + hops / 4;
             frames(Frame {
                 kind: "partial",
                 fields: outcome::so_far(&self.setup, &self.seen),
             });
         }
+    }
+
+    /// Lists the flows that are over since the last list, if they are many or it is `due`: each once, and about
+    /// [`outcome::MAX_GROWING_TIMES`] at most, so that memory does not grow with the flows.
+    fn list_ended(&mut self, due: bool, frames: &mut dyn FnMut(Frame)) {
+        let core = &self.setup.core;
+        let over = core.connections.len() - core.open;
+        let new = over - self.listed.flows;
+        if new == 0 || !(due || new >= outcome::MAX_GROWING_TIMES) || !outcome::lists_ended(&self.setup) {
+            return;
+        }
+        frames(Frame {
+            kind: "flows",
+            fields: outcome::ended_since(&self.setup, self.listed.until, self.listed.frames),
+        });
+        self.listed = Listed {
+            frames: self.listed.frames + 1,
+            flows: over,
+            until: core.now,
+        };
     }
 
     /// One round of the controllers; whether flows have another router after it.

@@ -44,6 +44,8 @@ pub struct Rebinding<'a> {
     period: u64,
     next: u64,
     weights: LinkWeights,
+    /// Links that detours have taken, as sources' and as destinations'.
+    withdrawn: [Vec<usize>; 2],
     /// What directed links carry, averaged, in Gb/s.
     rates: Vec<f64>,
     /// Bytes that they had carried at the last round.
@@ -100,6 +102,7 @@ impl<'a> Rebinding<'a> {
             period,
             next: period,
             weights,
+            withdrawn: [Vec::new(), Vec::new()],
             rates: vec![0.0; gbps.len()],
             carried: vec![0; gbps.len()],
             arrived: Vec::new(),
@@ -159,22 +162,35 @@ impl<'a> Rebinding<'a> {
             *carried = bytes;
             self.rates[link] += (1.0 - REMEMBERED) * (seen - self.rates[link]);
         }
+        let plans = self.has_detours && self.rounds.is_multiple_of(PERIODS_OF_DETOURS);
         let moved = self.controllers.rebind_by_rates(&self.rates, &mut self.weights);
-        if self.has_detours {
-            // Weights move with the detours, so that these are not planned for others.
-            if !self.rounds.is_multiple_of(PERIODS_OF_DETOURS) {
-                return Ok(false);
-            }
+        if plans {
             return self.plan(core, now, progress);
         }
         let routing = moved
-            .then(|| self.controllers.by_weights(&self.weights))
+            .then(|| self.controllers.by_weights(&self.without_withdrawn()))
             .flatten();
         let changed = routing.is_some();
-        if let Some(routing) = routing {
-            self.current = Current::Straight(routing);
+        if let Some(straight) = routing {
+            self.current = match &self.current {
+                Current::Straight(_) => Current::Straight(straight),
+                Current::Detours(routing) => Current::Detours(routing.over(straight)),
+            };
         }
         Ok(changed)
+    }
+
+    /// The weights, without links that detours have taken.
+    fn without_withdrawn(&self) -> LinkWeights {
+        let mut weights = self.weights.clone();
+        if matches!(self.current, Current::Detours(_)) {
+            let [source, destination] = &self.withdrawn;
+            source.iter().for_each(|&link| weights.source[link] = 0.0);
+            destination
+                .iter()
+                .for_each(|&link| weights.destination[link] = 0.0);
+        }
+        weights
     }
 
     /// Plans all detours again by what flows have got since the last time.
@@ -209,13 +225,24 @@ impl<'a> Rebinding<'a> {
                 rates.push(*rate);
             }
         }
-        let planned = self.controllers.planned(&all, &rates, &mut self.weights.clone());
+        let mut left = self.weights.clone();
+        let planned = self.controllers.planned(&all, &rates, &mut left);
         let changed = planned.is_some();
+        self.withdrawn = [
+            withdrawn(&self.weights.source, &left.source),
+            withdrawn(&self.weights.destination, &left.destination),
+        ];
         if let Some(routing) = planned {
             self.current = Current::Detours(routing);
         }
         Ok(changed)
     }
+}
+
+/// The links that a plan of detours takes from the racks at their far ends: those left without a weight.
+fn withdrawn(before: &[f64], left: &[f64]) -> Vec<usize> {
+    let gone = |&link: &usize| before[link] > 0.0 && left[link] <= 0.0;
+    (0..before.len()).filter(gone).collect()
 }
 
 /// Packets of a connection that have arrived since there were `before`, which becomes what there are now.

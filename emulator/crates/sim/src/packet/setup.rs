@@ -268,7 +268,8 @@ pub fn set_up<'a>(
         .map(|link| link.service(packet as u32))
         .max()
         .unwrap_or(1);
-    let turn = 2 * (slowest + ps(settings.hop_delay_secs));
+    // A packet is on an idle link for so long; behind another one, its event is set when that one arrives.
+    let turn = slowest + ps(settings.hop_delay_secs);
     let mut setup = Setup {
         core: Core::new(rules, links, wires, turn),
         choices: choices(settings, experiment, &gbps, window, longest, rebinding.is_some()),

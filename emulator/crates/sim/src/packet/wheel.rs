@@ -47,9 +47,10 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// An empty wheel whose turn is at least `turn` picoseconds long, with about `buckets` of them.
-    pub fn new(events: usize, turn: u64, buckets: usize) -> Wheel {
-        let buckets = buckets.clamp(1 << 12, 1 << 18).next_power_of_two();
+    /// An empty wheel whose turn is at least `turn` picoseconds long, with about eight buckets for each of `busy` events that are due
+    /// within a turn: most buckets have then one event or none, and nothing to sort.
+    pub fn new(events: usize, turn: u64, busy: usize) -> Wheel {
+        let buckets = (8 * busy).clamp(1 << 12, 1 << 18).next_power_of_two();
         let width = (turn / buckets as u64).max(1).next_power_of_two();
         let words = buckets / 64;
         Wheel {
@@ -119,12 +120,18 @@ impl Wheel {
     #[inline]
     fn link(&mut self, bucket: u64, event: u32) {
         let slot = (bucket & self.mask) as usize;
-        self.next[event as usize] = self.heads[slot];
-        self.heads[slot] = event;
+        let head = std::mem::replace(&mut self.heads[slot], event);
+        self.next[event as usize] = head;
+        if head != NONE {
+            return;
+        }
         let (word, upper) = (slot / 64, slot / 4096);
-        self.occupied[0][word] |= 1 << (slot % 64);
-        self.occupied[1][upper] |= 1 << (word % 64);
-        self.occupied[2][upper / 64] |= 1 << (upper % 64);
+        let before = self.occupied[0][word];
+        self.occupied[0][word] = before | 1 << (slot % 64);
+        if before == 0 {
+            self.occupied[1][upper] |= 1 << (word % 64);
+            self.occupied[2][upper / 64] |= 1 << (upper % 64);
+        }
     }
 
     /// Takes an event out before it is due.
@@ -212,13 +219,22 @@ impl Wheel {
         self.now = bucket;
         let slot = (bucket & self.mask) as usize;
         let mut event = std::mem::replace(&mut self.heads[slot], NONE);
+        // A list has what was added last first, which is mostly what is due last: nearly sorted as `current` is.
         while event != NONE {
             let key = self.key(event, self.time[event as usize]);
             self.current.push(key);
             event = std::mem::replace(&mut self.next[event as usize], NONE);
         }
         self.clear_bit(slot);
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        match self.current[..] {
+            [_] => {}
+            [ref mut one, ref mut other] => {
+                if *one < *other {
+                    std::mem::swap(one, other);
+                }
+            }
+            _ => self.current.sort_unstable_by(|a, b| b.cmp(a)),
+        }
         true
     }
 

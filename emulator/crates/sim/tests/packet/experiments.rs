@@ -139,6 +139,51 @@ fn listed_flows_start_at_their_times_and_are_listed_with_theirs() {
     assert!(document["simulated_secs"].as_f64().unwrap() > 0.5);
 }
 
+/// Flows that are too many for every partial frame are listed in parts while they end, each once, as they are at the end.
+#[test]
+fn many_flows_are_listed_in_parts_while_they_end() {
+    let network = Network::open(r#"{"family": "bcube", "n": 4, "k": 1}"#).unwrap();
+    let count = 60_000;
+    let flows: Vec<Value> = (0..count)
+        .map(|flow| json!(["00", "33", 1_000, f64::from(flow) * 20e-6]))
+        .collect();
+    let experiment = json!({
+        "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1,
+        "packet": {"flow_times": true},
+    });
+    let experiment = Experiment::from_json(&experiment.to_string()).unwrap();
+    let times = |list: &Value| -> Vec<(u64, Option<f64>)> {
+        let flows: Vec<u64> = serde_json::from_value(list["flow"].clone()).unwrap();
+        let secs: Vec<Option<f64>> = serde_json::from_value(list["completion_secs"].clone()).unwrap();
+        flows.into_iter().zip(secs).collect()
+    };
+    let mut parts: Vec<Vec<(u64, Option<f64>)>> = Vec::new();
+    let document = EngineKind::Packet
+        .engine()
+        .run(&network, &experiment, &Progress::default(), &mut |frame| {
+            if frame.kind == "flows" {
+                assert_eq!(frame.fields["part"], parts.len());
+                parts.push(times(&frame.fields["flow_times"]));
+            } else {
+                assert!(!frame.fields.contains_key("flow_times"));
+            }
+        })
+        .unwrap();
+    let sizes: Vec<usize> = parts.iter().map(Vec::len).collect();
+    // A look is every 32,768 events, of which each flow has eight and its start.
+    assert!(
+        sizes.len() >= 2 && sizes.iter().all(|&size| (1..=24_000).contains(&size)),
+        "{sizes:?}"
+    );
+    let mut listed = parts.concat();
+    assert!(listed.len() > count as usize / 2, "{sizes:?}");
+    listed.sort_by_key(|one| one.0);
+    assert!(listed.windows(2).all(|pair| pair[0].0 < pair[1].0), "each once");
+    let last = times(&document["flow_times"]);
+    assert_eq!(last.len(), count as usize);
+    assert!(listed.iter().all(|one| last[one.0 as usize] == *one));
+}
+
 /// While a run goes on, the flows that are over are listed with the times that they have at the end.
 #[test]
 fn the_list_of_flows_grows_while_they_end() {

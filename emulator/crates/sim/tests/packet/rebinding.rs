@@ -72,10 +72,12 @@ fn flows_move_until_three_tors_carry_as_much() {
 fn detours_begin_while_a_rack_is_hot() {
     let run = |routing| simulate(routing, &[2], &settings(&json!({})), &json!([]));
     let (straight, detoured) = (run("subways-adaptive"), run("subways-detour"));
-    assert!(
-        last(&detoured) < 0.85 * last(&straight),
-        "{detoured} against {straight}"
-    );
+    // Not the last flow: it has waited for one timer after another, with detours and without.
+    for (name, most) in [("median", 0.85), ("mean", 0.85), ("p99", 0.7)] {
+        let secs = |document: &Value| document["completion_secs"][name].as_f64().unwrap();
+        let share = secs(&detoured) / secs(&straight);
+        assert!(share < most, "{name}: {share}");
+    }
     assert_eq!(detoured["completion_secs"]["unfinished"], 0);
 }
 
