@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 MAX_SERVERS = 65_536
 """A port's address holds 16 bits of the server's id."""
+IP_AND_UDP_BYTES = 28
 
 
 @dataclass(frozen=True)
@@ -310,7 +311,13 @@ def check_balance(network: Network, balance: str) -> None:
 
 
 def check_transport(network: Network, settings: Emulation) -> None:
-    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose."""
+    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose, and for datagrams that are longer
+    than a packet."""
+    most = network.mtu - network.protocol["header_bytes"] - IP_AND_UDP_BYTES
+    if settings.datagram_bytes is not None and settings.datagram_bytes > most:
+        message = f"A packet of {network.mtu} bytes has no room for it."
+        limit = f"at most {most}"
+        raise field_error("body.emulation.datagram_bytes", settings.datagram_bytes, message, limit=limit)
     if settings.protocol != "mptcp":
         return
     if network.protocol["switches"] != "routers":
