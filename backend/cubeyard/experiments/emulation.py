@@ -143,6 +143,13 @@ class Emulation(Request):
         allow_inf_nan=False,
         description="Of each flow; UDP needs one, unless it carries requests.",
     )
+    datagram_bytes: int | None = Field(
+        default=None,
+        ge=9,
+        le=8972,
+        exclude_if=lambda bytes_: bytes_ is None,
+        description="Payload of each datagram of a UDP flow; as much as the MTU takes if left out.",
+    )
     flow_bytes: int | None = Field(
         default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
     )
@@ -216,6 +223,12 @@ class Emulation(Request):
     def _congestion_fits(self) -> Emulation:
         if self.congestion is not None and (self.dataplane != "serverswitch" or self.queues != "shared"):
             raise ValueError("congestion: only the dataplane serverswitch has it, with shared queues; choose both")
+        return self
+
+    @model_validator(mode="after")
+    def _datagrams_fit(self) -> Emulation:
+        if self.datagram_bytes is not None and self.protocol != "udp":
+            raise ValueError(f"datagram_bytes: {self.protocol} sends no datagrams; leave it out, or take udp")
         return self
 
     @model_validator(mode="after")

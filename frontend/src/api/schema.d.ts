@@ -3921,6 +3921,11 @@ export interface components {
              */
             flow_bits_per_sec?: number | null;
             /**
+             * Datagram Bytes
+             * @description Payload of each datagram of a UDP flow; as much as the MTU takes if left out.
+             */
+            datagram_bytes?: number | null;
+            /**
              * Flow Bytes
              * @description What each flow sends; as much as it can if left out.
              */

@@ -21,6 +21,7 @@ MAX_SERVERS = 65_536
 CHIP_DATAPLANE = "serverswitch"
 """Of switching chips in the kernel: of servers, or of switches beside servers that forward nothing."""
 """A port's address holds 16 bits of the server's id."""
+IP_AND_UDP_BYTES = 28
 
 
 @dataclass(frozen=True)
@@ -320,7 +321,13 @@ def check_balance(network: Network, balance: str) -> None:
 
 
 def check_transport(network: Network, settings: Emulation) -> None:
-    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose."""
+    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose, and for datagrams that are longer
+    than a packet."""
+    most = network.mtu - network.protocol["header_bytes"] - IP_AND_UDP_BYTES
+    if settings.datagram_bytes is not None and settings.datagram_bytes > most:
+        message = f"A packet of {network.mtu} bytes has no room for it."
+        limit = f"at most {most}"
+        raise field_error("body.emulation.datagram_bytes", settings.datagram_bytes, message, limit=limit)
     if settings.protocol != "mptcp":
         return
     if network.protocol["switches"] != "routers":

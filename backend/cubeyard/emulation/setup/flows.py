@@ -109,6 +109,7 @@ def for_fabric(flows: list[Flow], settings: Emulation) -> list[Json]:
             "rate_bits_per_sec": settings.flow_bits_per_sec,
             "start_secs": 0.0,
             "pipeline": flow.relays,
+            **({} if settings.datagram_bytes is None else {"datagram_bytes": settings.datagram_bytes}),
         }
         for flow in flows
     ]

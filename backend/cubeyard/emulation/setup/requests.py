@@ -154,6 +154,7 @@ def _check_settings(settings: Emulation) -> None:
     for field, value, plain in (
         ("connections", settings.connections, 1),
         ("flow_bytes", settings.flow_bytes, None),
+        ("datagram_bytes", settings.datagram_bytes, None),
         ("flow_bits_per_sec", settings.flow_bits_per_sec, None),
     ):
         if value != plain:

@@ -138,6 +138,18 @@ def test_the_fabric_is_told_every_flow(engine: Engine) -> None:
     assert for_fabric([Flow(0, 3, 1, 1e8)], paced) == [
         flow_words(id=0, source=3, destination=1, proto="udp", bytes=10, rate_bits_per_sec=5e6)
     ]
+    (short,) = for_fabric([Flow(0, 3, 1, 1e8)], paced.model_copy(update={"datagram_bytes": 22}))
+    assert short["datagram_bytes"] == 22
+
+
+def test_a_datagram_that_no_packet_has_room_for_is_refused_by_its_field(engine: Engine) -> None:
+    def asked(bytes_: int) -> Json:
+        return {"protocol": "udp", "flow_bits_per_sec": 1e6, "mtu": 1500, "datagram_bytes": bytes_}
+
+    assert question(engine, TINY, "one-to-all", emulation=asked(1436)).settings.datagram_bytes == 1436
+    with pytest.raises(ProblemError) as refused:
+        question(engine, TINY, "one-to-all", emulation=asked(1437))
+    assert refused.value.errors[0].field == "body.emulation.datagram_bytes"
 
 
 def test_a_pipeline_passes_on_from_one_receiver_to_the_next(engine: Engine) -> None:

@@ -166,9 +166,11 @@ def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: J
         ({"protocol": "tcp", "subflows": 2}, "one path a connection"),
         ({"protocol": "mptcp", "subflows": 10}, "less than or equal to 9"),
         ({"protocol": "sctp"}, "'tcp', 'udp' or 'mptcp'"),
+        ({"protocol": "tcp", "datagram_bytes": 100}, "datagram_bytes: tcp sends no datagrams"),
+        ({"protocol": "udp", "datagram_bytes": 8}, "greater than or equal to 9"),
     ],
 )
-def test_settings_that_mptcp_has_not_are_refused_by_field(fields: Json, said: str) -> None:
+def test_settings_that_a_transport_has_not_are_refused_by_field(fields: Json, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Emulation.model_validate(fields)
 

@@ -90,6 +90,7 @@ def test_a_slices_first_server_answers_all_others(engine: Engine) -> None:
         ({}, {"connections": 2}, "body.emulation.connections"),
         ({}, {"flow_bytes": 9}, "body.emulation.flow_bytes"),
         ({}, {"flow_bits_per_sec": 1e6}, "body.emulation.flow_bits_per_sec"),
+        ({}, {"protocol": "udp", "datagram_bytes": 100}, "body.emulation.datagram_bytes"),
         ({}, {"delivery": "pipeline"}, "body.emulation.delivery"),
         ({"servers": ["00"]}, {"slice": {"servers": ["01", "10"]}}, "body.workload.servers"),
     ],

@@ -55,6 +55,9 @@ pub struct FlowOrder {
     /// Rate to keep to; `None` for none with TCP, the link's with UDP.
     #[serde(default)]
     pub rate_bits_per_sec: Option<f64>,
+    /// UDP: payload of each datagram; what the network takes if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagram_bytes: Option<u32>,
     /// From the start of the workload to the start of the flow.
     #[serde(default)]
     pub start_secs: f64,

@@ -57,10 +57,10 @@ prop_compose! {
 prop_compose! {
     fn order()(id in any::<u32>(), sends in any::<bool>(), transport in prop::sample::select(vec![Transport::Tcp, Transport::Udp, Transport::Mptcp]),
                own_ip in prop::option::of(ip()), peer_ip in ip(), port in any::<u16>(),
-               bytes in any::<Option<u64>>(), rate in prop::option::of(number()), start_secs in number(), pipeline in any::<Option<u32>>(),
-               source_port in any::<Option<u16>>(), exchange in prop::option::of(exchange())) -> FlowOrder {
+               bytes in any::<Option<u64>>(), rate in prop::option::of(number()), start_secs in number(),
+               (pipeline, datagram_bytes) in any::<(Option<u32>, Option<u32>)>(), source_port in any::<Option<u16>>(), exchange in prop::option::of(exchange())) -> FlowOrder {
         FlowOrder { id, role: if sends { Role::Send } else { Role::Receive }, own_ip, peer_ip, port, source_port,
-            transport, bytes, rate_bits_per_sec: rate, start_secs, pipeline, exchange }
+            transport, bytes, rate_bits_per_sec: rate, datagram_bytes, start_secs, pipeline, exchange }
     }
 }
 

@@ -27,6 +27,8 @@ struct FlowJson {
     #[serde(default, alias = "rate")]
     rate_bits_per_sec: Option<f64>,
     #[serde(default)]
+    datagram_bytes: Option<u32>,
+    #[serde(default)]
     start_secs: f64,
     #[serde(default)]
     pipeline: Option<u32>,
@@ -141,6 +143,19 @@ impl Workload {
                 "leave it out",
             ));
         }
+        if flow
+            .datagram_bytes
+            .is_some_and(|_| flow.proto != Transport::Udp || flow.requests.is_some())
+        {
+            let given = flow.datagram_bytes.unwrap_or_default();
+            let limit = "given with udp and without requests";
+            return Err(FabricError::bad(
+                field("datagram_bytes"),
+                given,
+                limit,
+                "leave it out",
+            ));
+        }
         if self.index.insert(flow.id, at).is_some() {
             return Err(FabricError::bad(
                 field("id"),
@@ -180,6 +195,7 @@ impl Workload {
                 transport: flow.proto,
                 bytes: flow.bytes,
                 rate_bits_per_sec: flow.rate_bits_per_sec,
+                datagram_bytes: flow.datagram_bytes,
                 start_secs: flow.start_secs,
                 // Only a sender waits for what another flow has received.
                 pipeline: flow.pipeline.filter(|_| role == Role::Send),

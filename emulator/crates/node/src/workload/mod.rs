@@ -177,6 +177,15 @@ impl Workload {
                     "Flow {id}: rate_bits_per_sec must be 1e3 to 1e12, or null."
                 ));
             }
+            let most = self.shared.datagram_bytes as u32;
+            if let Some(bytes) = order.datagram_bytes
+                && !(udp::HEAD_BYTES as u32..=most).contains(&bytes)
+            {
+                return Err(format!(
+                    "Flow {id}: datagram_bytes is {bytes}, but must be {} to {most}.",
+                    udp::HEAD_BYTES
+                ));
+            }
             if let Some(exchange) = &order.exchange {
                 self.check_exchange(&order, exchange)?;
             }

@@ -73,8 +73,11 @@ impl Sender {
         self.last_at = Some(now);
         let rate = order.rate_bits_per_sec.unwrap_or(shared.link_bits_per_sec);
         self.credit_bytes += elapsed.as_secs_f64() * rate / 8.0;
+        let most = order
+            .datagram_bytes
+            .map_or(shared.datagram_bytes, |bytes| bytes as usize);
         while progress.bytes < allowance.bytes {
-            let left = (allowance.bytes - progress.bytes).min(shared.datagram_bytes as u64) as usize;
+            let left = (allowance.bytes - progress.bytes).min(most as u64) as usize;
             let length = left.max(HEAD_BYTES);
             if self.credit_bytes < length as f64 {
                 break;
