@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
+use super::octets::PLACES;
 use super::socket::{Netlink, gone_already, no_excuse};
 use crate::error::Result;
 use crate::names::Mac;
@@ -312,15 +313,19 @@ pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
 
 /// Bytes of the IPv6 packets that an interface has received and sent; `None` where it has no IPv6.
 fn ipv6_bytes(answer: Answer<'_>) -> Option<[u64; 2]> {
-    // Places in the kernel's `IPSTATS_MIB`. `[linux include/uapi/linux/snmp.h]`
-    const PLACES: [usize; 2] = [2, 6];
-    let families = attributes(answer.attributes(16).find_value(IFLA_AF_SPEC)?);
-    let counters = attributes(families.find_value(AF_INET6)?).find_value(IFLA_INET6_STATS)?;
+    let places = (*PLACES)?;
+    let counters = ipv6_counters(&answer)?;
     let mut bytes = [0; 2];
-    for (bytes, at) in bytes.iter_mut().zip(PLACES) {
+    for (bytes, at) in bytes.iter_mut().zip(places) {
         *bytes = u64::from_ne_bytes(*counters.get(8 * at..)?.first_chunk()?);
     }
     Some(bytes)
+}
+
+/// The kernel's `IPSTATS_MIB` of an interface, words of 8 bytes; `None` where it has no IPv6.
+pub(super) fn ipv6_counters<'a>(answer: &Answer<'a>) -> Option<&'a [u8]> {
+    let families = attributes(answer.attributes(16).find_value(IFLA_AF_SPEC)?);
+    attributes(families.find_value(AF_INET6)?).find_value(IFLA_INET6_STATS)
 }
 
 /// Removes the interfaces of a socket's namespace that `is_wanted` accepts.

@@ -2,7 +2,7 @@
 //! takes seconds. `[ours, measured]`
 //!
 //! `message` has the encoding, `socket` sends and receives; the others have one kind of request each: `link` (with
-//! addresses and neighbours), `mptcp`, `nexthop`, `queue` (with programs), `route`,
+//! addresses and neighbours; `octets` finds some of its counters), `mptcp`, `nexthop`, `queue` (with programs), `route`,
 //! `segment` and `vxlan`.
 //!
 //! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`, `servers/`).
@@ -11,6 +11,7 @@ mod link;
 mod message;
 mod mptcp;
 mod nexthop;
+mod octets;
 mod queue;
 mod route;
 mod segment;
