@@ -153,6 +153,11 @@ class Engine:
         with self._turn("service_trial"), _findings():
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
+    def built_in_trial(self, name: str, options: Mapping[str, Any]) -> Json:
+        """The same of one of the services that every server of a run hosts, by its name. Raises PlanRejectedError."""
+        with self._turn("built_in_trial"), _findings():
+            return orjson.loads(_binding().built_in_trial(name, canonical(options).decode()))
+
     def service_process_trial(self, answer: Callable[[bytes], bytes], options: Mapping[str, Any]) -> Json:
         """The same of a service in a process: `answer` gives what it answers to a call. Raises what that does, and PlanRejectedError."""
         with self._turn("service_process_trial"), _findings():

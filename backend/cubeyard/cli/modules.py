@@ -55,6 +55,11 @@ def read_services(given: list[str]) -> tuple[list[Json], list[ServiceFile]]:
     return services, files
 
 
+def is_name(text: str) -> bool:
+    """Whether it names a service that servers host, rather than a file."""
+    return NAME.fullmatch(text) is not None and not Path(text).exists()
+
+
 def is_python(path: str) -> bool:
     """Whether a service runs in a process rather than as a module."""
     return Path(path).suffix == ".py"

@@ -21,6 +21,7 @@ from cubeyard.cli.modules import (
     Json,
     answers,
     begin,
+    is_name,
     is_python,
     on_packets,
     print_answers,
@@ -146,10 +147,14 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
     """A trial's report, and the seconds that it took. Exits with 2 for what is no service, with 1 if its process ends."""
     options = {"size": size, "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
-    module, engine = read_module(file), Engine(settings_of())
+    engine = Engine(settings_of())
+    named = is_name(file)
+    module = b"" if named else read_module(file)
     began = time.monotonic()
     with explained():
-        if not is_python(file):
+        if named:
+            report = engine.built_in_trial(file, options)
+        elif not is_python(file):
             report = engine.service_trial(module, options)
         else:
             try:
@@ -168,7 +173,12 @@ def _fails(report: Json) -> bool:
 
 @service_app.command("test")
 def service_test(
-    file: Module,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="The WebAssembly module, its text format, a Python file, or the name of a service that every server hosts, like cache."
+        ),
+    ],
     servers: Annotated[int, typer.Option(help="Servers of the torus, like 27 or 8000.")] = 27,
     message: Said = "{key} hello",
     seconds: Annotated[float, typer.Option(help="Virtual time.")] = 10.0,

@@ -56,7 +56,7 @@ def simulate(
         typer.Option(
             "--flows",
             help="Write each flow's times to this file, .csv or .parquet. A CSV file has the flows that are over while the "
-            "simulation runs, up to 20,000.",
+            "simulation runs, of more than 20,000 in the order in which they end.",
         ),
     ] = None,
     estimate: Annotated[
@@ -134,10 +134,25 @@ def growing(flows: Path | None) -> Callable[[str], None] | None:
         return None
 
     def show(frame: str) -> None:
-        if (columns := orjson.loads(frame).get("flow_times")) is not None:
+        document = orjson.loads(frame)
+        if (columns := document.get("flow_times")) is None:
+            return
+        if document["kind"] == "flows" and document["part"] > 0:
+            _append_flows(flows, columns)
+        else:
             _write_flows(flows, columns)
 
     return show
+
+
+def _append_flows(path: Path, columns: Json) -> None:
+    """Adds lines to those of flows that ended before."""
+    _, *lines = as_csv([({}, columns)])
+    try:
+        with path.open("ab") as file:
+            file.writelines(lines)
+    except OSError as error:
+        refuse(f"--flows cannot be written: {error.strerror or error}: {path}")
 
 
 def _write_flows(path: Path, columns: Json) -> None:

@@ -192,7 +192,8 @@ def read_flow_times(
     format: Annotated[Format, Query()] = "csv",
 ) -> Response:
     """A row a flow: `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`. While
-    a point is under way, it has those of its flows that are over, up to 20,000."""
+    a point is under way, it has those of its flows that are over: of more than 20,000, in the order of parts of so many that were over at
+    a time. A table of 1,000,000 flows at most is in memory, of a point under way a part."""
     run = service.read(id)
     refuse_without(run, None if run.experiment_id is None else experiments.row(run.experiment_id).document)
     found = tables(request.app.state.database, run)

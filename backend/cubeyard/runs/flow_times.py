@@ -15,7 +15,8 @@ from cubeyard.runs.schemas import Run
 
 
 def tables(database: Database, run: Run) -> Iterator[Table]:
-    """A table a point, in the order of points; last what there is of the latest one under way."""
+    """A table a point, in the order of points; last what there is of the latest one under way: of many flows, a table for each list
+    that came of it. One table at a time is in memory."""
     done: set[int] = set()
     for frame in frames_of(database, run.id):
         payload = orjson.loads(frame.payload)
@@ -26,9 +27,15 @@ def tables(database: Database, run: Run) -> Iterator[Table]:
         return
     with database.session() as session:
         latest = RunRepository(session).last_payload(run.id, "simulating")
+        lists = RunRepository(session).flow_lists(run.id)
     payload = None if latest is None else orjson.loads(latest)
     if payload is not None and payload["point"] not in done and "flow_times" in payload["result"]:
         yield {"point": payload["point"], "seed": payload["seed"]}, payload["result"]["flow_times"]
+    for seq, point in lists:
+        if point not in done:
+            with database.session() as session:
+                payload = orjson.loads(RunRepository(session).payload(run.id, seq))
+            yield {"point": point, "seed": payload["seed"]}, payload["result"]["flow_times"]
 
 
 def refuse_without(run: Run, document: dict[str, object] | None) -> None:

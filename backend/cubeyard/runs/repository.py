@@ -36,6 +36,8 @@ from cubeyard.runs.queue import QUICK_SECS
 CHANNEL = "cubeyard_runs"
 OVER_CHANNEL = "cubeyard_runs_over"
 """For workers: a run is not theirs any more."""
+FLOW_TIMES = "flow-times"
+"""The kind of frames that list flows of a point under way."""
 BATCH_FRAMES = 200
 BATCH_BYTES = 256 * 1024
 TICK, SECOND = "tick", "second"
@@ -221,9 +223,9 @@ class RunRepository(Repository):
     def frames(self, run_id: str, after: int, *, ticks_after: int = 0) -> list[Frame]:
         """The frames after that number, as many as fit a batch, and at least one if there is one.
 
-        Ticks up to `ticks_after` are left out.
+        Ticks up to `ticks_after` are left out, and lists of flows, which are files only.
         """
-        wanted = [FrameRow.run_id == run_id, FrameRow.seq > after]
+        wanted = [FrameRow.run_id == run_id, FrameRow.seq > after, FrameRow.kind != FLOW_TIMES]
         if ticks_after > after:
             wanted.append(or_(FrameRow.kind != TICK, FrameRow.seq > ticks_after))
         return [frame for _, frame in self._batch(run_id, FrameRow.seq, wanted)]
@@ -257,6 +259,27 @@ class RunRepository(Repository):
             .limit(1)
         )
         return self._session.scalars(query).first()
+
+    def flow_lists(self, run_id: str) -> list[tuple[int, int]]:
+        """The numbers of the frames that list flows of the point under way, each with its point: from the last that is a first one on,
+        as a point that another worker takes up begins again."""
+        part = FrameRow.payload["result"]["part"].as_integer()
+        query = (
+            select(FrameRow.seq, FrameRow.payload["point"].as_integer(), part)
+            .where(FrameRow.run_id == run_id, FrameRow.kind == FLOW_TIMES)
+            .order_by(FrameRow.seq)
+        )
+        found: list[tuple[int, int]] = []
+        for seq, point, number in self._session.execute(query):
+            if number == 0:
+                found.clear()
+            found.append((seq, point))
+        return found
+
+    def payload(self, run_id: str, seq: int) -> str:
+        """Of one frame."""
+        query = select(type_coerce(cast(FrameRow.payload, Text), Text))
+        return self._session.scalars(query.where(FrameRow.run_id == run_id, FrameRow.seq == seq)).one()
 
     def beat(self, run_id: str, attempt: int, progress: float) -> bool:
         """The worker lives and is so far. False if the attempt is over: cancelled, or another worker's by now."""

@@ -26,7 +26,7 @@ from cubeyard.runs.models import RunChunkRow, RunRow
 from cubeyard.runs.partial import seldom
 from cubeyard.runs.predictor import Predictor
 from cubeyard.runs.queue import RunQueue
-from cubeyard.runs.repository import NewFrame, RunRepository
+from cubeyard.runs.repository import FLOW_TIMES, NewFrame, RunRepository
 from cubeyard.runs.service import enter
 
 CHUNK_SECS = 1.0
@@ -176,14 +176,23 @@ class Share:
         return self._lease.held() and not self._lease.lost_chunk.is_set()
 
     def _shower(self, kind: str, point: Point) -> Callable[[str], None]:
-        """Writes what there is of a point so far."""
+        """Writes what there is of a point so far, and each list of its flows that are over."""
 
         def payload(document: str) -> Json:
             result = orjson.loads(document)
             del result["kind"]
             return {**point.described(), "result": result}
 
-        return seldom(self._frames, kind, payload)
+        so_far = seldom(self._frames, kind, payload)
+
+        def show(document: str) -> None:
+            if orjson.loads(document)["kind"] == "flows":
+                self._frames.lease.check()
+                self._frames.write(FLOW_TIMES, payload(document))
+            else:
+                so_far(document)
+
+        return show
 
     def _write(self, chunk: Chunk | None, *, complete: bool) -> Chunk | None:
         """The chunk to go on with after the batch was written: the same one, if it is not `complete` and still this worker's."""

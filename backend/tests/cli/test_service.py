@@ -39,6 +39,24 @@ def test_a_trial_says_what_was_delivered(servers: int) -> None:
     assert report["fuel"] > report["calls"]
 
 
+def test_a_service_of_every_server_is_tried_on_8000() -> None:
+    """The cache, of which every server keeps a key and a value somewhere: each is acknowledged, over links that carry one packet at a
+    time."""
+    done = cubeyard(
+        "service", "test", "cache", "--servers", "8000", "--message", "set {key} a", "--seconds", "3", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert (report["servers"], report["lost"], report["ended_early"]) == (8000, {}, False)
+    assert report["answers"] == 8000
+    # The mean of a torus of 20 x 20 x 20 is 15 hops. A value goes to its home, which answers, and
+    # from there to eight replicas, a quarter of each axis away: ten ways of 15 hops.
+    assert 8000 * 14 * 10 < report["carried"] < 8000 * 16 * 10
+    refused = cubeyard("service", "test", "cash")
+    assert refused.exit_code == 2
+    assert "cache" in " ".join(refused.output.split())
+
+
 def test_a_trial_in_words_and_one_that_delivers_nothing() -> None:
     done = cubeyard("service", "test", GREETING, "--message", "1,1,1 deep blue")
     assert done.exit_code == 0

@@ -210,6 +210,32 @@ def test_a_csv_file_grows_while_flows_end(tmp_path: Path) -> None:
     assert growing(tmp_path / "times.parquet") is None
 
 
+def test_a_csv_file_of_many_flows_grows_by_parts(tmp_path: Path) -> None:
+    """More than a partial frame lists: whole lines are added, each flow once, with the times that it has at the end."""
+    count = 50_000
+    flows = [["00", "33", 1_000, at * 20e-6] for at in range(count)]
+    experiment = {"engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1, "packet": {"flow_times": True}}  # fmt: skip
+    path = tmp_path / "times.csv"
+    write = growing(path)
+    assert write is not None
+    sizes: list[int] = []
+
+    def on_frame(frame: str) -> None:
+        write(frame)
+        if path.exists():
+            sizes.append(len(path.read_text().splitlines()) - 1)
+
+    document = json.loads(Engine(Settings()).predict_json(SMALL, experiment, None, on_frame))
+    assert sizes == sorted(sizes)
+    assert any(20_000 < size < count for size in sizes), sizes
+    with path.open() as lines:
+        rows = list(csv.DictReader(lines))
+    numbers = [int(row["flow"]) for row in rows]
+    assert len(set(numbers)) == len(numbers)
+    times = document["flow_times"]["completion_secs"]
+    assert all(float(row["completion_secs"]) == times[int(row["flow"])] for row in rows)
+
+
 def test_a_file_for_times_has_a_name_that_says_its_format(tmp_path: Path) -> None:
     done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--flows", "times.xls")
     assert done.returncode == 2

@@ -141,6 +141,24 @@ def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: T
     assert flows_of(working_client, run["id"]) == seen
 
 
+def test_many_flows_are_files_while_they_end(working_client: TestClient) -> None:
+    """30,000 short flows, more than a partial frame lists, and one that goes on: each that is over is listed once."""
+    flows = [["00", "01", 1_000, at * 20e-6] for at in range(30_000)]
+    workload = {"kind": "listed", "flows": [*flows, ["30", "33", 50_000_000_000, 0.0]]}
+    run = start(working_client, **{**QUESTION, "workload": workload}, packet={"flow_times": True})
+    wait_for(working_client, run["id"], lambda now: len(flows_of(working_client, run["id"])) > 25_000 or ended(now))
+    working_client.post(f"{API}/runs/{run['id']}/cancel")
+    wait_for(working_client, run["id"], ended)
+    seen = flows_of(working_client, run["id"])
+    numbers = [int(row["flow"]) for row in seen]
+    assert 25_000 < len(numbers) == len(set(numbers)) <= 30_000
+    assert all(0 < float(row["completion_secs"]) < 0.001 for row in seen)
+    answer = working_client.get(f"{API}/runs/{run['id']}/flows", params={"format": "parquet"})
+    assert parquet.read_table(io.BytesIO(answer.content)).num_rows == len(seen)
+    kinds = {name for name, _, _ in frames(working_client, run["id"])}
+    assert "flow-times" not in kinds
+
+
 def test_the_estimate_tells_hops_and_memory(client: TestClient) -> None:
     answer = client.post(f"{API}/experiments/estimate", json={**LONG, "seeds": [1, 2]})
     assert answer.status_code == 200, answer.text

@@ -17,6 +17,7 @@ __all__ = [
     "Topology",
     "build_plan",
     "build_topology",
+    "built_in_trial",
     "builtin_books",
     "check_book",
     "ChipModel",
@@ -254,6 +255,10 @@ def chip_portland(source: str, destination: str, source_port: int, failures: lis
 def chip_walk(spec_json: str, source: str, destination: str, path: int) -> str:
     """A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths, path, visits: [{server, name,
     trace}], arrived}`. Raises EngineError."""
+
+def built_in_trial(name: str, options_json: str) -> str:
+    """The same as `service_trial` of one of the services that every server of a run hosts, by its name: it takes no fuel, and its calls
+    are not counted. Raises EngineError."""
 
 def service_limits() -> str:
     """Limits of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""

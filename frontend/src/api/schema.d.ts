@@ -1103,7 +1103,8 @@ export interface paths {
         /**
          * Each flow's times of a simulation so far, as CSV or Parquet
          * @description A row a flow: `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`. While
-         *     a point is under way, it has those of its flows that are over, up to 20,000.
+         *     a point is under way, it has those of its flows that are over: of more than 20,000, in the order of parts of so many that were over at
+         *     a time. A table of 1,000,000 flows at most is in memory, of a point under way a part.
          */
         get: operations["read_flow_times"];
         put?: never;

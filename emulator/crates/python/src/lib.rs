@@ -112,7 +112,9 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::search::{check_search, search, search_metrics};
     #[pymodule_export]
-    use super::services::{service_limits, service_module, service_process_trial, service_trial};
+    use super::services::{
+        built_in_trial, service_limits, service_module, service_process_trial, service_trial,
+    };
     #[pymodule_export]
     use super::topology::{Topology, build_topology, families_json};
 }

@@ -2,7 +2,7 @@
 //! Not here: the check and the trial, which are the sandbox's.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
-use cubeyard_sandbox::trial::{Options, run, run_process};
+use cubeyard_sandbox::trial::{Options, run, run_built_in, run_process};
 use cubeyard_sandbox::{Flaw, Module, limits};
 use cubeyard_topology::Finding;
 use pyo3::prelude::*;
@@ -53,6 +53,16 @@ pub fn service_trial(py: Python<'_>, module: Vec<u8>, options_json: &str) -> PyR
     match report {
         Ok(report) => Ok(json!(report).to_string()),
         Err(flaw) => Err(refused(py, "module", &flaw)),
+    }
+}
+
+/// The same of one of the services that every server of a run hosts, by its name. Raises EngineError.
+#[pyfunction]
+pub fn built_in_trial(py: Python<'_>, name: &str, options_json: &str) -> PyResult<String> {
+    let options = read_options(py, options_json)?;
+    match py.detach(|| run_built_in(name, &options)) {
+        Ok(report) => Ok(json!(report).to_string()),
+        Err(flaw) => Err(refused(py, "service", &flaw)),
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use cubeyard_dataplane::camcube::Structure;
 use cubeyard_dataplane::camcube::header::{Header, OPTION_BYTES};
+use cubeyard_dataplane::camcube::services::built_in;
 use cubeyard_dataplane::camcube::services::context::View;
 use cubeyard_dataplane::camcube::services::runtime::Runtime;
 use cubeyard_dataplane::service::Service;
@@ -96,6 +97,11 @@ enum Happening {
 
 /// What the servers run: who makes the instance of each, and who answers the calls of one in a process.
 trait Tried {
+    /// What the service is called.
+    fn name(&self) -> &str {
+        NAME
+    }
+
     /// The instance of a server; of one in a process with the end of whoever talks to that.
     fn instance(&self, server: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw>;
 
@@ -112,6 +118,34 @@ impl Tried for InModule<'_> {
     fn instance(&self, _: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw> {
         let service = UserService::with_memory(NAME, self.module, Duration::ZERO, self.memory_bytes)?;
         Ok((Box::new(service), None))
+    }
+
+    fn answer(&mut self, _: &[u8]) -> Result<Option<Vec<u8>>, Flaw> {
+        Ok(None)
+    }
+}
+
+/// One of the services that every server of a run hosts.
+struct BuiltIn {
+    name: String,
+}
+
+impl Tried for BuiltIn {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn instance(&self, _: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw> {
+        let mut all = built_in(None);
+        let names: Vec<String> = all.iter().map(|(_, one)| one.name().to_owned()).collect();
+        match names.iter().position(|name| *name == self.name) {
+            Some(place) => Ok((all.swap_remove(place).1, None)),
+            None => Err(Flaw {
+                code: "no-such-service",
+                message: format!("No server hosts a service called {}.", self.name),
+                fix: format!("Take one of {}, or a module.", names.join(", ")),
+            }),
+        }
     }
 
     fn answer(&mut self, _: &[u8]) -> Result<Option<Vec<u8>>, Flaw> {
@@ -159,6 +193,13 @@ pub fn run(module: &Module, options: &Options) -> Result<Report, Flaw> {
     let [x, y, z] = options.size.map(|size| size.max(1) as usize);
     let memory_bytes = MEMORY_BYTES.min(ALL_MEMORY_BYTES / (x * y * z));
     try_out(InModule { module, memory_bytes }, options)
+}
+
+/// The same of one of the services that every server of a run hosts, by its name: it takes no fuel, and its calls are not counted.
+/// Errors: there is none of that name, and a torus that there is not.
+pub fn run_built_in(name: &str, options: &Options) -> Result<Report, Flaw> {
+    let name = name.to_owned();
+    try_out(BuiltIn { name }, options)
 }
 
 /// The same of a service in a process, all of whose instances one process has: `answer` passes a call to it, and gives its
@@ -253,9 +294,10 @@ impl<T: Tried> Torus<T> {
         let now = self.now;
         match happening {
             Happening::Tell { server, message } => {
+                let name = self.tried.name().to_owned();
                 self.with(server, |runtime, view| {
                     // It was hosted under this name.
-                    let _ = runtime.message(view, now, NAME, &message);
+                    let _ = runtime.message(view, now, &name, &message);
                 });
                 self.settle(server, 0)?;
             }

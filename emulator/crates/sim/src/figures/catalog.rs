@@ -313,4 +313,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[subways §8.7, Fig. 12]",
         subways::fig12::compute,
     ),
+    once(packets(
+        "subways-fig12-packets",
+        "Memcache throughput by oversubscription, packet by packet",
+        "[subways §8.7, Fig. 12]",
+        subways::fig12_packets::compute,
+    )),
 ];

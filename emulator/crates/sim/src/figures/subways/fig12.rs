@@ -9,9 +9,9 @@ use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, Demand, RackNetwork};
 
 /// Ratios that whole uplinks of a 30-port ToR give.
-const RATIOS: [f64; 6] = [3.0, 5.0, 6.0, 7.5, 10.0, 15.0];
+pub(super) const RATIOS: [f64; 6] = [3.0, 5.0, 6.0, 7.5, 10.0, 15.0];
 /// The two racks of memcache servers, of 12.
-const MEMCACHE: [usize; 2] = [5, 6];
+pub(super) const MEMCACHE: [usize; 2] = [5, 6];
 /// Queries in all: enough for the controllers' first periods not to count.
 const QUERIES: f64 = 1e8;
 const RESPONSE_GIGABITS: f64 = 1500.0 * 8e-9;
@@ -60,11 +60,16 @@ fn throughput(
     Ok(QUERIES / secs / 1e6)
 }
 
-pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
+/// Wiring types with their balances, and what they are called.
+pub(super) fn variants() -> Vec<(u8, Balance, String)> {
     let mut variants = vec![(0, Balance::Static, "Type 0".to_owned())];
     variants.extend(BALANCES.map(|(balance, suffix)| (1, balance, format!("Type 1{suffix}"))));
-    context.expect((variants.len() * RATIOS.len()) as u64);
-    let lines = variants
+    variants
+}
+
+/// A line a variant.
+pub(super) fn lines(context: &Context<'_>) -> Result<Vec<Series>, PredictError> {
+    variants()
         .into_par_iter()
         .map(|(wiring_type, balance, name)| {
             let points = RATIOS
@@ -73,7 +78,12 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
                 .collect::<Result<Vec<_>, PredictError>>()?;
             Ok(Series::ours(name, points))
         })
-        .collect::<Result<Vec<Series>, PredictError>>()?;
+        .collect()
+}
+
+/// The paper's numbers beside these lines of all variants, with the reasons of those of type 1, LB, D, and of type 0 at 5:1.
+pub(super) fn rows(lines: &[Series], reasons: [&'static str; 4]) -> Result<Vec<Row>, PredictError> {
+    let [of_type_1, of_balancing, of_detours, of_type_0] = reasons;
     let speedups = |line: usize| -> Vec<f64> {
         let pairs = lines[line].y.iter().zip(&lines[0].y);
         pairs.map(|(ours, type_0)| ours / type_0).collect()
@@ -82,41 +92,53 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     let detours = speedups(3);
     let least = detours.iter().copied().fold(f64::INFINITY, f64::min);
     let most = detours.iter().copied().fold(0.0, f64::max);
-    let speedup = |name: &str, printed, ours, reason| {
-        Row::printed(name, "x", printed, 0.1, ours)
-            .of_packets()
-            .because(reason)
-    };
-    let rows = vec![
-        speedup("type 1 over type 0, mean", 1.2, mean(&speedups(1)), STATIC),
+    let speedup =
+        |name: &str, printed, ours, reason| Row::printed(name, "x", printed, 0.1, ours).because(reason);
+    Ok(vec![
+        speedup("type 1 over type 0, mean", 1.2, mean(&speedups(1)), of_type_1),
         speedup(
             "type 1LB over type 0, mean",
             1.6,
             mean(&speedups(2)),
-            "a fluid balances without loss",
+            of_balancing,
         ),
-        speedup("type 1D over type 0, least", 1.8, least, TWO_HOPS),
-        speedup("type 1D over type 0, most", 2.5, most, TWO_HOPS),
-        Row::printed("type 0 at 5:1", "Mq/s", 10.0, 1.0, value_at(&lines[0], 5.0)?)
-            .of_packets()
-            .because("the uplinks of two ToRs are full"),
-        Row::printed("type 1D at 10:1", "Mq/s", 10.0, 1.0, value_at(&lines[3], 10.0)?)
-            .of_packets()
-            .because(TWO_HOPS),
-    ];
-    let paper = [
+        speedup("type 1D over type 0, least", 1.8, least, of_detours),
+        speedup("type 1D over type 0, most", 2.5, most, of_detours),
+        Row::printed("type 0 at 5:1", "Mq/s", 10.0, 1.0, value_at(&lines[0], 5.0)?).because(of_type_0),
+        Row::printed("type 1D at 10:1", "Mq/s", 10.0, 1.0, value_at(&lines[3], 10.0)?).because(of_detours),
+    ])
+}
+
+/// What the paper prints of its lines.
+pub(super) fn printed() -> [Series; 2] {
+    [
         Series::paper("paper: Type 0", [(5.0, 10.0)]),
         Series::paper("paper: Type 1D", [(10.0, 10.0)]),
+    ]
+}
+
+pub(super) const AXES: Axes = Axes {
+    x: "oversubscription of the ToRs",
+    y: "throughput (million queries/s)",
+};
+pub(super) const PLACES: &str = "memcache in two racks side by side, web servers in the ten others of a loop; with the racks apart type 1 would gain 2.5";
+
+pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    context.expect((variants().len() * RATIOS.len()) as u64);
+    let lines = lines(context)?;
+    let reasons = [
+        STATIC,
+        "a fluid balances without loss",
+        TWO_HOPS,
+        "the uplinks of two ToRs are full",
     ];
+    let rows = rows(&lines, reasons)?.into_iter().map(Row::of_packets);
     Ok(Outcome {
-        rows,
-        series: lines.into_iter().chain(paper).collect(),
-        axes: Some(Axes {
-            x: "oversubscription of the ToRs",
-            y: "throughput (million queries/s)",
-        }),
+        rows: rows.collect(),
+        series: lines.into_iter().chain(printed()).collect(),
+        axes: Some(AXES),
         choices: vec![
-            "memcache in two racks side by side, web servers in the ten others of a loop; with the racks apart type 1 would gain 2.5",
+            PLACES,
             "the greatest steady rate is a long backlog's queries over the time it takes: a fluid's latency is nothing until a link is full",
             FLUID,
             CONTROLLERS,

@@ -1,6 +1,6 @@
 //! Subways' tables and figures. `[subways §7, §8]`
 //!
-//! Inside: one file a figure (`fig8` to `fig12`; of Figs 8 to 11 what packets can show: `packets`), the tables of wires (`wires`) and the testbed's table (`table5`, and packet by packet `table5_packets`), and what
+//! Inside: one file a figure (`fig8` to `fig12`; packet by packet: `packets` for Figs 8 to 11, `fig12_packets`), the tables of wires (`wires`) and the testbed's table (`table5`, and packet by packet `table5_packets`), and what
 //! they share: the default network, the balances compared, and the words for the choices made.
 //!
 //! Shuffles run as a fluid of whole racks ([`crate::rack_fluid`]); the testbed's 192 flows run one by one.
@@ -10,6 +10,7 @@
 pub(super) mod fig10;
 pub(super) mod fig11;
 pub(super) mod fig12;
+pub(super) mod fig12_packets;
 pub(super) mod fig8;
 pub(super) mod fig9;
 pub(super) mod packets;

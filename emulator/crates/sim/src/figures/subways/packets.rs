@@ -1,7 +1,7 @@
-//! Shuffles of Figs 8 to 11 packet by packet, with flows spread by ECMP; the fluid's lines stand beside. `[subways §8.3-§8.6]`
+//! Shuffles of Figs 8 to 11 packet by packet; load balancing and detours move flows while packets are on their way. The fluid's lines
+//! stand beside. `[subways §8.3-§8.6]`
 //!
-//! Fig. 10 has load balancing and detours too, which move flows while packets are on their way. Not here: Fig. 12, whose requests go
-//! without TCP.
+//! Not here: Fig. 12, whose requests go without TCP (`fig12_packets`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::{Axes, Context, Outcome, Row, Series, setup};
-use super::{network, racks_of_loops, value_at};
+use super::{BALANCES, network, peak, racks_of_loops, value_at};
 use crate::engine::{EngineKind, PredictError};
 use crate::experiment::Experiment;
 use crate::network::Network;
@@ -32,12 +32,14 @@ const MOVING: &str = "LB and D begin as ECMP, by each flow's number and the seed
 const WORDS: &str = "the text gives no number here, only what grows and what shrinks";
 const TAIL: &str = "the last of thousands of hashed flows decides, over few seeds; the paper does not state its shortest timeout, its initial window and its seeds";
 
+const OF_FLUID: &str = "about 4 in the text, and 4.1 as a fluid: packets reach nine tenths of the fluid's speedup with ECMP, eight with LB, and three quarters with D";
 const SPREAD: &str = "rebinding moves flows between ToRs by weights, and in loops of 3 all ToRs carry as much already; which of a server's ports a single flow meets others on stays a draw";
 
-/// A shuffle among the first racks of a loop: the network's spec, and how many racks.
-#[derive(Clone)]
+/// A shuffle among the first racks of each of the first loops: the network's spec, and how many of both.
+#[derive(Clone, PartialEq)]
 struct Shuffle {
     spec: Value,
+    loops: usize,
     racks: usize,
     balance: Balance,
 }
@@ -46,6 +48,7 @@ impl Shuffle {
     fn new(spec: Value, racks: usize) -> Shuffle {
         Shuffle {
             spec,
+            loops: 1,
             racks,
             balance: Balance::Static,
         }
@@ -55,14 +58,19 @@ impl Shuffle {
         Shuffle { balance, ..self }
     }
 
+    /// Among as many racks of each of two loops.
+    fn of_two_loops(self) -> Shuffle {
+        Shuffle { loops: 2, ..self }
+    }
+
     fn servers(&self) -> Result<usize, PredictError> {
-        Ok(self.racks * network(self.spec.clone())?.racks.servers)
+        Ok(self.loops * self.racks * network(self.spec.clone())?.racks.servers)
     }
 
     /// Seconds until it is over as a fluid of racks.
     fn fluid_secs(&self, context: &Context<'_>) -> Result<f64, PredictError> {
         let network = network(self.spec.clone())?;
-        let racks = racks_of_loops(&network, 1, self.racks);
+        let racks = racks_of_loops(&network, self.loops, self.racks);
         let demands = crate::rack_fluid::shuffle(&network, &racks, GIGABITS);
         let plan = crate::rack_fluid::Plan {
             balance: self.balance,
@@ -88,7 +96,11 @@ impl Shuffle {
         let topology = network.topology();
         let racks = cubeyard_routing::subways::Racks::of(topology).ok_or_else(setup)?;
         let servers: Vec<String> = (0..topology.server_count())
-            .filter(|&server| racks.rack_of(server) < self.racks)
+            .filter(|&server| {
+                let rack = racks.rack_of(server);
+                let mut firsts = (0..self.loops).map(|at| at * racks.ring.size);
+                firsts.any(|first| (first..first + self.racks).contains(&rack))
+            })
             .map(|server| topology.node_name(server))
             .collect();
         let bytes = BYTES / context.parts();
@@ -98,14 +110,9 @@ impl Shuffle {
             .filter(|(from, to)| from != to)
             .map(|(from, to)| json!([from, to, bytes, 0.0]))
             .collect();
-        let routing = match self.balance {
-            Balance::Static => "subways-ecmp",
-            Balance::Adaptive => ADAPTIVE,
-            Balance::Detours => DETOUR,
-        };
         let part = 1.0 / context.parts() as f64;
         let experiment = json!({
-            "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "routing": routing, "seeds": [seed],
+            "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "routing": routing_of(self.balance), "seeds": [seed],
             "packet": {"rto_min_secs": RTO_MIN_SECS * part, "rebind_secs": REBIND_SECS * part},
         });
         let experiment = Experiment::from_json(&experiment.to_string())?;
@@ -115,134 +122,280 @@ impl Shuffle {
     }
 }
 
+/// The routing scheme that balances so.
+pub(super) fn routing_of(balance: Balance) -> &'static str {
+    match balance {
+        Balance::Static => "subways-ecmp",
+        Balance::Adaptive => ADAPTIVE,
+        Balance::Detours => DETOUR,
+    }
+}
+
+/// What becomes of the shuffles of one figure.
+struct Figure<'a> {
+    context: &'a Context<'a>,
+    axes: Axes,
+    lines: Vec<Line>,
+}
+
 /// A line: at each place a shuffle, and the one that it is compared with.
 struct Line {
-    name: &'static str,
+    name: String,
     points: Vec<(f64, Shuffle, Shuffle)>,
 }
 
-/// Speedups by place and seed.
-type Samples = Vec<Vec<f64>>;
+impl Line {
+    fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Shuffle, Shuffle)>) -> Line {
+        Line {
+            name: name.into(),
+            points: points.into_iter().collect(),
+        }
+    }
 
-/// A line's speedups: packet by packet with their spread over seeds, and as a fluid. Shows each place when it is there.
-fn speedups(context: &Context<'_>, line: &Line, axes: Axes) -> Result<(Vec<Series>, Samples), PredictError> {
-    let mut bytes = 0;
-    for (_, shuffle, before) in &line.points {
-        for one in [shuffle, before] {
+    /// Lines of the same shuffles under each of these balances; the name says which.
+    fn balanced(
+        name: impl Fn(&str) -> String,
+        points: &[(f64, Shuffle, Shuffle)],
+        balances: &[(Balance, &str)],
+    ) -> Vec<Line> {
+        let of = |&(balance, suffix): &(Balance, &str)| {
+            let points = points.iter().cloned();
+            Line::new(
+                name(suffix),
+                points.map(|(x, shuffle, before)| (x, shuffle.balanced(balance), before)),
+            )
+        };
+        balances.iter().map(of).collect()
+    }
+}
+
+/// The lines of a figure: two series each, packets and fluid, and the speedups in packets by place and seed.
+struct Drawn {
+    series: Vec<Series>,
+    samples: Vec<Vec<Vec<f64>>>,
+}
+
+impl Drawn {
+    /// A line in packets.
+    fn packets(&self, line: usize) -> &Series {
+        &self.series[2 * line]
+    }
+}
+
+/// Seconds of a figure's shuffles, each simulated once however many lines have it.
+struct Times {
+    shuffles: Vec<Shuffle>,
+    fluid: Vec<f64>,
+    /// By shuffle and seed, as far as they are there.
+    packets: Vec<Vec<Option<f64>>>,
+}
+
+impl Times {
+    fn place(&self, shuffle: &Shuffle) -> usize {
+        let same = |other: &Shuffle| other == shuffle;
+        self.shuffles.iter().position(same).unwrap_or(usize::MAX)
+    }
+
+    /// Speedups by seed; nothing until all of them are there.
+    fn sample(&self, shuffle: &Shuffle, before: &Shuffle) -> Option<Vec<f64>> {
+        let (ours, theirs) = (
+            self.packets.get(self.place(shuffle))?,
+            self.packets.get(self.place(before))?,
+        );
+        let pairs = ours.iter().zip(theirs);
+        pairs.map(|(ours, theirs)| Some((*theirs)? / (*ours)?)).collect()
+    }
+
+    fn drawn(&self, lines: &[Line]) -> Drawn {
+        let mut drawn = Drawn {
+            series: Vec::new(),
+            samples: Vec::new(),
+        };
+        for line in lines {
+            let mut packets = Vec::new();
+            let mut samples = Vec::new();
+            for (x, shuffle, before) in &line.points {
+                if let Some(sample) = self.sample(shuffle, before) {
+                    packets.push((*x, sample.iter().sum::<f64>() / sample.len() as f64));
+                    samples.push(sample);
+                }
+            }
+            let fluid = line.points.iter().map(|(x, shuffle, before)| {
+                (
+                    *x,
+                    self.fluid[self.place(before)] / self.fluid[self.place(shuffle)],
+                )
+            });
+            drawn
+                .series
+                .push(Series::ours(format!("{}, packets", line.name), packets));
+            drawn
+                .series
+                .push(Series::ours(format!("{}, fluid", line.name), fluid));
+            drawn.samples.push(samples);
+        }
+        drawn
+    }
+}
+
+impl Figure<'_> {
+    /// Runs all shuffles of all lines: packet by packet for each seed, and as a fluid. Shows each place when it is there.
+    fn drawn(&self) -> Result<Drawn, PredictError> {
+        let context = self.context;
+        let mut shuffles: Vec<Shuffle> = Vec::new();
+        for (_, shuffle, before) in self.lines.iter().flat_map(|line| &line.points) {
+            for one in [shuffle, before] {
+                if !shuffles.contains(one) {
+                    shuffles.push(one.clone());
+                }
+            }
+        }
+        let mut bytes = 0;
+        for one in &shuffles {
             let servers = one.servers()? as u64;
             bytes += servers * (servers - 1) * (BYTES / context.parts()) * context.seeds;
         }
+        context.expect(bytes);
+        let fluid = shuffles.par_iter().map(|one| one.fluid_secs(context));
+        let fluid = fluid.collect::<Result<Vec<f64>, PredictError>>()?;
+        let runs: Vec<(usize, usize)> = (0..shuffles.len())
+            .flat_map(|shuffle| (0..context.seeds as usize).map(move |seed| (shuffle, seed)))
+            .collect();
+        let times = Mutex::new(Times {
+            packets: vec![vec![None; context.seeds as usize]; shuffles.len()],
+            fluid,
+            shuffles: shuffles.clone(),
+        });
+        runs.par_iter().try_for_each(|&(shuffle, seed)| {
+            let secs = shuffles[shuffle].packet_secs(context, context.first_seed + seed as u64)?;
+            let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.packets[shuffle][seed] = Some(secs);
+            context.show(&self.outcome(Vec::new(), times.drawn(&self.lines).series));
+            Ok::<(), PredictError>(())
+        })?;
+        let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(times.drawn(&self.lines))
     }
-    context.expect(bytes);
-    let fluid = line
-        .points
-        .iter()
-        .map(|(x, shuffle, before)| Ok((*x, before.fluid_secs(context)? / shuffle.fluid_secs(context)?)))
-        .collect::<Result<Vec<_>, PredictError>>()?;
-    let series = |packets: &[(f64, f64)]| {
-        vec![
-            Series::ours(format!("{}, packets", line.name), packets.iter().copied()),
-            Series::ours(format!("{}, fluid", line.name), fluid.iter().copied()),
-        ]
-    };
-    let reached = Mutex::new(Vec::new());
-    let samples = line
-        .points
-        .par_iter()
-        .map(|(x, shuffle, before)| {
-            let sample = context
-                .seeds()
-                .map(|seed| Ok(before.packet_secs(context, seed)? / shuffle.packet_secs(context, seed)?))
-                .collect::<Result<Vec<f64>, PredictError>>()?;
-            let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
-            reached.push((*x, mean(&sample)));
-            reached.sort_by(|one, other| one.0.total_cmp(&other.0));
-            context.show(&outcome(context, Vec::new(), series(&reached), axes));
-            Ok(sample)
-        })
-        .collect::<Result<Samples, PredictError>>()?;
-    let means = line
-        .points
-        .iter()
-        .zip(&samples)
-        .map(|((x, ..), sample)| (*x, mean(sample)));
-    Ok((series(&means.collect::<Vec<_>>()), samples))
+
+    fn outcome(&self, rows: Vec<Row>, series: Vec<Series>) -> Outcome {
+        let moves = self.lines.iter().flat_map(|line| &line.points);
+        let moves = moves
+            .into_iter()
+            .any(|(_, shuffle, _)| shuffle.balance != Balance::Static);
+        Outcome {
+            rows,
+            series,
+            axes: Some(self.axes),
+            choices: vec![
+                self.context.of_data(BRIEF, WHOLE),
+                SETTINGS,
+                if moves { MOVING } else { STATIC },
+            ],
+        }
+    }
 }
 
-fn mean(sample: &[f64]) -> f64 {
-    sample.iter().sum::<f64>() / sample.len() as f64
-}
-
-/// The name of the line with load balancing.
-const BALANCED: &str = "Type 1LB";
-
+/// The paper's default of a type: 2 ports, 15 servers a rack, loops of 12, two clusters. `[subways §8.1]`
 fn default_spec(wiring_type: u8) -> Value {
-    json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": 1, "clusters": 2})
+    let spread = if wiring_type == 2 { 2 } else { 1 };
+    json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": spread, "clusters": 2})
 }
 
-fn outcome(context: &Context<'_>, rows: Vec<Row>, series: Vec<Series>, axes: Axes) -> Outcome {
-    let moves = series.iter().any(|line| line.name.starts_with(BALANCED));
-    Outcome {
-        rows,
-        series,
-        axes: Some(axes),
-        choices: vec![
-            context.of_data(BRIEF, WHOLE),
-            SETTINGS,
-            if moves { MOVING } else { STATIC },
-        ],
-    }
-}
-
-/// Fig. 8: type 1 over type 0 by job size, in one cluster.
+/// Fig. 8: speedups over type 0 by job size, in one cluster and over two.
 pub(in super::super) fn fig8(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let axes = Axes {
-        x: "servers of the job",
-        y: "speedup over type 0",
+    let points = |wiring_type, loops: usize, racks: &[usize]| {
+        let job = |wiring_type, racks| Shuffle {
+            loops,
+            ..Shuffle::new(default_spec(wiring_type), racks)
+        };
+        let point = |&racks: &usize| {
+            let servers = (loops * racks * 15) as f64;
+            (servers, job(wiring_type, racks), job(0, racks))
+        };
+        racks.iter().map(point).collect::<Vec<_>>()
     };
-    let points = [2, 4, 6, 12].map(|racks| {
-        (
-            (racks * 15) as f64,
-            Shuffle::new(default_spec(1), racks),
-            Shuffle::new(default_spec(0), racks),
-        )
-    });
-    let line = Line {
-        name: "Type 1",
-        points: points.to_vec(),
+    let within = points(1, 1, &[2, 4, 6, 12]);
+    let across = points(2, 2, &[1, 2, 3, 6]);
+    let mut lines = Line::balanced(
+        |suffix| format!("Type 1{suffix}, one cluster"),
+        &within,
+        &BALANCES,
+    );
+    lines.extend(Line::balanced(
+        |suffix| format!("Type 2{suffix}, two clusters"),
+        &across,
+        &BALANCES,
+    ));
+    let figure = Figure {
+        context,
+        axes: Axes {
+            x: "servers of the job",
+            y: "speedup over type 0",
+        },
+        lines,
     };
-    let (mut series, samples) = speedups(context, &line, axes)?;
+    let mut drawn = figure.drawn()?;
+    let at_peak = |line: usize| {
+        let x = peak(drawn.packets(line)).0;
+        let place = drawn.packets(line).x.iter().position(|&at| at == x);
+        &drawn.samples[line][place.unwrap_or_default()]
+    };
     let rows = vec![
+        Row::printed("one cluster: greatest speedup, type 1D", "x", 3.1, 0.1, 0.0)
+            .because(TAIL)
+            .over_seeds(at_peak(2)),
+        Row::printed(
+            "one cluster: job size of the greatest speedup",
+            "servers",
+            60.0,
+            1.0,
+            peak(drawn.packets(2)).0,
+        ),
         Row::printed("one cluster: the whole loop, type 1", "x", 1.3, 0.1, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[3]),
+            .over_seeds(&drawn.samples[0][3]),
+        Row::printed("two clusters: greatest speedup, type 2D", "x", 2.7, 0.1, 0.0)
+            .because(TAIL)
+            .over_seeds(at_peak(5)),
     ];
-    series.push(Series::paper("paper: Type 1", [(180.0, 1.3)]));
-    Ok(outcome(context, rows, series, axes))
+    drawn.series.extend([
+        Series::paper("paper: Type 1D, one cluster", [(60.0, 3.1)]),
+        Series::paper("paper: Type 1, one cluster", [(180.0, 1.3)]),
+    ]);
+    Ok(figure.outcome(rows, drawn.series))
 }
 
-/// Fig. 9: one network replaced by a faster one.
+/// Fig. 9: one network replaced by a faster one, or another of 10 GbE added beside it.
 pub(in super::super) fn fig9(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let axes = Axes {
-        x: "rate of a server's port (Gb/s)",
-        y: "speedup over one 10 GbE port",
-    };
     let single = |gbps: f64| {
         let spec = json!({
             "type": 0, "p": 1, "q": 15, "l": 12, "clusters": 2, "server_gbps": gbps, "uplink_gbps": gbps,
         });
         Shuffle::new(spec, 6)
     };
-    let line = Line {
-        name: "One network",
-        points: [25.0, 40.0]
-            .map(|gbps| (gbps, single(gbps), single(10.0)))
-            .to_vec(),
+    let beside = [(20.0, Shuffle::new(default_spec(2), 6), single(10.0))];
+    let mut lines = vec![Line::new(
+        "One network",
+        [25.0, 40.0].map(|gbps| (gbps, single(gbps), single(10.0))),
+    )];
+    lines.extend(Line::balanced(
+        |suffix| format!("10 GbE and another, type 2{suffix}"),
+        &beside,
+        &BALANCES,
+    ));
+    let figure = Figure {
+        context,
+        axes: Axes {
+            x: "rate of a server's ports together (Gb/s)",
+            y: "speedup over one 10 GbE port",
+        },
+        lines,
     };
-    let (mut series, samples) = speedups(context, &line, axes)?;
-    let rows = [(25.0, 2.5), (40.0, 4.0)]
+    let mut drawn = figure.drawn()?;
+    let replaced = [(25.0, 2.5), (40.0, 4.0)];
+    let mut rows: Vec<Row> = replaced
         .iter()
-        .zip(&samples)
+        .zip(&drawn.samples[0])
         .map(|((gbps, printed), sample)| {
             Row::printed(format!("replaced by {gbps:.0} GbE"), "x", *printed, 0.1, 0.0)
                 .because(context.of_data(
@@ -250,97 +403,158 @@ pub(in super::super) fn fig9(context: &Context<'_>) -> Result<Outcome, PredictEr
                     "slow start and timeouts, which faster links do not shorten",
                 ))
                 .over_seeds(sample)
-        });
-    let rows = rows.collect();
-    series.push(Series::paper("paper: one network", [(25.0, 2.5), (40.0, 4.0)]));
-    Ok(outcome(context, rows, series, axes))
+        })
+        .collect();
+    rows.push(
+        Row::printed("10 GbE beside the old, type 2D", "x", 4.0, 1.0, 0.0)
+            .because(OF_FLUID)
+            .over_seeds(&drawn.samples[3][0]),
+    );
+    drawn.series.extend([
+        Series::paper("paper: one network", replaced),
+        Series::paper("paper: 10 GbE and another, type 2D", [(20.0, 4.0)]),
+    ]);
+    let mut outcome = figure.outcome(rows, drawn.series);
+    outcome.choices.push(
+        "25 GbE beside 10 GbE only as a fluid: the links above a plan's ToRs have one rate, so that its two networks would not both have 5:1",
+    );
+    Ok(outcome)
 }
 
 /// Fig. 10: type 1 over type 0 by the loop's size.
 pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let axes = Axes {
-        x: "racks of a loop",
-        y: "speedup over type 0",
-    };
     let shuffle = |size: u32| {
         let spec = json!({
             "type": 1, "p": 2, "q": 30, "l": size, "clusters": 2, "loops_per_cluster": 12 / size,
         });
         Shuffle::new(spec, 6)
     };
-    let line = |name, sizes: &[u32], balance| Line {
-        name,
-        points: sizes
-            .iter()
-            .map(|&size| {
-                (
-                    f64::from(size),
-                    shuffle(size).balanced(balance),
-                    Shuffle::new(default_spec(0), 6),
-                )
-            })
-            .collect(),
+    let points = |sizes: &[u32]| {
+        let point = |&size: &u32| (f64::from(size), shuffle(size), Shuffle::new(default_spec(0), 6));
+        sizes.iter().map(point).collect::<Vec<_>>()
     };
-    let hashed = line("Type 1", &[2, 3, 4, 6, 12], Balance::Static);
-    let (mut series, samples) = speedups(context, &hashed, axes)?;
-    let ratio = value_at(&series[0], 4.0)? / value_at(&series[0], 3.0)?;
+    let name = |suffix: &str| format!("Type 1{suffix}");
+    let mut lines = Line::balanced(name, &points(&[2, 3, 4, 6, 12]), &BALANCES[..1]);
+    lines.extend(Line::balanced(name, &points(&[3, 4, 12]), &BALANCES[1..]));
+    let figure = Figure {
+        context,
+        axes: Axes {
+            x: "racks of a loop",
+            y: "speedup over type 0",
+        },
+        lines,
+    };
+    let mut drawn = figure.drawn()?;
+    let ratio = value_at(drawn.packets(0), 4.0)? / value_at(drawn.packets(0), 3.0)?;
     let mut rows = vec![
         Row::printed("l = 2 (multihoming), type 1", "x", 1.3, 0.1, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[0]),
+            .over_seeds(&drawn.samples[0][0]),
         Row::printed("l = 3, type 1", "x", 1.64, 0.01, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[1]),
+            .over_seeds(&drawn.samples[0][1]),
         Row::at_most("type 1 at l = 4 over l = 3: less than", "x", 1.0, ratio)
             .because("the text: six racks do not fit loops of 4, and ECMP loads their ToRs unevenly"),
     ];
-    for (name, row, balance) in [
-        (BALANCED, "l = 3, type 1LB", Balance::Adaptive),
-        ("Type 1D", "l = 3, type 1D", Balance::Detours),
-    ] {
-        let (more, samples) = speedups(context, &line(name, &[3, 4, 12], balance), axes)?;
-        let printed = Row::printed(row, "x", 1.85, 0.01, 0.0);
-        rows.push(printed.because(SPREAD).over_seeds(&samples[0]));
-        series.extend(more);
+    for (line, name) in [(1, "l = 3, type 1LB"), (2, "l = 3, type 1D")] {
+        rows.push(
+            Row::printed(name, "x", 1.85, 0.01, 0.0)
+                .because(SPREAD)
+                .over_seeds(&drawn.samples[line][0]),
+        );
     }
-    series.push(Series::paper("paper: Type 1", [(2.0, 1.3), (3.0, 1.64)]));
-    series.push(Series::paper("paper: Type 1LB and Type 1D", [(3.0, 1.85)]));
-    Ok(outcome(context, rows, series, axes))
+    drawn.series.extend([
+        Series::paper("paper: Type 1", [(2.0, 1.3), (3.0, 1.64)]),
+        Series::paper("paper: Type 1LB and Type 1D", [(3.0, 1.85)]),
+    ]);
+    Ok(figure.outcome(rows, drawn.series))
 }
 
-/// Fig. 11: type 1 over type 0 by ports per server, in one cluster.
+/// Fig. 11: speedups over type 0 by ports per server, in one cluster and over two.
 pub(in super::super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let axes = Axes {
-        x: "ports per server",
-        y: "speedup over type 0",
-    };
     let spec = |wiring_type: u8, ports: u32| {
+        let spread = if wiring_type == 2 { 2 } else { 1 };
         let spec = json!({
-            "type": wiring_type, "p": ports, "q": 15 * ports, "l": 12, "c": 1, "clusters": 2,
+            "type": wiring_type, "p": ports, "q": 15 * ports, "l": 12, "c": spread, "clusters": 2,
         });
         Shuffle::new(spec, 6)
     };
-    let line = Line {
-        name: "Type 1, one cluster",
-        points: [2, 4, 6]
-            .map(|ports| (f64::from(ports), spec(1, ports), spec(0, ports)))
-            .to_vec(),
+    let within = [2, 4, 6].map(|ports| (f64::from(ports), spec(1, ports), spec(0, ports)));
+    let across = [2, 4, 6].map(|ports| {
+        let [ours, before] = [2, 0].map(|wiring_type| spec(wiring_type, ports).of_two_loops());
+        (f64::from(ports), ours, before)
+    });
+    let mut lines = Line::balanced(
+        |suffix| format!("Type 1{suffix}, one cluster"),
+        &within,
+        &BALANCES,
+    );
+    lines.extend(Line::balanced(
+        |suffix| format!("Type 2{suffix}, two clusters"),
+        &across,
+        &BALANCES,
+    ));
+    let figure = Figure {
+        context,
+        axes: Axes {
+            x: "ports per server",
+            y: "speedup over type 0",
+        },
+        lines,
     };
-    let (series, _) = speedups(context, &line, axes)?;
-    let [two, four, six] = series[0].y[..] else {
-        return Err(setup());
+    let drawn = figure.drawn()?;
+    let speedups: Vec<&[f64]> = (0..2 * BALANCES.len())
+        .map(|line| &drawn.packets(line).y[..])
+        .collect();
+    let (within, across) = speedups.split_at(BALANCES.len());
+    let faster = |lines: &[&[f64]], more: usize, fewer: usize| {
+        lines.iter().filter(|line| line[more] > line[fewer]).count()
     };
-    let more = |name, ours| Row::at_least(name, "x", 1.0, ours).because(WORDS);
-    let rows = vec![
-        more("one cluster: type 1 with 4 ports over 2", four / two),
-        more("one cluster: type 1 with 6 ports over 2", six / two),
-        Row::at_most(
-            "one cluster: the gain from 4 to 6 ports over that from 2 to 4",
-            "x",
+    let diminishing = within.iter().filter(|line| line[2] - line[1] < line[1] - line[0]);
+    // What LB or D adds to the plain type, at one number of ports.
+    let benefit = |balanced: usize, plain: usize, at: usize| speedups[balanced][at] / speedups[plain][at];
+    let shrinking = [1, 2]
+        .into_iter()
+        .filter(|&line| benefit(line, 0, 2) < benefit(line, 0, 0));
+    let growing = benefit(4, 3, 2) > benefit(4, 3, 0);
+    let rows = [
+        (
+            "one cluster: variants faster with 4 ports than with 2",
+            3.0,
+            faster(within, 1, 0),
+        ),
+        (
+            "one cluster: variants faster with 6 ports than with 2",
+            3.0,
+            faster(within, 2, 0),
+        ),
+        (
+            "one cluster: variants that gain less from 4 to 6 ports than from 2 to 4",
+            3.0,
+            diminishing.count(),
+        ),
+        (
+            "one cluster: of LB and D, those that add less with 6 ports than with 2",
+            2.0,
+            shrinking.count(),
+        ),
+        (
+            "two clusters: variants faster with 4 ports than with 2",
+            3.0,
+            faster(across, 1, 0),
+        ),
+        (
+            "two clusters: variants faster with 6 ports than with 4",
+            3.0,
+            faster(across, 2, 1),
+        ),
+        (
+            "two clusters: LB adds more with 6 ports than with 2 (1 = yes)",
             1.0,
-            (six - four) / (four - two),
-        )
-        .because(WORDS),
+            usize::from(growing),
+        ),
     ];
-    Ok(outcome(context, rows, series, axes))
+    let rows =
+        rows.map(|(name, printed, ours)| Row::printed(name, "", printed, 1e-9, ours as f64).because(WORDS));
+    Ok(figure.outcome(rows.to_vec(), drawn.series))
 }
