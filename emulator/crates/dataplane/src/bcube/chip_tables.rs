@@ -21,7 +21,7 @@ use super::tables::{CONFIG, NST};
 use crate::configuration::ConfigurationError;
 use crate::frame::ETHERNET_BYTES;
 use crate::inspection::{Cell, ColumnKind, Section};
-use crate::object::{Question, ReadEntry, Translate};
+use crate::object::{Question, ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
 
 /// Programs that every table holds: the one that packets go by, and the one that is written.
@@ -139,6 +139,23 @@ const REGISTER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("value", "Value", ColumnKind::Count),
 ];
 
+/// The question that a marked packet asks, in a copy of it for the CPU.
+pub fn question(record: &[u8]) -> Option<Question> {
+    let punt = Punt::ref_from_prefix(record).ok()?.0;
+    let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
+    let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
+    let count = usize::from(header[COUNT_AT]);
+    let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
+    let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
+    (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
+        at_nanos: punt.at_nanos,
+        source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
+        // The first hop's stands last.
+        source_port: Nha(*hops.last()?).level() as u8,
+        out_port: punt.out_port,
+    })
+}
+
 impl Translate for ChipTables {
     /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries).
     fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError> {
@@ -167,22 +184,6 @@ impl Translate for ChipTables {
             reserved: 0,
         };
         array("marking", port.into(), &marking)
-    }
-
-    fn question(&self, record: &[u8]) -> Option<Question> {
-        let punt = Punt::ref_from_prefix(record).ok()?.0;
-        let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
-        let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
-        let count = usize::from(header[COUNT_AT]);
-        let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
-        let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
-        (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
-            at_nanos: punt.at_nanos,
-            source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
-            // The first hop's stands last.
-            source_port: Nha(*hops.last()?).level() as u8,
-            out_port: punt.out_port,
-        })
     }
 
     /// Entries that have decided about packets since the last commit, the busiest first, and registers that are not 0. O(entries).
@@ -234,20 +235,29 @@ impl Translate for ChipTables {
 
     fn registers(&self, counters: &[u64]) -> Vec<(String, u64)> {
         let all = Register::all().into_iter();
-        all.map(|register| (register.to_string(), self.value(register, counters)))
-            .collect()
+        all.map(|register| {
+            (
+                register.to_string(),
+                self.value(register, &|slot| counters.get(slot).copied()),
+            )
+        })
+        .collect()
+    }
+
+    fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError> {
+        Ok(self.value(Register::by_name(name).map_err(wrong)?, counter))
     }
 
     fn write_register(
         &mut self,
         name: &str,
         value: u64,
-        counters: &[u64],
+        counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError> {
         let register = Register::by_name(name).map_err(wrong)?;
         register.check(value).map_err(wrong)?;
         if let Some(slot) = register.slot() {
-            self.cleared.0[slot] = counters.get(slot).copied().unwrap_or(0);
+            self.cleared.0[slot] = counter(slot).unwrap_or(0);
             return Ok(Vec::new());
         }
         let current = self.current();
@@ -330,14 +340,14 @@ impl ChipTables {
     }
 
     /// A register, where the kernel has counted so much.
-    fn value(&self, register: Register, counters: &[u64]) -> u64 {
+    fn value(&self, register: Register, count_of: &ReadCounter<'_>) -> u64 {
         let flag = |flag: u32| u64::from(self.keys.is_some_and(|keys| keys.flags & flag != 0));
         match register {
             Register::L3Enable => flag(L3),
             Register::MplsEnable => flag(MPLS),
             Register::MissToCpu => flag(MISS_TO_CPU),
             counter => counter.slot().map_or(0, |slot| {
-                let counted = counters.get(slot).copied().unwrap_or(0);
+                let counted = count_of(slot).unwrap_or(0);
                 counted.saturating_sub(self.cleared.0[slot])
             }),
         }

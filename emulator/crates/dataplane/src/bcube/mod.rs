@@ -112,6 +112,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 own_tables: Some(OwnTables {
                     schemas: chip_tables::SCHEMAS,
                     translate: chip_tables::chip_tables,
+                    question: chip_tables::question,
                 }),
             }),
             title: "ServerSwitch's tables (eBPF)",

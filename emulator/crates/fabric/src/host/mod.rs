@@ -11,5 +11,6 @@ pub mod namespace;
 pub mod probe;
 pub mod process;
 pub mod processors;
+pub mod scheduling;
 pub mod strays;
 pub mod underlay;
