@@ -31,6 +31,8 @@ FROM_CPU_BIT = 0x04
 """Of the in-port: ports 0 to 3 are outside, 4 to 7 lead to the CPU."""
 RESPONSES = FIRST_COPY - 1
 """The entry that has responses come to the CPU."""
+REQUESTS = FIRST_COPY - 2
+"""The one that has all requests come there."""
 MOST_CLIENTS = 1024
 """Whose header is remembered."""
 
@@ -46,6 +48,11 @@ def _key(source: int | None, destination: int | None, content: bytes | None) -> 
     if content is not None:
         value[13:17], mask[13:17] = content, b"\xff" * 4
     return bytes(value), bytes(mask)
+
+
+def port_key(source: int | None, destination: int | None) -> tuple[bytes, bytes]:
+    """Value and mask of the same for UDP packets from outside, from a port and to one; None does not count."""
+    return _key(source, destination, None)
 
 
 @dataclass
@@ -74,6 +81,8 @@ class RelayedCache:
     max_age_secs: float = 60.0
     clock: Callable[[], float] = time.monotonic
     service_port: int = SERVICE_PORT
+    by_cpu_alone: bool = False
+    """Every request goes to the CPU, whether there is a copy or not: what the chip's match is compared with."""
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
@@ -81,7 +90,9 @@ class RelayedCache:
         self._headers: dict[bytes, bytes] = {}
         self._copies = Copies(self.max_age_secs, self.clock, self._clear)
         self.chip.RecvPacket(0.0)
-        self.chip.SetLookupTable("TCAM", RESPONSES, 2, *_key(self.service_port, None, None), Action("TO_CPU"))
+        self.chip.SetLookupTable("TCAM", RESPONSES, 2, *port_key(self.service_port, None), Action("TO_CPU"))
+        if self.by_cpu_alone:
+            self.chip.SetLookupTable("TCAM", REQUESTS, 2, *port_key(None, self.service_port), Action("TO_CPU"))
 
     def work(self, timeout_secs: float | None = None) -> bool:
         """Handle one packet for the CPU; False if none came."""
@@ -108,6 +119,8 @@ class RelayedCache:
         """Take all entries back, so that packets pass as before."""
         self._copies.forget_all()
         self._clear(RESPONSES)
+        if self.by_cpu_alone:
+            self._clear(REQUESTS)
 
     def _is_ours(self, frame: bytes) -> bool:
         """An undivided UDP packet without options that holds an ID, behind BCube's header."""

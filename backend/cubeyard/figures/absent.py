@@ -23,8 +23,6 @@ ABSENT = (
         "the table's columns: the text of the paper that we have lost them",
     ),
     Absent("[dcell §7.3]", "CPU of sender, receiver and forwarder", 3, "the CPU of each server, measured"),
-    Absent("[serverswitch §6]", "forwarding in software, register read and write", 3, "the authors' switch card"),
-    Absent("[serverswitch §6]", "QCN: time of a reply", 1, "the authors' switch card"),
 )
 
 

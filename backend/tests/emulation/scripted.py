@@ -89,7 +89,7 @@ class Scripted:
 
     def _write(self, params: Json) -> None:
         """What a call writes into registers."""
-        if "register" in params:
+        if "value" in params:
             self.registers["registers"][params["register"]] = params["value"]
 
     def parts_of(self, method: str, params: Json) -> list[bytes]:

@@ -46,9 +46,9 @@ MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
     "dcell-fig11-measured", "dcell-fig12-measured", "dcell-table2-measured", "camcube-fig1-measured", "camcube-fig2-measured",
     "camcube-fig3-measured", "camcube-fig4-measured", "camcube-fig5-measured", "camcube-fig6-measured", "camcube-table1-measured",
-    "serverswitch-bcube", "serverswitch-fig11-measured", "subways-fig8-measured", "subways-fig9-measured",
-    "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks", "subways-table5-measured",
-    "subways-upgrade",
+    "serverswitch-bcube", "serverswitch-fig9-measured", "serverswitch-fig10-measured", "serverswitch-fig11-measured",
+    "subways-fig8-measured", "subways-fig9-measured", "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks",
+    "subways-table5-measured", "subways-upgrade",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 

@@ -13,6 +13,8 @@
 #define QUERY_MARK 0xcb51
 #define PORTS 8
 
+#define barrier() asm volatile("" ::: "memory")
+
 /* The fields that are read, of the kernel's types. */
 struct gnet_stats_queue {
 	__u32 backlog;
@@ -38,13 +40,17 @@ struct {
 	__type(value, __u32);
 } interfaces SEC(".maps");
 
-/* What waited at each port when it was asked last, in bytes. */
+/* What waited at a port when it was asked last. */
+struct waiting {
+	__u64 bytes;
+	__u64 at_nanos; /* CLOCK_MONOTONIC: written last */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, PORTS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct waiting);
 } queues SEC(".maps");
 
 SEC("classifier")
@@ -64,10 +70,13 @@ int cubeyard_queue(struct __sk_buff *skb)
 #pragma unroll
 	for (__u32 port = 0; port < PORTS; port++) {
 		__u32 at = port, *index = bpf_map_lookup_elem(&interfaces, &at);
-		__u64 *waits = bpf_map_lookup_elem(&queues, &at);
+		struct waiting *waits = bpf_map_lookup_elem(&queues, &at);
 
-		if (index && waits && *index && *index == skb->ifindex)
-			*waits = backlog;
+		if (index && waits && *index && *index == skb->ifindex) {
+			waits->bytes = backlog;
+			barrier();
+			waits->at_nanos = bpf_ktime_get_ns();
+		}
 	}
 	return TC_ACT_UNSPEC;
 }

@@ -61,7 +61,7 @@
 #define CHIP_TABLE_IPV4 2
 #define CHIP_TABLE_LABEL 3
 
-/* ---- registers: where the counters of ports and of reasons begin among those of cy_registers */
+/* ---- registers: where the counters of ports and of reasons begin in the per-CPU array `registers` */
 #define CHIP_IN_PACKETS 0
 #define CHIP_IN_BYTES 8
 #define CHIP_OUT_PACKETS 16
@@ -149,11 +149,6 @@ struct cy_interface {
 	__u8 set; /* 0: there is no such interface */
 };
 
-/* Counters. Per-CPU array `registers`, one entry. */
-struct cy_registers {
-	__u64 count[CHIP_REGISTERS];
-};
-
 /* A copy for the CPU. A record of the ring `punts`. */
 struct cy_punt {
 	__u64 at_nanos; /* CLOCK_MONOTONIC */
@@ -180,7 +175,6 @@ _Static_assert(sizeof(struct cy_exact_key) == 8, "cy_exact_key");
 _Static_assert(sizeof(struct cy_prefix_key) == 12, "cy_prefix_key");
 _Static_assert(sizeof(struct cy_entry) == 24, "cy_entry");
 _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
-_Static_assert(sizeof(struct cy_registers) == 368, "cy_registers");
 _Static_assert(sizeof(struct cy_punt) == 144, "cy_punt");
 _Static_assert(sizeof(struct cy_marking) == 16, "cy_marking");
 

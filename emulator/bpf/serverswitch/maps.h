@@ -77,9 +77,9 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, CHIP_REGISTERS); /* one each, so that reading one reads no other */
 	__type(key, __u32);
-	__type(value, struct cy_registers);
+	__type(value, __u64);
 } registers SEC(".maps");
 
 struct {

@@ -26,31 +26,26 @@ struct cy_left {
 	__u32 through_interface; /* it has been changed */
 };
 
-static __always_inline struct cy_registers *registers_here(void)
+static __always_inline void add_to_register(__u32 number, __u64 more)
 {
-	__u32 first = 0;
+	__u64 *here = bpf_map_lookup_elem(&registers, &number);
 
-	return bpf_map_lookup_elem(&registers, &first);
+	if (here)
+		*here += more;
 }
 
 /* Counts a packet at a port, in or out. */
 static __always_inline void count_at(__u32 packets_from, __u32 port, __u32 bytes)
 {
-	struct cy_registers *here = registers_here();
-
 	port &= CHIP_ALL_PORTS - 1;
-	if (here) {
-		here->count[packets_from + port] += 1;
-		here->count[packets_from + CHIP_ALL_PORTS + port] += bytes;
-	}
+	add_to_register(packets_from + port, 1);
+	add_to_register(packets_from + CHIP_ALL_PORTS + port, bytes);
 }
 
 static __always_inline int discard(__u32 reason)
 {
-	struct cy_registers *here = registers_here();
-
-	if (here && reason <= CHIP_NOT_APPLICABLE)
-		here->count[CHIP_DISCARDS + reason] += 1;
+	if (reason <= CHIP_NOT_APPLICABLE)
+		add_to_register(CHIP_DISCARDS + reason, 1);
 	return reason;
 }
 

@@ -17,6 +17,8 @@ from cubeyard.emulation.figures import (
     camcube_fig6,
     camcube_table1,
     chip_bcube,
+    chip_fig9,
+    chip_fig10,
     congestion,
     dcell_fig11,
     dcell_fig12,
@@ -126,6 +128,18 @@ FIGURES = (
     ),
     MeasuredFigure(
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
+    ),
+    MeasuredFigure(
+        "serverswitch-fig9-measured",
+        "Forwarding by packet size, chip and user space, and registers",
+        "[serverswitch §6.1, Fig. 9]",
+        chip_fig9.measure,
+    ),
+    MeasuredFigure(
+        "serverswitch-fig10-measured",
+        "A cache in the network: traffic saved and CPU",
+        "[serverswitch §6.1, Fig. 10]",
+        chip_fig10.measure,
     ),
     MeasuredFigure("subways-upgrade", "Servers get a second port while flows run", "[subways §4.3]", upgrade.measure),
     MeasuredFigure(

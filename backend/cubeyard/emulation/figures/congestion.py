@@ -28,6 +28,9 @@ QUESTIONS = {"most": 801.0, "mean": 173.0}
 WINDOW_SECS = 0.5
 NAME = f"{SOURCE} to {DESTINATION} by {CHIP}"
 BUSY = "all three servers share this machine's cores with everything else"
+REPLY_MICROS = 23.0
+REPLY = "this machine's cores were busy with other work, and a thread that sleeps waits for one"
+CARRIED = "the call that sends a reply brings it to the next server too, and what else waits on that core: all servers are on one machine"
 TENTH = "links of a tenth of the rate carry a tenth of the bytes, and a source marks by bytes"
 
 
@@ -73,6 +76,7 @@ def measure(lab: Lab) -> Outcome:
     step = _step_secs(lab.brevity)
     edges = [step * number for number in range(len(STEPS_MBPS) + 1)]
     asked = questions(found)
+    replies = reply_micros(found)
     rows = []
     for mbps, (begin, end) in zip(STEPS_MBPS, pairwise(edges), strict=True):
         if mbps < STEPS_MBPS[0]:
@@ -107,6 +111,11 @@ def measure(lab: Lab) -> Outcome:
                 1.0,
                 TENTH,
             ),
+            Row(
+                "reply of the chip's CPU, median", "µs", REPLY_MICROS, replies["median"], 1.0, REPLY_MICROS, 1.0, REPLY
+            ),
+            Row("reply of the chip's CPU, 99 of 100", "µs", None, replies["p99"], 1.0, 10 * REPLY_MICROS, 1.0, REPLY),
+            Row("the same until it is carried on, mean", "µs", None, replies["sent"], 1.0, REPLY_MICROS, 1.0, CARRIED),
         ],
         series=[
             line("rate (Mb/s)", x, [bits * SCALE / 1e6 for bits in y]),
@@ -119,6 +128,8 @@ def measure(lab: Lab) -> Outcome:
             "the baseline parameters, with timers ten times as long and increments a tenth, as the rate is",
             f"{FLOWS} flows of UDP share the rate, as the kernel lets one socket have no more than 0.1 MB on the way",
             "the source marks packets, the chip of 00 copies them to its CPU, and the CPU answers over the network, as there",
+            "a reply is timed from the chip's copy for its CPU, a thread that sleeps until then, until it is handed to the network; the "
+            "testbed's is RTT1 - RTT2, on average",
             "one reaction point is for all that leaves by the source's port: it is the class of the port's shaper",
         ],
     )
@@ -128,12 +139,36 @@ def questions(measured: Measured) -> list[tuple[float, float, float]]:
     """By second: when, how many questions the chip's CPU got, and the mean queue in bytes that it saw."""
     servers = measured.network["servers"]
     chip = servers["id"][servers["name"].index(CHIP)]
-    found = []
-    for event in measured.events:
-        if event["kind"] == "protocol" and event.get("name") == "queue-questions" and event.get("server") == chip:
-            cells = {cell["name"]: float(cell["value"]) for cell in event["cells"]}
-            found.append((event["at_secs"], cells["questions"], cells["queue_bytes"]))
-    return found
+    return [
+        (at_secs, cells["questions"], cells["queue_bytes"])
+        for at_secs, server, cells in _told(measured)
+        if server == chip
+    ]
+
+
+def reply_micros(measured: Measured) -> dict[str, float | None]:
+    """How long CPUs of chips took to answer, of all answers: the median, what 99 of 100 took at most, and the mean until a reply had been
+    carried on."""
+    told = _told(measured)
+    if not told:
+        return {"median": None, "p99": None, "sent": None}
+    _, _, last = max(told, key=lambda one: one[0])
+    asked = sum(cells["questions"] for *_, cells in told)
+    sent = sum(cells["questions"] * cells["sent_micros"] for *_, cells in told)
+    return {
+        "median": last["median_so_far_micros"],
+        "p99": last["p99_so_far_micros"],
+        "sent": sent / asked if asked else None,
+    }
+
+
+def _told(measured: Measured) -> list[tuple[float, int, dict[str, float]]]:
+    """When a server's CPU told what it was asked, and that."""
+    return [
+        (event["at_secs"], event["server"], {cell["name"]: float(cell["value"]) for cell in event["cells"]})
+        for event in measured.events
+        if event["kind"] == "protocol" and event.get("name") == "queue-questions"
+    ]
 
 
 def dropped(measured: Measured) -> int:

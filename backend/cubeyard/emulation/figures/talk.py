@@ -23,6 +23,8 @@ ANSWER_SECS = 20.0
 """For an answer that should come: more than any service takes, on a busy machine too."""
 SILENCE_SECS = 5.0
 """A fabric that sends no frame for so long has gone."""
+WAIT_SECS = 0.03
+"""A frame that comes sooner was there already: there are ten a second."""
 END_SECS = 10.0
 
 
@@ -108,6 +110,7 @@ class Talk:
 
     def watch(self, secs: float) -> Watched:
         """What is counted from now on for a time."""
+        self._catch_up()
         began = self._frame()["at_secs"]
         links = [[0, 0] for _ in self.network.links]
         packets = [[0, 0] for _ in self.network.links]
@@ -135,6 +138,21 @@ class Talk:
         sections = self._calls.call("inspect", run=self.run_id, server=server)["sections"]
         return next(one["rows"] for one in sections if one["name"] == section)
 
+    def register_nanos(self, server: int, register: str, clears: bool) -> float:
+        """How long the fabric took to read a register of a server's chip in the kernel, or to clear it."""
+        value = {"value": 0} if clears else {}
+        return float(self._calls.call("registers", run=self.run_id, server=server, register=register, **value)["nanos"])
+
+    def chip_socket(self, server: int) -> Path:
+        """Where programs find the chip of a server that has it in user space."""
+        runs = self._calls.call("runs")["runs"]
+        mounts = [
+            one["mount"] for run in runs if run["run"] == self.run_id for one in run["servers"] if one["id"] == server
+        ]
+        if not mounts:
+            raise FabricGoneError("The run has no network now.")
+        return Path(mounts[0]) / "chip.sock"
+
     def hops_sent(self, services: Iterable[str]) -> dict[str, dict[tuple[int, int], int]]:
         """By service: the packets that went from a server to its neighbour, since the run began."""
         found: dict[str, dict[tuple[int, int], int]] = {service: {} for service in services}
@@ -149,6 +167,14 @@ class Talk:
         """A counter of a server's service; 0 if it has never counted."""
         rows = self.rows(server, "services")
         return next((row[3] for row in rows if (row[0], row[2]) == (service, name)), 0)
+
+    def _catch_up(self) -> None:
+        """Leave out the frames that came while nobody read them: the next one is then waited for."""
+        waited = 0.0
+        while waited < WAIT_SECS:
+            asked = time.monotonic()
+            self._frame()
+            waited = time.monotonic() - asked
 
     def _frame(self) -> Json:
         frame = next(self._frames, None)

@@ -143,6 +143,22 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
     assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
 
 
+def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left) -> None:
+    rows, document = measured("serverswitch-fig9-measured", 0.4)
+    assert rows["packets a second at 64 bytes, chip over user space"]["ours"] > 1.5
+    assert rows["most packets lost at any size, chip"]["ours"] < 1
+    assert rows["delay at 64 bytes, user space over chip"]["ours"] > 1
+    assert 0 < rows["register, read"]["ours"] < 100
+    assert [one["x"] for one in document["series"][:2]] == [[64, 1514]] * 2
+
+
+def test_a_cache_saves_as_much_upstream_as_it_answers(nothing_left: Left) -> None:
+    rows, document = measured("serverswitch-fig10-measured", 0.3)
+    for percent in (25, 50, 75, 100):
+        assert abs(rows[f"upstream traffic saved at {percent} % hits"]["ours"] - percent) < 8
+    assert all(share > 0 for one in document["series"][1:3] for share in one["y"])
+
+
 def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
     rows, _ = measured("camcube-table1-measured", 1.0)
     for mode, (packets, links, most) in {"none": (54, 26, 9), "full": (26, 26, 1)}.items():

@@ -66,9 +66,19 @@ impl Register {
 
     /// The register of a name. Errors name those that there are.
     pub fn by_name(name: &str) -> Result<Register, Flaw> {
-        let found = Register::all()
-            .into_iter()
-            .find(|register| register.to_string() == name);
+        // Programs read registers of ports again and again: no name is written for them.
+        let of_port = PORT_KINDS.iter().find_map(|(kind, make)| {
+            let [digit @ b'0'..=b'7'] = name.strip_prefix(kind)?.as_bytes() else {
+                return None;
+            };
+            Some(make(digit - b'0'))
+        });
+        let others = || {
+            Register::all()
+                .into_iter()
+                .skip(PORT_KINDS.len() * usize::from(PORTS))
+        };
+        let found = of_port.or_else(|| others().find(|register| register.to_string() == name));
         found.ok_or_else(|| {
             let kinds: Vec<String> = PORT_KINDS
                 .iter()
@@ -151,5 +161,27 @@ impl fmt::Display for Register {
             Register::MissToCpu => return f.write_str("MISS_TO_CPU"),
         };
         write!(f, "{}{port}", PORT_KINDS[kind].0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_register_is_found_by_its_name_and_no_other() {
+        for register in Register::all() {
+            assert_eq!(Register::by_name(&register.to_string()).ok(), Some(register));
+        }
+        for name in [
+            "",
+            "IN_PACKETS_PORT",
+            "IN_PACKETS_PORT8",
+            "IN_PACKETS_PORT00",
+            "DISCARDS_",
+            "l3_enable",
+        ] {
+            assert!(Register::by_name(name).is_err(), "{name}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::tables::{TableError, TableSchema, TableUpdate};
 #[repr(C, align(32))]
 pub struct Aligned<T: ?Sized>(pub T);
 
-/// Registers of a chip that count: the values of an object's per-CPU map `registers`.
+/// Registers of a chip that count: the entries of an object's per-CPU map `registers`.
 pub const REGISTERS: usize = COUNTERS;
 
 /// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is passed over.
@@ -27,12 +27,10 @@ pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     }
 }
 
-/// What has been sent by a port, of the values of [`REGISTERS`].
-pub fn sent_bytes(counters: &[u64; REGISTERS], port: u8) -> u64 {
-    let slot = Some(port)
-        .filter(|port| *port < PORTS)
-        .and_then(|port| Register::OutBytes(port).slot());
-    slot.and_then(|slot| counters.get(slot)).copied().unwrap_or(0)
+/// Where what has been sent by a port stands among [`REGISTERS`]; `None` of a port that a chip has not.
+pub fn sent_bytes(port: u8) -> Option<usize> {
+    let port = Some(port).filter(|port| *port < PORTS)?;
+    Register::OutBytes(port).slot()
 }
 
 /// A compiled object and its programs' names.
@@ -55,6 +53,8 @@ pub struct OwnTables {
     pub schemas: &'static [TableSchema],
     /// Makes the translation of one server.
     pub translate: fn() -> Box<dyn Translate>,
+    /// The question in a copy for the CPU, a record of the object's ring `punts`; `None` of a copy that asks nothing.
+    pub question: fn(&[u8]) -> Option<Question>,
 }
 
 /// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue that the packet joins?
@@ -84,9 +84,6 @@ pub trait Translate: Send + std::fmt::Debug {
     /// Has the server mark a packet every so many bytes of its own that go out by a port, on average; 0: none.
     fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate;
 
-    /// The question in a copy for the CPU, a record of the object's ring `punts`.
-    fn question(&self, record: &[u8]) -> Option<Question>;
-
     /// What the object's own tables hold now, for people. `counters` are those of the object's map `registers`, added up over
     /// processors, with the bytes that wait at each port filled in.
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section>;
@@ -94,17 +91,24 @@ pub trait Translate: Send + std::fmt::Debug {
     /// Every register with its value.
     fn registers(&self, counters: &[u64]) -> Vec<(String, u64)>;
 
+    /// One register; `counter` reads what the object has counted at its place among [`REGISTERS`], and is called for no other. Errors:
+    /// no such register.
+    fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError>;
+
     /// What writes a register. Errors: no such register, or none that can have this value.
     fn write_register(
         &mut self,
         name: &str,
         value: u64,
-        counters: &[u64],
+        counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError>;
 }
 
 /// Reads the value of an entry by table and key; `None` where there is none.
 pub type ReadEntry<'a> = dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + 'a;
+
+/// Reads a counter by its place; `None` of one that cannot be read.
+pub type ReadCounter<'a> = dyn Fn(usize) -> Option<u64> + 'a;
 
 impl std::fmt::Debug for KernelObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -73,6 +73,16 @@ pub fn bucket(nanos: u64) -> u16 {
     (octave * OF_OCTAVE + (nanos >> octave)) as u16
 }
 
+/// The middle of a bucket, in nanoseconds.
+pub fn bucket_nanos(number: u16) -> u64 {
+    let number = u64::from(number);
+    let octave = (number / OF_OCTAVE)
+        .saturating_sub(1)
+        .min(u64::from(u64::BITS - OF_OCTAVE.ilog2() - 1));
+    let least = (number - octave * OF_OCTAVE) << octave;
+    least + (1 << octave) / 2
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -99,6 +109,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_middle_of_a_bucket_is_in_it(nanos: u64) {
+            prop_assert_eq!(bucket(bucket_nanos(bucket(nanos))), bucket(nanos));
+        }
+
         #[test]
         fn buckets_rise_and_are_a_sixteenth_wide(nanos in 0..u64::MAX / 2) {
             prop_assert!(bucket(nanos) <= bucket(nanos + 1));

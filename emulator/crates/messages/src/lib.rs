@@ -18,7 +18,7 @@ mod to_fabric;
 mod to_node;
 mod workload;
 
-pub use exchange::{Asking, Exchange, HEAD_BYTES, Latencies, bucket};
+pub use exchange::{Asking, Exchange, HEAD_BYTES, Latencies, bucket, bucket_nanos};
 pub use to_fabric::{ToFabric, TrafficCounts};
 pub use to_node::{Configure, FlowRate, ToNode};
 pub use workload::{FlowOrder, FlowRow, Role, SubflowRow, Transport, split_orders};

@@ -239,10 +239,7 @@ fn drawn_way(shape: &Shape, at: NodeId, root: NodeId, draws: &mut Draws) -> (usi
         let nearer = shape.nearer(at, root, axis, Ties::Both);
         [(axis, true, nearer[0]), (axis, false, nearer[1])]
     });
-    let ways: Vec<_> = ways
-        .filter(|way| way.2)
-        .map(|(axis, up, _)| (axis, up))
-        .collect();
+    let ways: Vec<_> = ways.filter(|way| way.2).map(|(axis, up, _)| (axis, up)).collect();
     ways.get(draws.below(ways.len().max(1) as u32) as usize)
         .copied()
         .unwrap_or((0, true))

@@ -16,7 +16,10 @@ def read_all(host: Host, server: int, run_id: str) -> dict[str, int]:
 
 def read(host: Host, server: int, run_id: str, register: str) -> int:
     """Raises as `read_all`, and a 404 for a register that the chip does not have."""
-    return _of(register, _ask(host, server, run_id))
+    try:
+        return _of(register, _ask(host, server, run_id, register=register))
+    except FabricError as error:
+        raise not_found(f"register {register} in the server's chip") from error
 
 
 def write(host: Host, server: int, run_id: str, register: str, value: int) -> int:
@@ -30,10 +33,10 @@ def _of(register: str, found: dict[str, int]) -> int:
     return found[register]
 
 
-def _ask(host: Host, server: int, run_id: str, **write: str | int) -> dict[str, int]:
+def _ask(host: Host, server: int, run_id: str, **asked: str | int) -> dict[str, int]:
     with FabricClient(host.socket) as fabric:
         try:
-            answer = fabric.call("registers", ANSWER_SECS, run=run_id, server=server, **write)
+            answer = fabric.call("registers", ANSWER_SECS, run=run_id, server=server, **asked)
         except (FabricError, FabricGoneError) as error:
             if error.code == "fabric-bad-input":
                 raise

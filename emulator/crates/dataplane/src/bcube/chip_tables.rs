@@ -17,7 +17,7 @@ use crate::chip_tables::{ChipTables, set_port};
 use crate::configuration::ConfigurationError;
 use crate::frame::ETHERNET_BYTES;
 use crate::inspection::Section;
-use crate::object::{Question, ReadEntry, Translate};
+use crate::object::{Question, ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableUpdate};
 
 /// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
@@ -39,6 +39,23 @@ pub struct BcubeChip {
 /// A server that has no address and knows no neighbour yet.
 pub fn bcube_chip() -> Box<dyn Translate> {
     Box::<BcubeChip>::default()
+}
+
+/// The question that a marked packet asks, in a copy of it for the CPU.
+pub fn question(record: &[u8]) -> Option<Question> {
+    let punt = Punt::ref_from_prefix(record).ok()?.0;
+    let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
+    let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
+    let count = usize::from(header[COUNT_AT]);
+    let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
+    let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
+    (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
+        at_nanos: punt.at_nanos,
+        source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
+        // The first hop's stands last.
+        source_port: Nha(*hops.last()?).level() as u8,
+        out_port: punt.out_port,
+    })
 }
 
 impl Translate for BcubeChip {
@@ -66,22 +83,6 @@ impl Translate for BcubeChip {
         self.tables.mark_every(port, bytes)
     }
 
-    fn question(&self, record: &[u8]) -> Option<Question> {
-        let punt = Punt::ref_from_prefix(record).ok()?.0;
-        let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
-        let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
-        let count = usize::from(header[COUNT_AT]);
-        let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
-        let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
-        (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
-            at_nanos: punt.at_nanos,
-            source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
-            // The first hop's stands last.
-            source_port: Nha(*hops.last()?).level() as u8,
-            out_port: punt.out_port,
-        })
-    }
-
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
         self.tables.inspect(read, counters)
     }
@@ -90,13 +91,17 @@ impl Translate for BcubeChip {
         self.tables.registers(counters)
     }
 
+    fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError> {
+        self.tables.register(name, counter)
+    }
+
     fn write_register(
         &mut self,
         name: &str,
         value: u64,
-        counters: &[u64],
+        counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError> {
-        self.tables.write_register(name, value, counters)
+        self.tables.write_register(name, value, counter)
     }
 }
 

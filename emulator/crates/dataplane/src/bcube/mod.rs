@@ -111,6 +111,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 own_tables: Some(OwnTables {
                     schemas: crate::chip_tables::SCHEMAS,
                     translate: chip_tables::bcube_chip,
+                    question: chip_tables::question,
                 }),
             }),
             title: "ServerSwitch's tables (eBPF)",

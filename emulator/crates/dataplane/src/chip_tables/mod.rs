@@ -19,7 +19,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::configuration::ConfigurationError;
 use crate::inspection::{Cell, ColumnKind, Section};
-use crate::object::{Question, ReadEntry, Translate};
+use crate::object::{ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
 
 /// Programs that every table holds: the one that packets go by, and the one that is written.
@@ -152,10 +152,6 @@ impl Translate for ChipTables {
         array("marking", port.into(), &marking)
     }
 
-    fn question(&self, _record: &[u8]) -> Option<Question> {
-        None
-    }
-
     /// Entries that have decided about packets since the last commit, the busiest first, and registers that are not 0. O(entries).
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
         let Some(program) = &self.program else {
@@ -205,20 +201,27 @@ impl Translate for ChipTables {
 
     fn registers(&self, counters: &[u64]) -> Vec<(String, u64)> {
         let all = Register::all().into_iter();
-        all.map(|register| (register.to_string(), self.value(register, counters)))
-            .collect()
+        all.map(|register| {
+            let value = self.value(register, &|slot| counters.get(slot).copied());
+            (register.to_string(), value)
+        })
+        .collect()
+    }
+
+    fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError> {
+        Ok(self.value(Register::by_name(name).map_err(wrong)?, counter))
     }
 
     fn write_register(
         &mut self,
         name: &str,
         value: u64,
-        counters: &[u64],
+        counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError> {
         let register = Register::by_name(name).map_err(wrong)?;
         register.check(value).map_err(wrong)?;
         if let Some(slot) = register.slot() {
-            self.cleared.0[slot] = counters.get(slot).copied().unwrap_or(0);
+            self.cleared.0[slot] = counter(slot).unwrap_or(0);
             return Ok(Vec::new());
         }
         let current = self.current();
@@ -316,14 +319,14 @@ impl ChipTables {
     }
 
     /// A register, where the kernel has counted so much.
-    fn value(&self, register: Register, counters: &[u64]) -> u64 {
+    fn value(&self, register: Register, count_of: &ReadCounter<'_>) -> u64 {
         let flag = |flag: u32| u64::from(self.keys.is_some_and(|keys| keys.flags & flag != 0));
         match register {
             Register::L3Enable => flag(L3),
             Register::MplsEnable => flag(MPLS),
             Register::MissToCpu => flag(MISS_TO_CPU),
             counter => counter.slot().map_or(0, |slot| {
-                let counted = counters.get(slot).copied().unwrap_or(0);
+                let counted = count_of(slot).unwrap_or(0);
                 counted.saturating_sub(self.cleared.0[slot])
             }),
         }

@@ -38,6 +38,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_tables: Some(OwnTables {
                 schemas: SCHEMAS,
                 translate: programmed,
+                question: |_| None,
             }),
         },
         ports: EXTERNAL_PORTS,

@@ -104,10 +104,9 @@ impl FastPath {
 
     /// The chip's counters, over all processors.
     pub fn counters(&mut self) -> Vec<u64> {
-        let counters: PerCpuArray<_, [u64; COUNTERS]> = map(&mut self.ebpf, "registers");
-        let parts = counters.get(&0, 0).unwrap();
-        (0..COUNTERS)
-            .map(|at| parts.iter().map(|part| part[at]).sum())
+        let counters: PerCpuArray<_, u64> = map(&mut self.ebpf, "registers");
+        (0..COUNTERS as u32)
+            .map(|at| counters.get(&at, 0).unwrap().iter().sum())
             .collect()
     }
 

@@ -149,11 +149,15 @@ impl Fabric {
             }
             "registers" => {
                 let server = server_of(&params)?;
-                let write = match (&params["register"], &params["value"]) {
-                    (Value::Null, Value::Null) => None,
-                    (_, value) => Some((text_of(&params, "register")?, whole_of(value, "value")?)),
+                let value = match &params["value"] {
+                    Value::Null => None,
+                    value => Some(whole_of(value, "value")?),
                 };
-                self.ask(&params, Request::Registers { server, write })
+                let register = match &params["register"] {
+                    Value::Null if value.is_none() => None,
+                    _ => Some((text_of(&params, "register")?, value)),
+                };
+                self.ask(&params, Request::Registers { server, register })
             }
             "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)

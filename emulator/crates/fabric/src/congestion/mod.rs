@@ -1,12 +1,18 @@
 //! Congestion notification by servers' chips `[serverswitch §5.2]`: the CPU of a chip answers the questions of sources with what it
-//! sees of a queue, and a source sends no faster than it is told. The rules are QCN's, of `cubeyard_routing::qcn`. Without sockets or
-//! a clock; `message` is what an answer looks like, `run/congestion.rs` carries all of it out.
+//! sees of a queue, and a source sends no faster than it is told. The rules are QCN's, of `cubeyard_routing::qcn`.
+//!
+//! `point` is what a CPU tells, `tally` what CPUs have counted, `message` what an answer looks like: all without sockets or a clock, as
+//! the sources' part here is. `cpu` is the thread that answers; `run/congestion.rs` carries out what sources are told.
 //!
 //! There is one reaction point a port of a server, so all that leaves by the port is slowed down, other servers' packets too. `[ours]`
 
+pub mod cpu;
 pub mod message;
+mod point;
+mod tally;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cubeyard_routing::qcn::{Qcn, Reaction};
 use cubeyard_routing::random::{Draws, mix};
@@ -15,6 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{FabricError, Result};
 use crate::network::behaviour::Behaviour;
 use crate::network::{Description, Network};
+pub use point::Point;
+pub use tally::{Second, Tally};
 
 /// A server's port, by the server's index and the port's number.
 pub type PortKey = (usize, u8);
@@ -52,21 +60,16 @@ pub struct Counts {
     pub told: u64,
     /// Datagrams that were no answers.
     pub refused: u64,
-    /// From the chip's copy to the answer, on average.
+    /// From the chip's copy until the answer is handed to the network, on average.
     pub reaction_micros: f64,
+    /// The median, to a sixteenth.
+    pub median_reaction_micros: f64,
+    /// Of a hundred, 99 are no longer; to a sixteenth.
+    pub p99_reaction_micros: f64,
     /// The longest.
     pub longest_reaction_micros: f64,
-}
-
-/// What the CPU of a server's chip was asked in a second, in sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Second {
-    /// Questions.
-    pub asked: u64,
-    /// Queues that it saw.
-    pub queue_bytes: u64,
-    /// From each question to its answer.
-    pub reaction_nanos: u64,
+    /// From the copy until the network has carried the answer on, on average.
+    pub sent_micros: f64,
 }
 
 /// A source's limit at one port.
@@ -86,20 +89,14 @@ pub struct Congestion {
     answers: bool,
     /// What answers carry, so that nobody else can make one.
     pub key: u64,
-    /// What CPUs were asked since [`Congestion::take_seconds`], by server.
-    seconds: BTreeMap<usize, Second>,
-    /// Queues at the last question, in bytes.
-    points: BTreeMap<PortKey, u64>,
+    /// What the CPUs of chips have counted.
+    pub tally: Arc<Tally>,
     limits: BTreeMap<PortKey, Limit>,
     draws: u64,
-    /// Questions that CPUs have got.
-    pub asked: u64,
     /// Answers that sources have got.
     pub told: u64,
     /// Datagrams that were no answers of ours.
     pub refused: u64,
-    /// How long CPUs took to answer, in nanoseconds in all, and the longest.
-    reaction_nanos: [u64; 2],
 }
 
 impl Congestion {
@@ -113,54 +110,38 @@ impl Congestion {
             ),
             answers: settings.answers,
             key,
-            seconds: BTreeMap::new(),
-            points: BTreeMap::new(),
+            tally: Arc::default(),
             limits: BTreeMap::new(),
             draws: 0,
-            asked: 0,
             told: 0,
             refused: 0,
-            reaction_nanos: [0; 2],
         })
     }
 
-    /// What each server's CPU was asked since the last call.
-    pub fn take_seconds(&mut self) -> BTreeMap<usize, Second> {
-        std::mem::take(&mut self.seconds)
-    }
-
-    /// A server's CPU has answered so long after its chip passed the question on.
-    pub fn reacted(&mut self, server: usize, nanos: u64) {
-        self.seconds.entry(server).or_default().reaction_nanos += nanos;
-        let [sum, most] = &mut self.reaction_nanos;
-        (*sum, *most) = (*sum + nanos, nanos.max(*most));
+    /// What the CPU of a chip knows of its queues at first.
+    pub fn point(&self) -> Point {
+        Point::new(self.qcn.clone(), self.answers)
     }
 
     /// What a run says about it.
     pub fn counts(&self) -> Counts {
-        let [sum, most] = self.reaction_nanos;
+        let reactions = self.tally.reactions();
+        let micros = |nanos: u64| nanos as f64 / 1e3;
         Counts {
-            asked: self.asked,
+            asked: self.tally.asked(),
             told: self.told,
             refused: self.refused,
-            reaction_micros: sum as f64 / 1e3 / self.asked.max(1) as f64,
-            longest_reaction_micros: most as f64 / 1e3,
+            reaction_micros: micros(reactions.mean_nanos()),
+            median_reaction_micros: micros(reactions.share_nanos(0.5)),
+            p99_reaction_micros: micros(reactions.share_nanos(0.99)),
+            longest_reaction_micros: micros(reactions.longest_nanos),
+            sent_micros: micros(reactions.mean_sent_nanos()),
         }
     }
 
     /// Bytes from one mark to the next where there is no congestion.
     pub fn mark_bytes(&self) -> u32 {
         self.qcn.mean_period(0) as u32
-    }
-
-    /// A question: so much waits at a port. What its source is to be told; `None` where the CPU does not answer.
-    pub fn ask(&mut self, port: PortKey, queue_bytes: u64) -> Option<u32> {
-        self.asked += 1;
-        let second = self.seconds.entry(port.0).or_default();
-        second.asked += 1;
-        second.queue_bytes += queue_bytes;
-        let old = self.points.insert(port, queue_bytes).unwrap_or(0);
-        self.answers.then(|| self.qcn.feedback(queue_bytes, old))
     }
 
     /// A source has its answer, for a port whose link has this rate and that has sent so much. Bytes from one mark to the next from
@@ -283,14 +264,11 @@ mod tests {
             qcn: Qcn::baseline(u64::from(queue_bytes), LINE),
             answers,
             key: 0,
-            seconds: BTreeMap::new(),
-            points: BTreeMap::new(),
+            tally: Arc::default(),
             limits: BTreeMap::new(),
             draws: 0,
-            asked: 0,
             told: 0,
             refused: 0,
-            reaction_nanos: [0; 2],
         }
     }
 
@@ -298,6 +276,7 @@ mod tests {
     fn run(congestion: &mut Congestion, secs: u64) -> Vec<u64> {
         let (mut queue, mut sent, mut rate, mut until_mark) = (0.0_f64, 0.0_f64, LINE, 0.0);
         let mut queues = Vec::new();
+        let mut point = congestion.point();
         for millis in 0..secs * 1000 {
             let now = millis * 1_000_000;
             let bytes = rate / 8e3;
@@ -305,7 +284,8 @@ mod tests {
             until_mark -= bytes;
             queue = (queue + bytes - 0.2 * LINE / 8e3).max(0.0);
             if until_mark < 0.0 {
-                let told = congestion.ask((0, 1), queue as u64);
+                congestion.tally.asked_for(0, queue as u64);
+                let told = point.ask(1, queue as u64);
                 let told = told.map(|feedback| congestion.tell(PORT, feedback, LINE, sent as u64, now));
                 until_mark = f64::from(told.unwrap_or(congestion.mark_bytes()));
             }
@@ -342,6 +322,6 @@ mod tests {
         let queues = run(&mut silent, 5);
         assert!(*queues.last().unwrap() > 10_000_000, "{:?}", queues.last());
         assert_eq!((silent.told, silent.limited().len()), (0, 0));
-        assert!(silent.asked > 100);
+        assert!(silent.tally.asked() > 100);
     }
 }

@@ -12,5 +12,6 @@ pub mod packet_socket;
 pub mod probe;
 pub mod process;
 pub mod processors;
+pub mod scheduling;
 pub mod strays;
 pub mod underlay;

@@ -13,6 +13,6 @@ mod preload;
 mod queue;
 
 pub use guard::Guard;
-pub use object::Programs;
+pub use object::{Programs, Questions};
 pub use preload::Preloaded;
-pub use queue::QueueReader;
+pub use queue::{QueueReader, Queues};

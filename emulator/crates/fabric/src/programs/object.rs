@@ -33,11 +33,31 @@ pub struct Programs {
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
     /// What a chip has counted; `None` of an object without one.
-    registers: Option<PerCpuArray<MapData, [u64; REGISTERS]>>,
-    /// Copies for a chip's CPU; `None` of an object without one.
+    registers: Option<PerCpuArray<MapData, u64>>,
+    /// Copies for a chip's CPU; `None` of an object without one, or once somebody has taken it.
     punts: Option<RingBuf<MapData>>,
     /// Records for the server's protocol; wait on it with epoll.
     pub notices: RingBuf<MapData>,
+}
+
+/// The copies that a chip makes for its CPU; wait for them with epoll.
+pub struct Questions {
+    ring: RingBuf<MapData>,
+    question: fn(&[u8]) -> Option<Question>,
+}
+
+impl Questions {
+    /// The next copy, if there is one: a question, or nothing that asks.
+    pub fn next_copy(&mut self) -> Option<Option<Question>> {
+        let record = self.ring.next()?;
+        Some((self.question)(&record))
+    }
+}
+
+impl AsFd for Questions {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.as_fd()
+    }
 }
 
 fn failed(what: impl Into<String>) -> impl FnOnce() -> String {
@@ -157,27 +177,37 @@ impl Programs {
         }
     }
 
+    /// One register by name; no other is read. Errors: a forwarding without a chip in the kernel, no such register.
+    pub fn register(&self, name: &str, queues: &[(u16, u64)]) -> Result<u64> {
+        let translation = self.translation.as_ref().ok_or_else(no_chip)?;
+        let mut waiting = [0; REGISTERS];
+        for &(port, bytes) in queues {
+            set_queue_bytes(&mut waiting, port, bytes);
+        }
+        let counter = |slot: usize| Some(self.counter(slot).ok()? + waiting.get(slot)?);
+        translation
+            .register(name, &counter)
+            .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))
+    }
+
     /// Writes a register: clears a counter, or turns a switch until the next commit. Errors: no chip, no such register, or none that
     /// can have this value.
-    pub fn write_register(&mut self, name: &str, value: u64, queues: &[(u16, u64)]) -> Result<()> {
-        let counters = self.counters(queues)?;
+    pub fn write_register(&mut self, name: &str, value: u64) -> Result<()> {
         let translation = self.translation.as_mut().ok_or_else(no_chip)?;
+        let registers = &self.registers;
         let updates = translation
-            .write_register(name, value, &counters)
+            .write_register(name, value, &|slot| counted(registers.as_ref(), slot).ok())
             .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))?;
         let written = updates.iter().try_for_each(|update| self.write(update));
         written.during(failed("writing a register"))
     }
 
-    /// The ring of copies for the CPU, to wait for.
-    pub fn questions(&self) -> Option<&RingBuf<MapData>> {
-        self.punts.as_ref()
-    }
-
-    /// The next copy for the CPU, if there is one: a question, or nothing that asks.
-    pub fn next_question(&mut self) -> Option<Option<Question>> {
-        let record = self.punts.as_mut()?.next()?;
-        Some(self.translation.as_ref()?.question(&record))
+    /// Gives the ring of copies for the CPU to whoever is the CPU; `None` of an object without one, or once it is given.
+    pub fn take_questions(&mut self) -> Option<Questions> {
+        Some(Questions {
+            question: self.object.own_tables?.question,
+            ring: self.punts.take()?,
+        })
     }
 
     /// Has packets of the server's own that leave by a port marked, one in so many bytes.
@@ -192,24 +222,24 @@ impl Programs {
 
     /// What the chip has sent by a port, in bytes.
     pub fn sent_bytes(&self, port: u8) -> Result<u64> {
-        Ok(sent_bytes(&self.counters(&[])?, port))
+        sent_bytes(port).map_or(Ok(0), |slot| self.counter(slot))
     }
 
     /// What the chip has counted, added up over processors.
     fn counters(&self, queues: &[(u16, u64)]) -> Result<[u64; REGISTERS]> {
         let mut counters = [0; REGISTERS];
-        if let Some(registers) = &self.registers {
-            let parts = registers.get(&0, 0).during(failed("reading the map registers"))?;
-            for part in parts.iter() {
-                for (sum, count) in counters.iter_mut().zip(part) {
-                    *sum += count;
-                }
-            }
+        for (slot, count) in counters.iter_mut().enumerate() {
+            *count = self.counter(slot)?;
         }
         for &(port, bytes) in queues {
             set_queue_bytes(&mut counters, port, bytes);
         }
         Ok(counters)
+    }
+
+    /// One of them; 0 without a chip.
+    fn counter(&self, slot: usize) -> Result<u64> {
+        counted(self.registers.as_ref(), slot)
     }
 
     /// Forgets everything about flows: their own entries and their counts.
@@ -271,6 +301,17 @@ impl Programs {
     pub fn next_notice(&mut self) -> Option<Vec<u8>> {
         self.notices.next().map(|item| item.to_vec())
     }
+}
+
+/// What a register has counted, on all processors.
+fn counted(registers: Option<&PerCpuArray<MapData, u64>>, slot: usize) -> Result<u64> {
+    let Some(registers) = registers else {
+        return Ok(0);
+    };
+    let parts = registers
+        .get(&(slot as u32), 0)
+        .during(failed("reading the map registers"))?;
+    Ok(parts.iter().sum())
 }
 
 fn no_chip() -> FabricError {

@@ -13,7 +13,30 @@ use crate::netlink::{Batch, Hook, add_program};
 /// The loaded program of one server.
 pub struct QueueReader {
     loaded: Ebpf,
-    queues: Array<MapData, u64>,
+    queues: Option<Queues>,
+}
+
+/// What waited at each port when it was asked last.
+pub struct Queues(Array<MapData, [u64; 2]>);
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// In bytes.
+    pub bytes: u64,
+    /// When, on the monotonic clock.
+    pub at_nanos: u64,
+}
+
+impl Queues {
+    /// Of a port. A call of the kernel, of less than a microsecond.
+    pub fn get(&self, port: u8) -> Result<Waiting> {
+        let [bytes, at_nanos] = self
+            .0
+            .get(&port.into(), 0)
+            .during(|| "reading a queue".to_owned())?;
+        Ok(Waiting { bytes, at_nanos })
+    }
 }
 
 impl QueueReader {
@@ -43,7 +66,7 @@ impl QueueReader {
         }
         let queues = loaded.take_map("queues").ok_or_else(missing)?;
         Ok(QueueReader {
-            queues: queues.try_into().during(failed)?,
+            queues: Some(Queues(queues.try_into().during(failed)?)),
             loaded,
         })
     }
@@ -54,10 +77,8 @@ impl QueueReader {
         Ok(())
     }
 
-    /// What waited at a port when it was asked last, in bytes.
-    pub fn queue_bytes(&self, port: u8) -> Result<u64> {
-        self.queues
-            .get(&port.into(), 0)
-            .during(|| "reading a queue".to_owned())
+    /// Gives what waits at ports to whoever answers questions; `None` once it is given.
+    pub fn take_queues(&mut self) -> Option<Queues> {
+        self.queues.take()
     }
 }

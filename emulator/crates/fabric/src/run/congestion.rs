@@ -1,7 +1,7 @@
-//! Congestion notices carried out: questions from the rings of chips, answers over the network, rates of ports. What is answered and
-//! how a rate follows is decided in `crate::congestion`.
+//! Congestion notices carried out: what sources are told, and the rates of their ports. How a rate follows is decided in
+//! `crate::congestion`, whose threads answer.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use cubeyard_dataplane::event::{Event, NamedCell};
@@ -9,20 +9,22 @@ use cubeyard_dataplane::inspection::{Cell, ColumnKind};
 
 use super::poller::Token;
 use super::state::RunState;
+use crate::congestion::PortKey;
+use crate::congestion::cpu::{ChipCpu, Work};
 use crate::congestion::message::{Answer, BYTES, PORT};
-use crate::congestion::{Congestion, PortKey};
 use crate::error::{During, Result};
 use crate::host::clock::monotonic_nanos;
 use crate::links::Site;
 use crate::netlink::{Batch, no_excuse, set_rate};
+use crate::programs::QueueReader;
 
 /// How often limited ports are looked at: a cycle of 150 KB takes 12 ms at 100 Mb/s.
 pub const LOOK: Duration = Duration::from_millis(4);
-/// Questions and answers taken at a time.
+/// Answers taken at a time.
 const MOST_AT_ONCE: usize = 256;
 
 impl RunState {
-    /// Prepares a server that has just been wired: its socket, its marks. Nothing where queues tell nobody.
+    /// Prepares a server that has just been wired: its socket, its chip's CPU, its marks. Nothing where queues tell nobody.
     pub fn watch_congestion(&mut self, server: usize) -> Result<()> {
         let (Some(congestion), Some(kernel)) = (&self.congestion, &mut self.kernels.servers[server]) else {
             return Ok(());
@@ -36,52 +38,27 @@ impl RunState {
             Ok(socket)
         })?;
         self.poller.add(&socket, Token::Answers(server))?;
-        kernel.answers = Some(socket);
         if let Some(programs) = &mut kernel.programs {
-            if let Some(ring) = programs.questions() {
-                self.poller.add(ring, Token::Questions(server))?;
+            let queues = kernel.queue_reader.as_mut().and_then(QueueReader::take_queues);
+            if let (Some(questions), Some(queues)) = (programs.take_questions(), queues) {
+                let socket = socket
+                    .try_clone()
+                    .during(|| "opening a socket for notices".to_owned())?;
+                kernel.chip_cpu = Some(ChipCpu::start(Work {
+                    server,
+                    questions,
+                    queues,
+                    socket,
+                    key: congestion.key,
+                    point: congestion.point(),
+                    tally: congestion.tally.clone(),
+                })?);
             }
             for port in &self.network.ports[server] {
                 programs.mark_every(port.port as u8, congestion.mark_bytes())?;
             }
         }
-        Ok(())
-    }
-
-    /// Answers the questions that a server's chip has passed to its CPU.
-    pub fn on_questions(&mut self, server: usize) -> Result<()> {
-        let (Some(congestion), Some(kernel)) = (&mut self.congestion, &mut self.kernels.servers[server])
-        else {
-            return Ok(());
-        };
-        for _ in 0..MOST_AT_ONCE {
-            let Some(question) = kernel
-                .programs
-                .as_mut()
-                .and_then(|programs| programs.next_question())
-            else {
-                return Ok(());
-            };
-            let Some(question) = question else { continue };
-            let Some(reader) = &kernel.queue_reader else {
-                continue;
-            };
-            let queue_bytes = reader.queue_bytes(question.out_port)?;
-            let Some(feedback) = congestion.ask((server, question.out_port), queue_bytes) else {
-                continue;
-            };
-            let answer = Answer {
-                source_port: question.source_port,
-                feedback: feedback as u8,
-                queue_bytes: u32::try_from(queue_bytes).unwrap_or(u32::MAX),
-            };
-            let to = SocketAddr::from((question.source, PORT));
-            if let Some(socket) = &kernel.answers {
-                // A notice may be lost, as any packet.
-                let _lost = socket.send_to(&answer.emit(congestion.key), to);
-                congestion.reacted(server, monotonic_nanos().saturating_sub(question.at_nanos));
-            }
-        }
+        kernel.answers = Some(socket);
         Ok(())
     }
 
@@ -120,9 +97,13 @@ impl RunState {
 
     /// An event for each server whose CPU was asked in the last second.
     pub fn tell_congestion(&mut self) {
-        let seconds = self.congestion.as_mut().map(Congestion::take_seconds);
-        for (server, second) in seconds.unwrap_or_default() {
-            let asked = second.asked.max(1);
+        let Some(congestion) = &self.congestion else {
+            return;
+        };
+        let seconds = congestion.tally.take_seconds();
+        let reactions = congestion.tally.reactions();
+        for (server, second) in seconds {
+            let (asked, answered) = (second.asked.max(1), second.answered.max(1));
             let cell = |name: &str, value: u64| NamedCell {
                 name: name.to_owned(),
                 kind: ColumnKind::Count,
@@ -133,7 +114,10 @@ impl RunState {
                 cells: vec![
                     cell("questions", second.asked),
                     cell("queue_bytes", second.queue_bytes / asked),
-                    cell("reaction_micros", second.reaction_nanos / asked / 1000),
+                    cell("reaction_micros", second.reaction_nanos / answered / 1000),
+                    cell("sent_micros", second.sent_nanos / answered / 1000),
+                    cell("median_so_far_micros", reactions.share_nanos(0.5) / 1000),
+                    cell("p99_so_far_micros", reactions.share_nanos(0.99) / 1000),
                 ],
             };
             let id = self.id(server);

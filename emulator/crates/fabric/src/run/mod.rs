@@ -98,12 +98,12 @@ pub enum Request {
         /// The request without its length.
         request: Vec<u8>,
     },
-    /// Read the registers of a server's chip, after writing one of them.
+    /// Read the registers of a server's chip: one of them, or all, after writing one.
     Registers {
         /// The server's id.
         server: u32,
-        /// A register's name and its new value.
-        write: Option<(String, u64)>,
+        /// A register's name, and its new value if it is to be written.
+        register: Option<(String, Option<u64>)>,
     },
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),

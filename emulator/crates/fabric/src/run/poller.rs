@@ -28,8 +28,6 @@ pub enum Token {
     RouterLinks(usize),
     /// The next round of hellos.
     Hellos,
-    /// Questions about queues, of a server's chip.
-    Questions(usize),
     /// Answers to a server.
     Answers(usize),
     /// The next look at ports that are limited.
@@ -54,11 +52,10 @@ impl Token {
             Token::Process(server) => (6, server),
             Token::RouterLinks(room) => (7, room),
             Token::Hellos => (8, 0),
-            Token::Questions(server) => (9, server),
-            Token::Answers(server) => (10, server),
-            Token::Congestion => (11, 0),
-            Token::Subflows(server) => (12, server),
-            Token::Cpu(room) => (13, room),
+            Token::Answers(server) => (9, server),
+            Token::Congestion => (10, 0),
+            Token::Subflows(server) => (11, server),
+            Token::Cpu(room) => (12, room),
         };
         index as u64 * KINDS + kind
     }
@@ -74,11 +71,10 @@ impl Token {
             5 => Token::Links(server),
             7 => Token::RouterLinks(server),
             8 => Token::Hellos,
-            9 => Token::Questions(server),
-            10 => Token::Answers(server),
-            11 => Token::Congestion,
-            12 => Token::Subflows(server),
-            13 => Token::Cpu(server),
+            9 => Token::Answers(server),
+            10 => Token::Congestion,
+            11 => Token::Subflows(server),
+            12 => Token::Cpu(server),
             _ => Token::Process(server),
         }
     }
@@ -149,7 +145,6 @@ mod tests {
             Token::Process(9),
             Token::RouterLinks(40),
             Token::Hellos,
-            Token::Questions(3),
             Token::Answers(1),
             Token::Congestion,
             Token::Subflows(3),

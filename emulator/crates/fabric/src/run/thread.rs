@@ -127,7 +127,6 @@ impl RunThread {
             Token::Links(server) => self.run.on_links(server),
             Token::Process(server) => self.run.on_process_end(server),
             Token::RouterLinks(room) => self.run.on_router_links(room),
-            Token::Questions(server) => self.run.on_questions(server),
             Token::Answers(server) => self.run.on_answers(server),
             Token::Congestion => {
                 if let Some(clock) = &self.congestion_clock {
@@ -177,9 +176,9 @@ impl RunThread {
                 Ok(()) => return,
                 Err(error) => Err(error),
             },
-            Request::Registers { server, write } => {
-                let write = write.as_ref().map(|(name, value)| (name.as_str(), *value));
-                registers::registers(run, server, write).and_then(answer)
+            Request::Registers { server, register } => {
+                let register = register.as_ref().map(|(name, value)| (name.as_str(), *value));
+                registers::registers(run, server, register).and_then(answer)
             }
             Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
                 let interface = socket.interface.clone();

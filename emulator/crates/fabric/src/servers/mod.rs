@@ -12,6 +12,7 @@ use std::net::UdpSocket;
 
 use cubeyard_dataplane::address::MAX_PORTS;
 
+use crate::congestion::cpu::ChipCpu;
 use crate::error::Result;
 use crate::hellos::HelloSocket;
 use crate::host::ethtool;
@@ -51,6 +52,8 @@ pub struct ServerKernel {
     pub programs: Option<Programs>,
     /// Reads how much waits at ports; `None` where nobody asks.
     pub queue_reader: Option<QueueReader>,
+    /// Answers questions about queues; `None` where nobody asks.
+    pub chip_cpu: Option<ChipCpu>,
     /// Where answers to questions about queues come and go; `None` where nobody asks.
     pub answers: Option<UdpSocket>,
     /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards nothing.
@@ -96,6 +99,7 @@ impl ServerKernel {
                 .transpose()?,
             programs: None,
             queue_reader: None,
+            chip_cpu: None,
             answers: None,
             guard: None,
         })

@@ -1,4 +1,4 @@
-//! `registers`: reads the registers of a server's chip, or writes one of them. `[serverswitch §3.3.2]`
+//! `registers`: reads the registers of a server's chip, or one of them alone, or writes one. `[serverswitch §3.3.2]`
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -13,13 +13,14 @@ use crate::run::state::RunState;
 pub struct Registers {
     /// By name.
     registers: BTreeMap<String, u64>,
-    /// How long it took.
+    /// How long that took: of one that was written, without reading them all.
     nanos: u64,
 }
 
-/// Reads all registers of a server's chip, after writing one of them if `write` names it. Errors: a server that is not here or off,
-/// a forwarding without a chip in the kernel, a register that is not or that cannot have the value.
-pub fn registers(run: &mut RunState, id: u32, write: Option<(&str, u64)>) -> Result<Registers> {
+/// Reads all registers of a server's chip, after writing one of them if `register` has a value; without a value it is read alone.
+/// Errors: a server that is not here or off, a forwarding without a chip in the kernel, a register that is not or that cannot have the
+/// value.
+pub fn registers(run: &mut RunState, id: u32, register: Option<(&str, Option<u64>)>) -> Result<Registers> {
     let server = run.network.server(id)?;
     let has_classes = run.network.sharers().is_some();
     let gone = || {
@@ -38,12 +39,22 @@ pub fn registers(run: &mut RunState, id: u32, write: Option<(&str, u64)>) -> Res
         ));
     };
     let started = Instant::now();
-    if let Some((name, value)) = write {
-        programs.write_register(name, value, &queues)?;
-    }
-    let registers = programs.registers(&queues)?.into_iter().collect();
-    Ok(Registers {
-        registers,
-        nanos: started.elapsed().as_nanos() as u64,
-    })
+    let nanos = || started.elapsed().as_nanos() as u64;
+    let (registers, nanos) = match register {
+        Some((name, None)) => {
+            let value = programs.register(name, &queues)?;
+            let nanos = nanos();
+            (BTreeMap::from([(name.to_owned(), value)]), nanos)
+        }
+        Some((name, Some(value))) => {
+            programs.write_register(name, value)?;
+            let nanos = nanos();
+            (programs.registers(&queues)?.into_iter().collect(), nanos)
+        }
+        None => {
+            let all = programs.registers(&queues)?;
+            (all.into_iter().collect(), nanos())
+        }
+    };
+    Ok(Registers { registers, nanos })
 }

@@ -1,0 +1,352 @@
+"""A cache beside a relay of a BCube: what it saves upstream and what CPU it takes, by the share of requests that it answers; with the chip's
+exact match, and with every packet by way of the CPU. `[serverswitch §6.1, Fig. 10]`
+
+Who asks and who answers are programs beside the chips of two other servers: they send and receive by the paper's calls, so that
+packets have the sizes and IDs of the testbed's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from cubeyard.chip.cache import IP, SERVICE_PORT, UDP, checksum, response_packet
+from cubeyard.chip.relayed_cache import (
+    FROM_CPU_BIT,
+    ID_AT,
+    INNER_AT,
+    INTO_CHIP,
+    KEY_BYTES,
+    RESPONSES,
+    UDP_PROTOCOL,
+    RelayedCache,
+    behind,
+    port_key,
+)
+from cubeyard.chip.serverswitch import Action, ServerSwitch
+from cubeyard.emulation.figures.lab import Json, Lab, Trial
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.talk import Talk, Watched
+from cubeyard.kit.errors import ProblemError
+
+SPEC: Json = {"family": "bcube", "n": 4, "k": 1}
+CLIENT, RELAY, SERVER = "01", "00", "10"
+LINK_BITS_PER_SEC = 100e6
+MTU = 1600
+HEADERS = 42
+REQUEST_BYTES, RESPONSE_BYTES = 128, 1514
+"""Frames, without BCube's header."""
+CLIENT_PORT = 9096
+RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
+KEY, PORTS_AND_ID = "(INPORT, B30-33, B42-45)", "B70-73, B78-81"
+KEPT = 16
+"""Contents that are asked for again and again; all others are asked for once."""
+PER_SEC = 150
+SECS, LEAST_SECS = 5.0, 1.5
+QUIET_SECS = 1.0
+LAST_SECS = 0.3
+"""For the last responses."""
+FLOW_BITS_PER_SEC = 8000.0
+"""Of the two flows whose headers the programs learn."""
+LEARN_SECS = 20.0
+SPARE_SECS = 0.7
+"""Requests go on for so long after the network is watched: a tick may be late."""
+POINTS = 3.0
+CHIP, SOFTWARE = "chip and CPU", "CPU alone"
+PAPER_CPU, PAPER_GBPS, PAPER_CORES = 14.0, 1.9, 4
+COPIES = (
+    "keeping a new copy sets an entry, for which the chip's whole program is compiled again: that costs more than an answer, and the fewer "
+    "hits there are the more copies are new"
+)
+LOST = "a request that is lost on a busy machine saves nothing"
+SLOW_CACHE = (
+    "the cache is a program in Python here, and the chip beside it is in user space, as chips in the kernel have no socket for programs; "
+    "the testbed's driver took packets in the kernel"
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was counted at a share of hits."""
+
+    upstream_bits_per_sec: float
+    cpu: float
+    """Share of a core: the relay's process and the cache."""
+    answered: int
+    hits: int
+    asked: int
+
+
+class End:
+    """A program beside a server's chip."""
+
+    def __init__(self, to: Talk, name: str) -> None:
+        self.chip = ServerSwitch.connect(to.chip_socket(to.network.id_of[name]))
+        self.header = b""
+        """Ethernet's and BCube's of packets to the other end."""
+        self.addresses = b""
+        """Source and destination of the packets behind it."""
+
+    def learn(self) -> None:
+        """The header that the server's own packets to the other end have. Raises a 503 if none comes."""
+        value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
+        value[0] = mask[0] = FROM_CPU_BIT
+        mask[5] = 0xFF
+        self.chip.RecvPacket(0.0)
+        self.chip.SetLookupTable("TCAM", RESPONSES, 2, bytes(value), bytes(mask), Action("TO_CPU"))
+        until = time.monotonic() + LEARN_SECS
+        while not self.header:
+            found = self.chip.RecvPacket(1.0)
+            if found is not None and len(found[0]) > ID_AT and found[0][INNER_AT + 9] == UDP_PROTOCOL:
+                self.header, self.addresses = found[0][:INNER_AT], found[0][INNER_AT + 12 : INNER_AT + 20]
+            elif time.monotonic() > until:
+                raise ProblemError(503, "cannot-measure", f"No packet of the run's own came within {LEARN_SECS:g} s.")
+        self.chip.ClearLookupTable("TCAM", RESPONSES)
+
+    def take(self, source: int | None, destination: int | None) -> None:
+        """Have packets from outside with these UDP ports come here."""
+        self.chip.SetLookupTable("TCAM", RESPONSES, 2, *port_key(source, destination), Action("TO_CPU"))
+
+
+def content_of(number: int) -> bytes:
+    """A response's payload: its ID, and bytes that follow from it."""
+    identity = struct.pack(">I", number)
+    return identity + hashlib.shake_256(identity).digest(RESPONSE_BYTES - HEADERS - len(identity))
+
+
+def request_packet(addresses: bytes, number: int) -> bytes:
+    """The IPv4 packet that asks for a content."""
+    payload = struct.pack(">I", number).ljust(REQUEST_BYTES - HEADERS, b"?")
+    total = IP + UDP + len(payload)
+    head = b"\x45\0" + struct.pack(">H", total) + bytes(4) + b"\x40\x11\0\0" + addresses
+    head = head[:10] + struct.pack(">H", checksum(head)) + head[12:]
+    return head + struct.pack(">HHHH", CLIENT_PORT, SERVICE_PORT, UDP + len(payload), 0) + payload
+
+
+def numbers(ratio: float, first: int, count: int) -> Iterator[int]:
+    """What is asked for: such a share of contents that are asked for again and again, evenly among others."""
+    for at in range(count):
+        again = int((at + 1) * ratio) > int(at * ratio)
+        yield at % KEPT if again else first + at
+
+
+@contextmanager
+def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
+    """A thread that does it again and again. Raises what it raised."""
+    over, errors = threading.Event(), []
+
+    def run() -> None:
+        try:
+            while not over.is_set():
+                work()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        over.set()
+        thread.join(5.0)
+    if errors:
+        raise errors[0]
+
+
+def answer(server: End) -> None:
+    """One request of the server's, if one comes."""
+    found = server.chip.RecvPacket(0.05)
+    if found is not None and len(found[0]) >= ID_AT + 4:
+        request = found[0]
+        (number,) = struct.unpack_from(">I", request, ID_AT)
+        response = response_packet(request[INNER_AT:], content_of(number))
+        server.chip.SendPacket(behind(server.header, response), INTO_CHIP)
+
+
+def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
+    """Ask at a steady rate; how many were asked and answered, each with its content. Raises a 503 for a wrong one."""
+    asked = answered = 0
+    began = time.monotonic()
+    due = began
+    number = next(wanted, None)
+    while number is not None or time.monotonic() < due + LAST_SECS:
+        now = time.monotonic()
+        if number is not None and now >= due:
+            client.chip.SendPacket(behind(client.header, request_packet(client.addresses, number)), INTO_CHIP)
+            asked += 1
+            due = began + asked / PER_SEC
+            number = next(wanted, None)
+            continue
+        found = client.chip.RecvPacket(max(due - now, 0.001) if number is not None else LAST_SECS)
+        if found is not None and len(found[0]) >= ID_AT + 4:
+            payload = found[0][ID_AT:]
+            if payload != content_of(int.from_bytes(payload[:4], "big")):
+                raise ProblemError(503, "cannot-measure", "A response has not the content that was asked for.")
+            answered += 1
+    return asked, answered
+
+
+def cpu_secs(thread: threading.Thread) -> float:
+    """What a thread has taken so far."""
+    return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+
+
+def cache_program(bcube: str) -> str:
+    """BCube's program with room in the second key for inner ports and IDs: the same as `bcube-cache.chip`."""
+    return bcube.replace(KEY, f"{KEY[:-1]}, {PORTS_AND_ID})")
+
+
+def _upstream_bits_per_sec(to: Talk, watched: Watched) -> float:
+    """Both ways between the relay and who answers."""
+    node = to.network.id_of[RELAY]
+    links = zip(to.network.links, watched.links, strict=True)
+    there = (ways for link, ways in links if link.level == 1 and node in (link.a[0], link.b[0]))
+    return sum(sum(ways) for ways in there) * 8 / watched.secs
+
+
+def trial(program: str, brevity: float, found: dict[tuple[str, float], Point]) -> Trial:
+    """Fills in what is found at each share of hits, without what the network carries anyway."""
+    secs = max(SECS * brevity, LEAST_SECS)
+
+    def talk(to: Talk) -> None:
+        client, server = End(to, CLIENT), End(to, SERVER)
+        relay = ServerSwitch.connect(to.chip_socket(to.network.id_of[RELAY]))
+        with client.chip, server.chip, relay:
+            client.learn()
+            server.learn()
+            client.take(SERVICE_PORT, None)
+            server.take(None, SERVICE_PORT)
+            quiet = _upstream_bits_per_sec(to, to.watch(QUIET_SECS))
+            with working(lambda: answer(server)):
+                for kind in (CHIP, SOFTWARE):
+                    cache = RelayedCache(relay, by_cpu_alone=kind == SOFTWARE)
+                    with working(lambda cache=cache: cache.work(0.05)) as thread:  # type: ignore[misc]
+                        ask(client, iter(range(KEPT)))
+                        for place, ratio in enumerate(RATIOS):
+                            first = 1_000_000 * (place + 1) + (500_000 if kind == SOFTWARE else 0)
+                            found[kind, ratio] = _point(to, client, cache, thread, ratio, first, secs, quiet)
+                    cache.close()
+
+    workload = {"kind": "matrix", "entries": [[CLIENT, SERVER, 1.0], [SERVER, CLIENT, 1.0]]}
+    expect_secs = 2 * (len(RATIOS) * (secs + 1.0) + 1.0) + QUIET_SECS + 3.0
+    emulation = {
+        "slice": {"servers": [RELAY, CLIENT, SERVER]},
+        "protocol": "udp",
+        "flow_bits_per_sec": FLOW_BITS_PER_SEC,
+        "datagram_bytes": 100,
+        "seconds": 3 * expect_secs + LEARN_SECS,
+        "settle_secs": 1.0,
+        "calibrate_secs": 0.0,
+        "mtu": MTU,
+        "dataplane": "serverswitch-software",
+        "chip_program": program,
+    }
+    return Trial("cache", SPEC, workload, LINK_BITS_PER_SEC, emulation, expect_secs=expect_secs, talk=talk)
+
+
+def _point(
+    to: Talk,
+    client: End,
+    cache: RelayedCache,
+    thread: threading.Thread,
+    ratio: float,
+    first: int,
+    secs: float,
+    quiet: float,
+) -> Point:
+    """Asks in a thread while the network is watched."""
+    counted: list[tuple[int, int]] = []
+    hits, taken, began = cache.counts.hits, cpu_secs(thread), time.monotonic()
+    asking = threading.Thread(
+        target=lambda: counted.append(ask(client, numbers(ratio, first, int(PER_SEC * (secs + SPARE_SECS)))))
+    )
+    asking.start()
+    watched = to.watch(secs)
+    taken, lasted = cpu_secs(thread) - taken, time.monotonic() - began
+    asking.join()
+    if not counted:
+        raise ProblemError(503, "cannot-measure", "Who asks has failed.")
+    row = list(to.network.servers.values()).index(RELAY)
+    cpu = watched.cpu[row] + taken / lasted
+    upstream = _upstream_bits_per_sec(to, watched) - quiet
+    return Point(upstream, cpu, counted[0][1], cache.counts.hits - hits, counted[0][0])
+
+
+def measure(lab: Lab) -> Outcome:
+    found: dict[tuple[str, float], Point] = {}
+    lab.measure([trial(cache_program(lab.engine.chip_bcube(SPEC)), lab.brevity, found)])
+    rows: list[Row] = []
+    saved = {kind: [100 * (1 - _upstream(found, kind, ratio)) for ratio in RATIOS] for kind in (CHIP, SOFTWARE)}
+    for ratio, percent in zip(RATIOS, saved[CHIP], strict=True):
+        if ratio:
+            name = f"upstream traffic saved at {100 * ratio:g} % hits"
+            rows.append(
+                Row(name, "points", 100 * ratio, percent, 100 * ratio - POINTS, 100 * ratio + POINTS, 1.0, LOST)
+            )
+    none, every = (found[CHIP, ratio] for ratio in (RATIOS[0], RATIOS[-1]))
+    carried = PER_SEC * RESPONSE_BYTES * 8
+    rows += [
+        near(
+            "CPU without a hit for 1.9 Gb/s of responses, chip and CPU",
+            "% of four cores",
+            PAPER_CPU,
+            100 * none.cpu / PAPER_CORES * PAPER_GBPS * 1e9 / carried,
+            0.5,
+            SLOW_CACHE,
+        ),
+        Row(
+            "CPU at 100 % hits over CPU without, chip and CPU",
+            "times",
+            None,
+            every.cpu / none.cpu,
+            1.0,
+            10.0,
+            reason=COPIES,
+        ),
+    ]
+    for ratio in (0.0, 0.5):
+        less = found[CHIP, ratio].cpu / found[SOFTWARE, ratio].cpu
+        rows.append(
+            Row(
+                f"CPU at {100 * ratio:g} % hits, chip and CPU over CPU alone",
+                "times",
+                None,
+                less,
+                0.05,
+                0.95,
+                reason=SLOW_CACHE,
+            )
+        )
+    percents = [100 * ratio for ratio in RATIOS]
+    return Outcome(
+        rows=rows,
+        series=[
+            line("upstream traffic saved (%)", percents, saved[CHIP]),
+            *(
+                line(f"CPU, {kind} (% of a core)", percents, [100 * found[kind, ratio].cpu for ratio in RATIOS])
+                for kind in (CHIP, SOFTWARE)
+            ),
+            line("paper: saved (%)", [0.0, 100.0], [0.0, 100.0], paper=True),
+        ],
+        axes=("requests that hit (%)", "%"),
+        choices=[
+            f"{CLIENT} asks {SERVER} over {RELAY} of a BCube_1: {PER_SEC} requests a second of {REQUEST_BYTES} bytes, responses of "
+            f"{RESPONSE_BYTES}, as frames without BCube's header; the testbed had 83,600 on each of two links",
+            f"hits are of {KEPT} contents that were asked for before, all other contents are asked for once; every response is compared "
+            "with its content",
+            "chip and CPU: the chip matches IDs and hits alone go to the CPU; CPU alone: every request goes there; responses go there in both, "
+            "to be kept",
+            "the chips are in user space (serverswitch-software), where programs call them; CPU is of the relay's process and of the cache",
+            "upstream traffic is all between the relay and who answers, less what the network carries without requests",
+        ],
+    )
+
+
+def _upstream(found: dict[tuple[str, float], Point], kind: str, ratio: float) -> float:
+    """Share of what goes upstream without a hit."""
+    return found[kind, ratio].upstream_bits_per_sec / found[kind, RATIOS[0]].upstream_bits_per_sec

@@ -1,0 +1,129 @@
+//! The CPU of a server's chip: a thread that sleeps until the chip passes a question on, and answers it. The run's own thread may be
+//! busy for milliseconds; a source is to know within microseconds.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
+
+use super::message::{Answer, PORT};
+use super::{Point, Tally};
+use crate::error::{During, Result};
+use crate::host::clock::monotonic_nanos;
+use crate::host::scheduling::run_at_once;
+use crate::programs::{Questions, Queues};
+
+/// Looks at a queue that the question's packet has not reached yet: it is a microsecond away, on another processor.
+const MOST_LOOKS: usize = 20;
+
+/// What the thread works with.
+pub struct Work {
+    /// The server.
+    pub server: usize,
+    /// What its chip passes on.
+    pub questions: Questions,
+    /// What waits at its ports.
+    pub queues: Queues,
+    /// Sends answers.
+    pub socket: UdpSocket,
+    /// What answers carry.
+    pub key: u64,
+    /// What sources are told.
+    pub point: Point,
+    /// Where it counts.
+    pub tally: Arc<Tally>,
+}
+
+/// The thread. Dropping it ends the thread.
+#[derive(Debug)]
+pub struct ChipCpu {
+    /// Readable once the thread is to end.
+    end: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ChipCpu {
+    /// Starts it.
+    pub fn start(work: Work) -> Result<ChipCpu> {
+        let starting = || "starting the CPU of a chip".to_owned();
+        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).during(starting)?);
+        let ended = end.clone();
+        let thread = std::thread::Builder::new()
+            .name("chip-cpu".to_owned())
+            .spawn(move || work.run(&ended))
+            .during(starting)?;
+        Ok(ChipCpu {
+            end,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for ChipCpu {
+    fn drop(&mut self) {
+        let told = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
+            // A thread that panicked has ended too.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Work {
+    fn run(mut self, end: &OwnedFd) {
+        // The chip passes on a bounded number of questions a second. Where the kernel does not grant it, answers come later.
+        let _granted = run_at_once();
+        loop {
+            let mut sources = [
+                PollFd::from_borrowed_fd(self.questions.as_fd(), PollFlags::IN),
+                PollFd::new(end, PollFlags::IN),
+            ];
+            match poll(&mut sources, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            if !sources[1].revents().is_empty() {
+                return;
+            }
+            while let Some(question) = self.questions.next_copy() {
+                let Some(question) = question else { continue };
+                let Some(queue_bytes) = self.queue_bytes(question.out_port, question.at_nanos) else {
+                    continue;
+                };
+                let feedback = self.point.ask(question.out_port, queue_bytes);
+                if let Some(feedback) = feedback {
+                    let answer = Answer {
+                        source_port: question.source_port,
+                        feedback: feedback as u8,
+                        queue_bytes: u32::try_from(queue_bytes).unwrap_or(u32::MAX),
+                    };
+                    let to = SocketAddr::from((question.source, PORT));
+                    let bytes = answer.emit(self.key);
+                    let since_asked = || monotonic_nanos().saturating_sub(question.at_nanos);
+                    let reaction_nanos = since_asked();
+                    // A notice may be lost, as any packet. The call brings it to the next server too, and what else waits on this
+                    // processor: that is no part of the reaction, which a chip without a CPU would do without.
+                    let _lost = self.socket.send_to(&bytes, to);
+                    self.tally.reacted(self.server, reaction_nanos, since_asked());
+                }
+                self.tally.asked_for(self.server, queue_bytes);
+            }
+        }
+    }
+
+    /// What waited when the question's packet came to the port; what waited before, of a packet that has not come there.
+    fn queue_bytes(&self, port: u8, asked_nanos: u64) -> Option<u64> {
+        let mut waiting = self.queues.get(port).ok()?;
+        for _ in 1..MOST_LOOKS {
+            if waiting.at_nanos >= asked_nanos {
+                break;
+            }
+            std::thread::yield_now();
+            waiting = self.queues.get(port).ok()?;
+        }
+        Some(waiting.bytes)
+    }
+}

@@ -1,0 +1,153 @@
+//! What the CPUs of a run's chips have counted. They are threads of their own, so it is behind a lock, which each holds for an addition.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cubeyard_messages::{bucket, bucket_nanos};
+
+/// What the CPU of a server's chip was asked in a second, in sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Questions.
+    pub asked: u64,
+    /// Queues that it saw.
+    pub queue_bytes: u64,
+    /// Answers.
+    pub answered: u64,
+    /// From each question until its answer was handed to the network.
+    pub reaction_nanos: u64,
+    /// The same until the network had carried it on.
+    pub sent_nanos: u64,
+}
+
+/// How long answers took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reactions {
+    answered: u64,
+    sum_nanos: u64,
+    sent_nanos: u64,
+    /// The longest of all.
+    pub longest_nanos: u64,
+    /// By number of the bucket.
+    buckets: BTreeMap<u16, u64>,
+}
+
+impl Reactions {
+    /// On average; 0 of none.
+    pub fn mean_nanos(&self) -> u64 {
+        self.sum_nanos / self.answered.max(1)
+    }
+
+    /// On average until the network had carried an answer on; 0 of none.
+    pub fn mean_sent_nanos(&self) -> u64 {
+        self.sent_nanos / self.answered.max(1)
+    }
+
+    /// What this share of answers took at most, to the width of a bucket; 0 of none.
+    pub fn share_nanos(&self, share: f64) -> u64 {
+        let wanted = (share * self.answered as f64).ceil() as u64;
+        let mut seen = 0;
+        let found = self.buckets.iter().find(|(_, count)| {
+            seen += **count;
+            seen >= wanted
+        });
+        found.map_or(0, |(number, _)| bucket_nanos(*number).min(self.longest_nanos))
+    }
+
+    fn add(&mut self, nanos: u64, sent_nanos: u64) {
+        self.answered += 1;
+        self.sent_nanos = self.sent_nanos.saturating_add(sent_nanos);
+        self.sum_nanos = self.sum_nanos.saturating_add(nanos);
+        self.longest_nanos = self.longest_nanos.max(nanos);
+        *self.buckets.entry(bucket(nanos)).or_default() += 1;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    asked: u64,
+    reactions: Reactions,
+    /// Since [`Tally::take_seconds`], by server.
+    seconds: BTreeMap<usize, Second>,
+}
+
+/// What has been counted so far.
+#[derive(Debug, Default)]
+pub struct Tally(Mutex<Counted>);
+
+impl Tally {
+    /// A server's CPU has got a question, and saw so much wait.
+    pub fn asked_for(&self, server: usize, queue_bytes: u64) {
+        let mut counted = self.counted();
+        counted.asked += 1;
+        let second = counted.seconds.entry(server).or_default();
+        second.asked += 1;
+        second.queue_bytes += queue_bytes;
+    }
+
+    /// A server's CPU has handed its answer over so long after its chip passed the question on, and the network has carried it on
+    /// `sent_nanos` after.
+    pub fn reacted(&self, server: usize, nanos: u64, sent_nanos: u64) {
+        let mut counted = self.counted();
+        counted.reactions.add(nanos, sent_nanos);
+        let second = counted.seconds.entry(server).or_default();
+        second.answered += 1;
+        second.reaction_nanos += nanos;
+        second.sent_nanos += sent_nanos;
+    }
+
+    /// Questions so far.
+    pub fn asked(&self) -> u64 {
+        self.counted().asked
+    }
+
+    /// How long answers have taken so far.
+    pub fn reactions(&self) -> Reactions {
+        self.counted().reactions.clone()
+    }
+
+    /// What each server's CPU was asked since the last call.
+    pub fn take_seconds(&self) -> BTreeMap<usize, Second> {
+        std::mem::take(&mut self.counted().seconds)
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_answers_are_told_to_a_sixteenth() {
+        let tally = Tally::default();
+        assert_eq!(tally.reactions().share_nanos(0.5), 0);
+        for nanos in 1..=1000 {
+            tally.asked_for(3, 10);
+            tally.reacted(3, nanos * 100, nanos * 200);
+        }
+        let reactions = tally.reactions();
+        for (share, nanos) in [(0.5, 50_000), (0.99, 99_000)] {
+            let found = reactions.share_nanos(share);
+            assert!(found.abs_diff(nanos) <= nanos / 16, "{found} for {nanos}");
+        }
+        assert_eq!(
+            (reactions.mean_nanos(), reactions.longest_nanos),
+            (50_050, 100_000)
+        );
+        assert_eq!(reactions.mean_sent_nanos(), 100_100);
+        let seconds = tally.take_seconds();
+        let second = Second {
+            asked: 1000,
+            queue_bytes: 10_000,
+            answered: 1000,
+            reaction_nanos: 50_050_000,
+            sent_nanos: 100_100_000,
+        };
+        assert_eq!(seconds, BTreeMap::from([(3, second)]));
+        assert!(tally.take_seconds().is_empty());
+        assert_eq!(tally.asked(), 1000);
+    }
+}
