@@ -27,11 +27,15 @@ from cubeyard.kit.ids import new_id
 from cubeyard.settings import Settings
 
 SIZES = {16: {"family": "bcube", "n": 4, "k": 1}, 64: {"family": "bcube", "n": 8, "k": 1}}
+SUBWAYS = {"family": "subways", "type": 1, "p": 2, "q": 8, "l": 4, "aggs_per_cluster": 2}
+"""16 servers and 6 routers, where the smaller BCube has 16 servers and 8 bridges."""
 ROUNDS = 3
 """Of bare containers and ours by turns: what else the machine does comes and goes, and the round in the middle counts."""
 OF_BARE = 1 / 1.15
 """Promised: at most 1.15 times as long as bare containers."""
 OF_MININET = 4.0
+OF_BCUBE = 1 / 2
+"""Promised: a network of routers takes at most twice as long as one of bridges with as many servers."""
 CORE_SHARE = 0.05
 WATCH_SECS = 10.0
 MININET_PYTHON = "/usr/bin/python3"
@@ -66,7 +70,12 @@ def rows() -> list[Row]:
         print("emulation: not measured, it needs root and the programs of `make setup`", file=sys.stderr)
         return []
     with _place(settings) as place:
-        return [*_containers(settings, place), *_namespaces(settings, place), *_telemetry(settings, place)]
+        return [
+            *_containers(settings, place),
+            *_namespaces(settings, place),
+            *_routers(settings, place),
+            *_telemetry(settings, place),
+        ]
 
 
 @contextmanager
@@ -81,9 +90,9 @@ def _place(settings: Settings) -> Iterator[Place]:
             fabric.stop()
 
 
-def _deployment(settings: Settings, place: Place, servers: int, mode: str) -> Deployment:
+def _deployment(settings: Settings, place: Place, spec: dict[str, Any], mode: str) -> Deployment:
     document = {
-        "plan": {"spec": SIZES[servers]},
+        "plan": {"spec": spec},
         "workload": {"kind": "permutation"},
         "link_gbps": 0.1,
         "seeds": [7],
@@ -119,9 +128,9 @@ def _containers(settings: Settings, place: Place) -> list[Row]:
         return []
     _bare(docker, image, 4)
     found = []
-    for servers in SIZES:
+    for servers, spec in SIZES.items():
         rounds = [
-            (_up_and_down(_deployment(settings, place, servers, "containers")), _bare(docker, image, servers))
+            (_up_and_down(_deployment(settings, place, spec, "containers")), _bare(docker, image, servers))
             for _ in range(ROUNDS)
         ]
         for at, what in enumerate(("up", "gone")):
@@ -168,16 +177,31 @@ def _namespaces(settings: Settings, place: Place) -> list[Row]:
         command = ["unshare", "--net", "--mount", MININET_PYTHON, "-c", MININET, str(spec["n"])]
         said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
         their_up, their_down = (float(one) for one in said.split())
-        up, down = _up_and_down(_deployment(settings, place, servers, "namespaces"))
+        up, down = _up_and_down(_deployment(settings, place, spec, "namespaces"))
         promised = OF_MININET if servers == max(SIZES) else 1.0
         found.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
         found.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
     return found
 
 
+def _routers(settings: Settings, place: Place) -> list[Row]:
+    """A network whose switches are routers beside one of bridges, by turns; the round in the middle counts."""
+
+    def up(spec: dict[str, Any]) -> float:
+        return _up_and_down(_deployment(settings, place, spec, "namespaces"))[0]
+
+    bridges = SIZES[min(SIZES)]
+    up(SUBWAYS)
+    name = f"{min(SIZES)} servers and 6 routers of Subways, up"
+    every = [Row(name, up(SUBWAYS), up(bridges), "BCube(4,1)", "s", OF_BCUBE) for _ in range(ROUNDS)]
+    ratios = ", ".join(f"{row.ratio:.2f}" for row in every)
+    middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
+    return [replace(middle, note=f"wall clock; {ROUNDS} rounds: {ratios}")]
+
+
 def _telemetry(settings: Settings, place: Place) -> list[Row]:
     """The fabric's processor time while it reads every counter of 64 servers ten times a second and somebody listens."""
-    deployment = _deployment(settings, place, max(SIZES), "namespaces")
+    deployment = _deployment(settings, place, SIZES[max(SIZES)], "namespaces")
     deployment.up(_unseen)
     try:
         with FabricClient(place.socket) as fabric, FabricClient(place.socket) as stream:
