@@ -42,6 +42,8 @@ WATCHED: dict[str, Json] = {
     "64 servers of a torus": OTHERS[64],
     "56 servers of a DCell": {"family": "dcell", "n": 7, "k": 1},
 }
+SUBWAYS: Json = {"family": "subways", "type": 1, "p": 2, "q": 8, "l": 4, "aggs_per_cluster": 2}
+"""16 servers and 6 routers, where the smaller BCube has 16 servers and 8 bridges."""
 ROUNDS = 3
 """Of bare containers and ours by turns: what else the machine does comes and goes, and the round in the middle counts."""
 OF_BARE = 1 / 1.15
@@ -49,6 +51,8 @@ OF_BARE = 1 / 1.15
 OF_BCUBE = 1 / 1.15
 """As fast, within what two rounds of the same network differ by."""
 OF_MININET = 4.0
+OF_BRIDGES = 1 / 2
+"""Promised: a network of routers takes at most twice as long as one of bridges with as many servers."""
 REROUTE_MILLIS = 50.0
 PULLS = 5
 PULLED_SECS = 1.0
@@ -126,6 +130,7 @@ def rows() -> list[Row]:
             *_containers(settings, place),
             *_namespaces(settings, place),
             *_as_fast_as_bcube(settings, place),
+            *_routers(settings, place),
             *_telemetry(settings, place),
             _reroute(settings, place),
         ]
@@ -235,6 +240,21 @@ def _namespaces(settings: Settings, place: Place) -> list[Row]:
         found.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
         found.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
     return found
+
+
+def _routers(settings: Settings, place: Place) -> list[Row]:
+    """A network whose switches are routers beside one of bridges, by turns; the round in the middle counts."""
+
+    def up(spec: Json) -> float:
+        return _up_and_down(_deployment(settings, place, spec, "namespaces"))[0]
+
+    bridges = SIZES[min(SIZES)]
+    up(SUBWAYS)
+    name = f"{min(SIZES)} servers and 6 routers of Subways, up"
+    every = [Row(name, up(SUBWAYS), up(bridges), "BCube(4,1)", "s", OF_BRIDGES) for _ in range(ROUNDS)]
+    ratios = ", ".join(f"{row.ratio:.2f}" for row in every)
+    middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
+    return [replace(middle, note=f"wall clock; {ROUNDS} rounds: {ratios}")]
 
 
 def _as_fast_as_bcube(settings: Settings, place: Place) -> list[Row]:

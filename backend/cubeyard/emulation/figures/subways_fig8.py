@@ -76,7 +76,7 @@ def measure(lab: Lab) -> Outcome:
             *CHOICES,
             f"loops of {RACKS_OF_LOOP} racks, ToRs 4:1: the paper's loops of 12 at 5:1 peak at {PEAK} for 60 of 180 servers in one "
             f"loop, and at {CROSS_PEAK} for type 2D over two. Beside each speedup stands the flow engine's of this network",
-            "live detours take only what leaves hot racks; the fluid's take what enters them too",
+            "towards hot racks the switches above ToRs divide what has come to them, where the fluid's sources choose",
             ended(found, shuffles),
         ],
     )

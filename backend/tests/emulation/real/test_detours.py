@@ -64,27 +64,41 @@ class Loop(Network):
         self.tor_uplinks = {tor: [i for i, link in enumerate(links) if link["a"][0] == tor] for tor in tors}
 
 
-def inside(server: int, *words: str) -> str:
-    command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{server}", *words]
+def inside(node: int | str, *words: str) -> str:
+    """Of a server by its id, of a switch by `sw` and its id."""
+    command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{node}", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def routes(server: int) -> tuple[list[str], list[str]]:
-    """Next hops that wrap packets, and the routes by which a server passes wrapped ones on."""
-    hops = [line for line in inside(server, "ip", "nexthop").splitlines() if "encap" in line]
-    return hops, inside(server, "ip", "-6", "route").splitlines()
+def routes(node: int | str) -> tuple[list[str], list[str]]:
+    """Next hops that wrap packets, and the routes by which a node passes wrapped ones on."""
+    hops = [line for line in inside(node, "ip", "nexthop").splitlines() if "encap" in line]
+    return hops, inside(node, "ip", "-6", "route").splitlines()
+
+
+def ways(run: Run, tor: int, direction: str) -> list[list[Any]]:
+    """The hot rack's detours in one direction as a ToR knows them: ToRs, and relaying racks."""
+    rows = run.section(tor, "detours")
+    return [[row["tors"], row["relays"]] for row in rows if (row["rack"], row["direction"]) == (HOT, direction)]
+
+
+def events(run: Run, what: str, direction: str) -> list[Json]:
+    """What was told of the hot rack's detours in one direction; other racks may get hot by what this one sends."""
+    all_cells = [one["cells"] for one in run.events if one.get("what") == what]
+    found = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
+    return [cells for cells in found if (cells["rack"], cells["direction"]) == (HOT, direction)]
 
 
 def goodput(flows: list[int]) -> float:
     return 8 * sum(flows) / (MEASURED[1] - MEASURED[0])
 
 
-def hot_flows() -> list[Json]:
-    """From every server of the hot rack to servers of the other loop."""
+def hot_flows(inward: bool = False) -> list[Json]:
+    """From every server of the hot rack to servers of the other loop, or the other way."""
     ends = [(SOURCE + i % SERVERS_OF_RACK, FAR[i % len(FAR)]) for i in range(FLOWS)]
     return [
         {"id": i, "source": source, "destination": to, "proto": "tcp", "bytes": FLOW_BYTES}
-        for i, (source, to) in enumerate(ends)
+        for i, (source, to) in enumerate([(b, a) for a, b in ends] if inward else ends)
     ]
 
 
@@ -94,6 +108,10 @@ def segment(tor: int, relay: int, to: int) -> str:
 
 def exit_segment(tor: int) -> str:
     return f"fd637962{tor:08x}{'f' * 16}"
+
+
+def arrival_segment(tor: int, server: int) -> str:
+    return f"fd637962{tor:08x}{server:08x}{'f' * 8}"
 
 
 def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, nothing_left: Left) -> None:
@@ -106,14 +124,11 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
         assert first[0][0] == [], "no detour before there is load"
         by_detour = goodput(run.tor_loads(*MEASURED)[1])
         assert by_detour > 1.3 * by_load, (by_detour, by_load)
-        told = [[row["tors"], row["relays"]] for row in run.section(tors[0], "detours") if row["rack"] == HOT]
+        told = ways(run, tors[0], "from the rack")
         assert [[tors[1], tors[0]], "1"] in told, told
         assert [[tors[2], tors[3]], "3"] in told, told
         assert max(len(path) for path, _ in told) == 3, "two relays at most"
-        begun = [one["cells"] for one in run.events if one.get("what") == "detours-begun"]
-        assert begun, "the run tells of them"
-        cells = {cell["name"]: cell["value"] for cell in begun[-1]}
-        assert cells["rack"] == HOT
+        (cells,) = events(run, "detours-begun", "from the rack")
         assert cells["ways"] == len(cells["tors"])
         assert [tors[1], tors[0]] in [way["servers"] for way in cells["tors"]]
         through = [row["relays"] for row in run.section(SOURCE, "groups") if row["relays"]]
@@ -136,8 +151,49 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
             run.carried(now, now := now + 0.5)
         assert now < latest, "the load has ended, the detours have not"
         run.carried(now, now + 1)
-        ended = [one["cells"] for one in run.events if one.get("what") == "detours-ended"]
-        assert [cell["value"] for cell in ended[-1]] == [HOT]
+        assert len(events(run, "detours-ended", "from the rack")) == 1
         assert (routes(SOURCE), routes(RELAY)) == first, "nothing is left of them"
 
     measured(network, hot_flows(), work)
+
+
+def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: Engine, nothing_left: Left) -> None:
+    """The switches above wrap packets, relays pass them on towards the rack, and their destination unwraps them."""
+    flows = hot_flows(inward=True)
+    by_load = measured(Loop(engine, "lb"), flows, lambda run: goodput(run.tor_loads(*MEASURED)[1]))
+    network = Loop(engine, "detour")
+    tors = network.tors
+    links = network.described["links"]
+    above = links[network.tor_uplinks[tors[3]][0]]["b"][0]
+
+    def work(run: Run) -> None:
+        first = routes(f"sw{above}"), routes(RELAY)
+        assert first[0][0] == [], "no detour before there is load"
+        by_detour = goodput(run.tor_loads(*MEASURED)[1])
+        assert by_detour > 1.3 * by_load, (by_detour, by_load)
+        told = ways(run, tors[0], "to the rack")
+        assert [[tors[1], tors[0]], "1"] in told, told
+        assert [[tors[2], tors[3]], "3"] in told, told
+        assert max(len(path) for path, _ in told) == 3, "two relays at most"
+        assert len(events(run, "detours-begun", "to the rack")) == 1
+        through = [row["relays"] for row in run.section(above, "groups") if row["relays"]]
+        assert [RELAY, tors[2]] in through, through
+        captured = json.loads(inside(RELAY, sys.executable, "-c", CAPTURE))
+        assert captured, "packets on detours pass the relay"
+        arrival = arrival_segment(tors[2], SOURCE)
+        for to, kind, left, segments, inner, source, destination in captured:
+            assert (kind, inner) == (4, 4), "a segment routing header around an IPv4 packet"
+            # The last comes first; of the two relays of the longer way this is the second.
+            assert segments in ([arrival], [arrival, segment(tors[3], RELAY, tors[2])])
+            assert (left, to) in ((1, segment(tors[3], RELAY, tors[2])), (0, arrival))
+            assert int(source.rsplit(".", 1)[1]) - 1 in FAR
+            assert destination == f"10.0.0.{SOURCE + 1}"
+        now, latest = ENDED_SECS
+        while run.section(tors[0], "detours") and now < latest:
+            run.carried(now, now := now + 0.5)
+        assert now < latest, "the load has ended, the detours have not"
+        run.carried(now, now + 1)
+        assert len(events(run, "detours-ended", "to the rack")) == 1
+        assert (routes(f"sw{above}"), routes(RELAY)) == first, "nothing is left of them"
+
+    measured(network, flows, work)

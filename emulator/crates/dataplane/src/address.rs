@@ -96,7 +96,12 @@ pub fn exit_segment(tor: NodeId) -> Ipv6Addr {
     segment(tor, NodeId::MAX, NodeId::MAX)
 }
 
-/// The address that a server's detours are sent from.
-pub fn detour_source(server: NodeId) -> Ipv6Addr {
-    segment(NodeId::MAX, NodeId::MAX, server)
+/// The address by which a detour names the server that it ends at, and the ToR that it comes from.
+pub fn arrival_segment(from: NodeId, server: NodeId) -> Ipv6Addr {
+    segment(from, server, NodeId::MAX)
+}
+
+/// The address that a node's detours are sent from.
+pub fn detour_source(node: NodeId) -> Ipv6Addr {
+    segment(NodeId::MAX, NodeId::MAX, node)
 }

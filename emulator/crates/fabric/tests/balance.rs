@@ -38,8 +38,10 @@ fn plan(spec: &str) -> Plan {
     Plan::of(&topology(spec)).unwrap()
 }
 
-/// Nodes that tell each other over the links between them; each server sends so much, split as its weights say.
+/// Nodes that tell each other over the links between them; each server sends so much, or gets it, split as its weights say.
 struct Nodes {
+    /// 0 where servers send, 1 where they get.
+    side: usize,
     topology: Topology,
     plan: Plan,
     agents: BTreeMap<NodeId, Agent>,
@@ -57,6 +59,7 @@ impl Nodes {
         let plan = Plan::of(&topology).unwrap();
         let agents = (0..topology.node_count()).map(|node| (node, Agent::new(&plan, node)));
         Nodes {
+            side: 0,
             agents: agents.collect(),
             periods: PERIODS,
             on_the_way: Vec::new(),
@@ -69,7 +72,7 @@ impl Nodes {
         }
     }
 
-    /// What each server's link carries up now: split by the weights that the server itself knows.
+    /// What each server's link carries now: split by the weights that the server itself knows.
     fn by_link(&self) -> BTreeMap<usize, f64> {
         let mut by_link = BTreeMap::new();
         for (rack, links) in self.plan.rack_links.iter().enumerate() {
@@ -77,9 +80,9 @@ impl Nodes {
                 let (server, tor) = self.plan.ends(link);
                 let known = self.agents[&server].weights(rack);
                 let weight = known.map_or(1.0 / self.plan.racks.ring.ports as f64, |known| {
-                    known.links[at][0].into()
+                    known.links[at][self.side].into()
                 });
-                let straight = self.agents[&server].detours(rack).map_or(1.0, |told| {
+                let straight = self.agents[&server].detours(self.side, rack).map_or(1.0, |told| {
                     told.ways.straight / (told.ways.straight + capacity_of(&told.ways))
                 });
                 if !self.off.contains(&self.plan.racks.tor_node(tor)) {
@@ -90,7 +93,7 @@ impl Nodes {
         by_link
     }
 
-    /// What each ToR sends up now.
+    /// What each ToR's servers send, or get, over it now.
     fn by_tor(&self) -> Vec<f64> {
         let mut by_tor = vec![0.0; self.plan.racks.count];
         for (link, sent) in self.by_link() {
@@ -104,10 +107,10 @@ impl Nodes {
         let bytes = |bits: f64| (bits / 8.0 * ROUND_SECS) as u64;
         for (link, sent) in self.by_link() {
             let tor = self.plan.ends(link).1;
-            self.counted.entry(link).or_default().received_bytes += bytes(sent);
-            let ups = &self.plan.uplinks[tor];
-            for &up in ups {
-                self.counted.entry(up).or_default().sent_bytes += bytes(sent / ups.len() as f64);
+            self.count(link, self.side, bytes(sent));
+            let ups = self.plan.uplinks[tor].clone();
+            for &up in &ups {
+                self.count(up, 1 - self.side, bytes(sent / ups.len() as f64));
             }
         }
         self.send_by_detours();
@@ -149,12 +152,28 @@ impl Nodes {
         }
     }
 
-    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up.
+    /// A ToR counts what it receives (0) or sends over a link.
+    fn count(&mut self, link: usize, way: usize, bytes: u64) {
+        let counted = self.counted.entry(link).or_default();
+        match way {
+            0 => counted.received_bytes += bytes,
+            _ => counted.sent_bytes += bytes,
+        }
+    }
+
+    fn count_wrapped(&mut self, link: usize, way: usize, bytes: u64) {
+        self.count(link, way, bytes);
+        self.counted.entry(link).or_default().wrapped_bytes[way] += bytes;
+    }
+
+    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up, or from where it comes down to its
+    /// destination.
     fn send_by_detours(&mut self) {
         let racks = self.plan.racks;
         for server in 0..self.plan.servers() {
             let rack = racks.rack_of(server);
-            let Some(ways) = self.agents[&server].detours(rack).map(|told| told.ways.clone()) else {
+            let told = self.agents[&server].detours(self.side, rack);
+            let Some(ways) = told.map(|told| told.ways.clone()) else {
                 continue;
             };
             let first = racks.first_of_loop(rack);
@@ -165,22 +184,16 @@ impl Nodes {
                 for (at, place) in path.steps.iter().enumerate() {
                     if at % 2 == 1 {
                         let relay = racks.servers_of(first + place).start;
-                        let counted = self
-                            .counted
-                            .entry(self.link(relay, first + path.steps[at - 1]))
-                            .or_default();
-                        counted.sent_bytes += bytes;
-                        counted.wrapped_bytes[1] += bytes;
+                        let link = self.link(relay, first + path.steps[at - 1]);
+                        self.count_wrapped(link, 1 - self.side, bytes);
                         from = relay;
                     } else {
-                        let counted = self.counted.entry(self.link(from, first + place)).or_default();
-                        counted.received_bytes += bytes;
-                        counted.wrapped_bytes[0] += bytes;
+                        self.count_wrapped(self.link(from, first + place), self.side, bytes);
                     }
                 }
-                let ups = &self.plan.uplinks[first + path.steps.last().unwrap()];
-                for &up in ups {
-                    self.counted.entry(up).or_default().sent_bytes += bytes / ups.len() as u64;
+                let ups = self.plan.uplinks[first + path.steps.last().unwrap()].clone();
+                for &up in &ups {
+                    self.count(up, 1 - self.side, bytes / ups.len() as u64);
                 }
             }
         }
@@ -211,7 +224,15 @@ fn capacity_of(ways: &RackDetours) -> f64 {
 /// `[subways §6]`
 #[test]
 fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps_them() {
+    for side in [0, 1] {
+        heats_up_and_cools_down(side);
+    }
+}
+
+/// By what it sends, or by what it gets.
+fn heats_up_and_cools_down(side: usize) {
     let mut nodes = Nodes::new(LONG_LOOP);
+    nodes.side = side;
     nodes.periods.hot = Some(5.0);
     let racks = nodes.plan.racks;
     let hot = 2;
@@ -222,7 +243,11 @@ fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps
             .filter(|agent| nodes.plan.hears_weights(rack, agent.node));
         agents
             .filter(|agent| !nodes.off.contains(&agent.node))
-            .map(|agent| agent.detours(rack).map_or(0, |told| told.ways.detours.len()))
+            .map(|agent| {
+                agent
+                    .detours(side, rack)
+                    .map_or(0, |told| told.ways.detours.len())
+            })
             .collect()
     };
     nodes.run(3.0);
@@ -236,7 +261,9 @@ fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps
         "{:?}",
         known(&nodes, hot)
     );
-    let told = nodes.agents[&racks.servers_of(hot).start].detours(hot).unwrap();
+    let told = nodes.agents[&racks.servers_of(hot).start]
+        .detours(side, hot)
+        .unwrap();
     let exits: BTreeSet<usize> = told
         .ways
         .detours
@@ -252,10 +279,10 @@ fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps
     // The load goes on: so do the detours, though its own ToRs have cooled down, and with another controller.
     nodes.run(8.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
-    let told = |nodes: &mut Nodes| -> Vec<usize> {
+    let told = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
         nodes.agents.values_mut().flat_map(Agent::take_planned).collect()
     };
-    assert_eq!(told(&mut nodes), [hot], "begun");
+    assert_eq!(told(&mut nodes), [(side, hot)], "begun");
     nodes.off.insert(racks.tor_node(0));
     nodes.run(8.0);
     assert_eq!(nodes.controllers()[0], 1);
@@ -269,7 +296,7 @@ fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 0));
     assert_eq!(
         told(&mut nodes),
-        [hot],
+        [(side, hot)],
         "ended, and not begun again by the other controller"
     );
 }

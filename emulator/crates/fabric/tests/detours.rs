@@ -12,6 +12,7 @@ const LONG_LOOP: &str =
 
 fn detours(plan: &Plan, rack: usize, steps: Vec<usize>, capacity: f64) -> ToldDetours {
     ToldDetours {
+        side: 0,
         rack,
         at_millis: 500,
         controller: plan.racks.tor_node(plan.members(plan.loop_of(rack)).start),
@@ -39,8 +40,13 @@ fn detours_are_read_as_they_were_written_and_refused_where_none_can_be() {
         vec![1, 1, 0],
         vec![1, 1, 0, 0, 7],
     ] {
-        let told = detours(&plan, 2, steps, 3e7);
-        assert_eq!(read(told.clone()), Ok(Message::Detours(told)));
+        for side in [0, 1] {
+            let told = ToldDetours {
+                side,
+                ..detours(&plan, 2, steps.clone(), 3e7)
+            };
+            assert_eq!(read(told.clone()), Ok(Message::Detours(told)));
+        }
     }
     let too_far = vec![2, 3, 3, 4, 4, 5, 5];
     for steps in [

@@ -117,6 +117,10 @@ pub fn path_by_ports(
             path.push(Hop::straight(relay.up, relay.tor, 1));
             at = relay.tor;
         }
+        if let Some(arrival) = hop.arrival {
+            path.push(Hop::straight(arrival.down, arrival.server, 1));
+            at = arrival.server;
+        }
         if path.len() > MAX_LINKS {
             return None;
         }

@@ -31,7 +31,7 @@ mod by_port;
 mod detoured;
 mod shortest;
 
-pub use detoured::{MAX_RELAYS, Relay, Relays, Segment};
+pub use detoured::{Arrival, MAX_RELAYS, Relay, Relays, Segment};
 
 /// Greatest weight of a next hop, that of Linux's next-hop groups.
 pub const MAX_WEIGHT: u32 = 256;
@@ -116,6 +116,8 @@ pub struct Hop {
     pub weight: u32,
     /// Those that the packets pass beyond it, before they are routed as others; none on the straight way.
     pub relays: Relays,
+    /// Where the packets arrive after the relays, for a detour towards a rack.
+    pub arrival: Option<Arrival>,
 }
 
 impl Hop {
@@ -126,6 +128,7 @@ impl Hop {
             far,
             weight,
             relays: Relays::default(),
+            arrival: None,
         }
     }
 }
@@ -205,12 +208,13 @@ impl Tables {
 
     /// The tables of [`Balance::ByDetour`]: as [`Tables::by_load`], and servers of racks that have detours share what goes over
     /// the backbone among their own ToRs, by their weights, and detours, by capacity. A link with the weight 0 is withdrawn
-    /// from while its rack has detours. `detours` are by server. `[subways §6]` `None` for other families than Subways.
+    /// from while its rack has detours. Switches above the ToRs of a rack that has detours towards it share what is for it in the
+    /// same way. `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for other families than Subways.
     pub fn with_detours(
         topology: &Topology,
         failures: &Failures,
         weights: &LinkWeights,
-        detours: &[RackDetours],
+        detours: [&[RackDetours]; 2],
     ) -> Option<Tables> {
         let weigh = |link: usize| match topology.is_server(topology.links().a[link]) {
             true => [weights.source[link], weights.destination[link]].map(in_steps),
@@ -251,10 +255,11 @@ impl Tables {
                 continue;
             }
             ways.find(&network, destination);
+            let inward = detours.as_ref().and_then(|detours| detours.towards(destination));
             for (node, maker) in (0..).zip(&mut makers) {
                 if node != destination && !failures.node_failed(node) {
-                    let detoured = detours.as_ref().and_then(|detours| detours.of(node));
-                    let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node, detoured);
+                    let out = detours.as_ref().and_then(|detours| detours.of(node));
+                    let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node, (out, inward));
                     maker.add(destination, hops, goes_up);
                 }
             }
@@ -294,6 +299,7 @@ struct Half {
     /// As a way up, or as the last link of a way down; not reduced yet.
     weight: u64,
     relays: Relays,
+    arrival: Option<Arrival>,
 }
 
 /// Live links by node, upwards and downwards, in the order of links. Without tiers, up is from the `a` end to the `b` end.
@@ -327,6 +333,7 @@ impl LiveLinks {
                 far: above,
                 weight: up,
                 relays: Relays::default(),
+                arrival: None,
             });
             last[below as usize].push(down);
             downs[above as usize].push(Half {
@@ -334,6 +341,7 @@ impl LiveLinks {
                 far: below,
                 weight: down,
                 relays: Relays::default(),
+                arrival: None,
             });
         }
         let mut switches: Vec<NodeId> = (topology.server_count()..topology.node_count()).collect();
@@ -425,7 +433,7 @@ impl Ways {
         network: &LiveLinks,
         is_server: bool,
         node: NodeId,
-        detoured: Option<&detoured::Shares>,
+        (out, inward): (Option<&detoured::Shares>, Option<&detoured::Inward>),
     ) -> (Vec<Hop>, bool) {
         let (down, distance) = (self.down[node as usize], self.distance[node as usize]);
         if down != NONE {
@@ -440,7 +448,12 @@ impl Ways {
                 };
                 (*link, weight)
             };
-            return (reduced(nearer.map(weigh).collect()), false);
+            let straight = nearer.map(weigh).collect();
+            let ways = match inward {
+                Some(inward) => inward.weigh(straight, &network.downs[node as usize]),
+                None => straight,
+            };
+            return (reduced(ways), false);
         }
         let ups = network.ups[node as usize].iter();
         let wanted = |link: &&Half| {
@@ -454,7 +467,7 @@ impl Ways {
         let shared = |link: &Half| self.down[link.far as usize] == 1;
         let has_shared = is_server && ups.clone().any(shared);
         let chosen = ways.filter(|link| !has_shared || shared(link));
-        if let Some(shares) = detoured.filter(|_| !has_shared) {
+        if let Some(shares) = out.filter(|_| !has_shared) {
             let leads_there = |node: NodeId| self.distance[node as usize] != NONE;
             return (reduced(shares.weigh(chosen, leads_there)), true);
         }
@@ -483,6 +496,7 @@ fn reduced(ways: Vec<(Half, u64)>) -> Vec<Hop> {
             far: link.far,
             weight: weigh(weight),
             relays: link.relays,
+            arrival: link.arrival,
         })
         .collect()
 }

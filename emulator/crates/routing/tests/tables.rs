@@ -266,7 +266,7 @@ proptest! {
     #[test]
     fn detours_arrive_and_every_node_knows_how_to_pass_them_on(
         which in 0..LOOPS.len(), used in proptest::collection::vec(0.0..1.0f64, 8), port: u16, seed: u64,
-        failed in any::<proptest::sample::Index>(),
+        failed in any::<proptest::sample::Index>(), both: bool,
     ) {
         let topology = build(LOOPS[which]);
         let links = topology.links();
@@ -282,9 +282,10 @@ proptest! {
         }
         let by_server: Vec<RackDetours> =
             (0..topology.server_count()).map(|server| ways[racks.rack_of(server)].clone()).collect();
-        let tables = Tables::with_detours(&topology, &failures, &weights, &by_server).unwrap();
         let none = vec![RackDetours::default(); by_server.len()];
-        let without = Tables::with_detours(&topology, &failures, &weights, &none).unwrap();
+        let inward = if both { &by_server } else { &none };
+        let tables = Tables::with_detours(&topology, &failures, &weights, [&by_server, inward]).unwrap();
+        let without = Tables::with_detours(&topology, &failures, &weights, [&none, &none]).unwrap();
         let straight = Tables::by_load(&topology, &failures, &weights).unwrap();
         let has = |node: NodeId, wanted: Segment| tables.of(node).segments.contains(&wanted);
         for node in 0..topology.node_count() {
@@ -308,6 +309,14 @@ proptest! {
                 }
                 let is_exit = |one: &Segment| matches!(one, Segment::Exit { .. });
                 prop_assert!(from == hop.far || tables.of(from).segments.iter().any(is_exit));
+                if let Some(arrival) = hop.arrival {
+                    prop_assert!(!topology.is_server(node), "switches send towards racks");
+                    prop_assert!(hop.relays[0].is_some());
+                    let is_known = has(from, Segment::Below { server: arrival.server, directed: arrival.down });
+                    prop_assert!(is_known);
+                    let is_known = has(arrival.server, Segment::Arrival { from, over: arrival.down ^ 1 });
+                    prop_assert!(is_known);
+                }
             }
         }
         let servers = topology.server_count();
@@ -340,7 +349,9 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
         .map(|server| ways[racks.rack_of(server)].clone())
         .collect();
     let none = Failures::none(&topology);
-    let tables = Tables::with_detours(&topology, &none, &LinkWeights::equal(&topology), &by_server).unwrap();
+    let weights = LinkWeights::equal(&topology);
+    let no_detours = vec![RackDetours::default(); by_server.len()];
+    let tables = Tables::with_detours(&topology, &none, &weights, [&by_server, &no_detours]).unwrap();
     let source = racks.servers_of(2).start + 1;
     let far = topology.server_count() - 1;
     type NextHop = (usize, Vec<(u32, usize)>, u32); // the ToR, each relay with the ToR before it, the weight

@@ -85,21 +85,24 @@ impl<'a> Controllers<'a> {
     /// Routing with the detours that flows call for which send at `rates`, each on its straight path; takes withdrawn links out of
     /// `weights`. `None` only for another family's topology.
     pub fn planned(&self, paths: &Paths, rates: &[f64], weights: &mut LinkWeights) -> Option<DetourRouting> {
-        let sides = [0, 1].map(|side| {
+        let sides = self.sides(paths, rates, weights);
+        DetourRouting::new(self.by_weights(weights)?, self.racks, sides)
+    }
+
+    /// The detours of every rack, out and in, that given flows, all on their paths, call for; takes withdrawn links out of `weights`.
+    pub fn by_rack(&self, paths: &Paths, weights: &mut LinkWeights) -> [Vec<RackDetours>; 2] {
+        self.sides(paths, &max_min_rates(paths, &self.capacity), weights)
+    }
+
+    fn sides(&self, paths: &Paths, rates: &[f64], weights: &mut LinkWeights) -> [Vec<RackDetours>; 2] {
+        [0, 1].map(|side| {
             let side_weights = if side == 0 {
                 &mut weights.source
             } else {
                 &mut weights.destination
             };
             self.plan(&Seen::of(self, paths, rates, side), side_weights)
-        });
-        DetourRouting::new(self.by_weights(weights)?, self.racks, sides)
-    }
-
-    /// The detours of every rack outwards that given flows, all on their paths, call for; takes withdrawn links out of `weights`.
-    pub fn outward(&self, paths: &Paths, weights: &mut LinkWeights) -> Vec<RackDetours> {
-        let rates = max_min_rates(paths, &self.capacity);
-        self.plan(&Seen::of(self, paths, &rates, 0), &mut weights.source)
+        })
     }
 
     /// Routing without detours by these weights. `None` only for another family's topology.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use cubeyard_routing::hash::{self, FiveTuple};
-use cubeyard_routing::subways::Racks;
+use cubeyard_routing::subways::{RackDetours, Racks};
 use cubeyard_routing::tables::{Balance, Tables};
 use cubeyard_topology::{Finding, NodeId, Part, Topology};
 
@@ -135,7 +135,7 @@ impl RoutedRun<'_> {
     }
 
     /// The tables that the controllers settle at, if flows last: as in the flow engine, but each flow counts on the path
-    /// that it has. With detours outwards, planned for the rates that flows have then, if those are asked for. `[subways §5.2,
+    /// that it has. With detours, planned for the rates that flows have then, if those are asked for. `[subways §5.2,
     /// §6]` `None` for other families than Subways.
     fn settled(&self, topology: &Topology, capacity: &[f64], flows: &[RoutedFlow]) -> Option<Tables> {
         let failures = &self.damage.failures;
@@ -155,9 +155,15 @@ impl RoutedRun<'_> {
             return Some(straight);
         }
         let racks = Racks::of(topology)?;
-        let by_rack = controllers.outward(&self.paths(&straight, flows).0, &mut weights);
-        let by_server = (0..topology.server_count()).map(|server| by_rack[racks.rack_of(server)].clone());
-        Tables::with_detours(topology, failures, &weights, &by_server.collect::<Vec<_>>())
+        let by_rack = controllers.by_rack(&self.paths(&straight, flows).0, &mut weights);
+        let by_server = by_rack.map(|ways| -> Vec<RackDetours> {
+            let servers = 0..topology.server_count();
+            servers
+                .map(|server| ways[racks.rack_of(server)].clone())
+                .collect()
+        });
+        let [out, inward] = &by_server;
+        Tables::with_detours(topology, failures, &weights, [out, inward])
     }
 
     /// The path of each flow by these tables: as links, and as nodes.

@@ -9,7 +9,7 @@ use cubeyard_topology::NodeId;
 
 use super::controller::{LoopWeights, Seen, equal};
 use super::counters::Counters;
-use super::detours::{Scheduler, ToldDetours};
+use super::detours::{Planned, Scheduler, ToldDetours};
 use super::message::{Message, RackWeights, Report};
 use super::plan::Plan;
 
@@ -19,6 +19,9 @@ const ROUNDS_TO_REPEAT: u64 = 4;
 const LEAST_MOVE: f64 = 0.01;
 /// A message may not be from the future, but for rounding of clocks.
 const AHEAD_MILLIS: u32 = 100;
+
+/// Those of detours, by side.
+const DETOURS: [Topic; 2] = [Topic::Detours, Topic::DetoursInward];
 
 /// Periods of a run, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +41,7 @@ pub struct Periods {
 enum Topic {
     Weights,
     Detours,
+    DetoursInward,
     Report,
 }
 
@@ -52,8 +56,8 @@ pub struct Controller {
     pub rebindings: u64,
     /// When it was last, in seconds of the run.
     pub rebound_secs: f64,
-    /// Plans detours, if there can be any.
-    scheduler: Option<Scheduler>,
+    /// Plan detours, if there can be any: out of racks, and towards them.
+    schedulers: Option<[Scheduler; 2]>,
 }
 
 /// What a node knows.
@@ -67,10 +71,10 @@ pub struct Agent {
     reports: Vec<Option<(f64, Report)>>,
     /// By rack.
     weights: Vec<Option<RackWeights>>,
-    /// By rack.
-    detours: Vec<Option<ToldDetours>>,
-    /// Racks whose detours it has begun or ended as controller, until that is told.
-    planned: Vec<usize>,
+    /// Out of racks and towards them, by rack.
+    detours: [Vec<Option<ToldDetours>>; 2],
+    /// Sides and racks whose detours it has begun or ended as controller, until that is told.
+    planned: Vec<(usize, usize)>,
     /// `Some` while this ToR is its loop's controller.
     pub controller: Option<Controller>,
     counters: Counters,
@@ -92,7 +96,7 @@ impl Agent {
             started_secs: None,
             reports: vec![None; plan.racks.count],
             weights: vec![None; plan.racks.count],
-            detours: vec![None; plan.racks.count],
+            detours: [0, 1].map(|_| vec![None; plan.racks.count]),
             planned: Vec::new(),
             controller: None,
             counters: Counters::default(),
@@ -127,15 +131,15 @@ impl Agent {
         self.weights[rack].as_ref()
     }
 
-    /// The detours of a rack that it knows; none where they have ended.
-    pub fn detours(&self, rack: usize) -> Option<&ToldDetours> {
-        self.detours[rack]
+    /// The detours out of a rack (side 0) or towards it that it knows; none where they have ended.
+    pub fn detours(&self, side: usize, rack: usize) -> Option<&ToldDetours> {
+        self.detours[side][rack]
             .as_ref()
             .filter(|told| !told.ways.detours.is_empty())
     }
 
-    /// The racks whose detours it has begun or ended since this was called last.
-    pub fn take_planned(&mut self) -> Vec<usize> {
+    /// The sides and racks whose detours it has begun or ended since this was called last.
+    pub fn take_planned(&mut self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.planned)
     }
 
@@ -188,7 +192,9 @@ impl Agent {
                 if !plan.hears_weights(told.rack, self.node) || told.at_millis > latest {
                     return false;
                 }
-                let last = self.detours[told.rack].as_ref().map(|last| last.at_millis);
+                let last = self.detours[told.side][told.rack]
+                    .as_ref()
+                    .map(|last| last.at_millis);
                 if last.is_none_or(|last| last < told.at_millis) {
                     if self.tor.map(|tor| plan.loop_of(tor)) == Some(plan.loop_of(told.rack)) {
                         self.controller = None;
@@ -201,9 +207,9 @@ impl Agent {
     }
 
     fn learn_detours(&mut self, told: ToldDetours) {
-        let rack = told.rack;
-        self.news.insert((Topic::Detours, rack));
-        self.detours[rack] = Some(told);
+        let (side, rack) = (told.side, told.rack);
+        self.news.insert((DETOURS[side], rack));
+        self.detours[side][rack] = Some(told);
         self.is_changed = true;
     }
 
@@ -268,7 +274,9 @@ impl Agent {
             period,
             rebindings: 0,
             rebound_secs: f64::NAN,
-            scheduler: periods.hot.map(|secs| Scheduler::new(plan, number, secs)),
+            schedulers: periods
+                .hot
+                .map(|secs| [0, 1].map(|side| Scheduler::new(plan, number, side, secs))),
         });
         let alive = |tor: usize| {
             let heard = self.reports[tor].as_ref();
@@ -281,8 +289,8 @@ impl Agent {
             report: alive,
             rate,
         };
-        let detours = |rack: usize| self.detours(rack);
-        if let Some(scheduler) = &mut controller.scheduler {
+        let detours = |side: usize, rack: usize| self.detours(side, rack);
+        for scheduler in controller.schedulers.iter_mut().flatten() {
             scheduler.see(&seen, detours, now_secs);
         }
         if controller.period != period {
@@ -290,16 +298,19 @@ impl Agent {
             controller.rebindings += 1;
             controller.rebound_secs = now_secs;
             seen.rebind_all(number, &mut controller.weights);
-            let scheduler = controller.scheduler.as_mut();
-            let planned = scheduler.map(|scheduler| scheduler.plan(&seen, detours, now_secs));
+            let schedulers = controller.schedulers.iter_mut().flatten();
+            let planned: Vec<Planned> = schedulers
+                .flat_map(|scheduler| scheduler.plan(&seen, detours, now_secs))
+                .collect();
             self.tell(plan, number, &controller.weights, now_secs);
-            for (rack, ways, withdrawn) in planned.into_iter().flatten() {
+            for planned in planned {
                 self.tell_detours(ToldDetours {
-                    rack,
+                    side: planned.side,
+                    rack: planned.rack,
                     at_millis: millis(now_secs),
                     controller: self.node,
-                    ways,
-                    withdrawn,
+                    ways: planned.ways,
+                    withdrawn: planned.withdrawn,
                 });
             }
         }
@@ -340,8 +351,8 @@ impl Agent {
     }
 
     fn tell_detours(&mut self, told: ToldDetours) {
-        if self.detours(told.rack).is_some() == told.ways.detours.is_empty() {
-            self.planned.push(told.rack);
+        if self.detours(told.side, told.rack).is_some() == told.ways.detours.is_empty() {
+            self.planned.push((told.side, told.rack));
         }
         self.learn_detours(told);
     }
@@ -356,13 +367,14 @@ impl Agent {
         let repeats = self.rounds.is_multiple_of(ROUNDS_TO_REPEAT);
         let racks = (0..plan.racks.count).filter(|&rack| plan.hears_weights(rack, to));
         let told = racks.flat_map(|rack| {
-            let is_due = |topic| repeats || self.news.contains(&(topic, rack));
+            let is_due = move |topic| repeats || self.news.contains(&(topic, rack));
             let weights = self.weights[rack].as_ref().filter(|_| is_due(Topic::Weights));
-            let detours = self.detours[rack].as_ref().filter(|_| is_due(Topic::Detours));
             let weights = weights.map(|weights| Message::Weights(weights.clone()));
-            weights
-                .into_iter()
-                .chain(detours.map(|detours| Message::Detours(detours.clone())))
+            let detours = [0, 1].into_iter().filter_map(move |side| {
+                let told = self.detours[side][rack].as_ref()?;
+                is_due(DETOURS[side]).then(|| Message::Detours(told.clone()))
+            });
+            weights.into_iter().chain(detours)
         });
         let reports = self.news.iter().filter(|(topic, _)| *topic == Topic::Report);
         let reports = reports.filter(|(_, tor)| plan.hears_reports(plan.loop_of(*tor), to));

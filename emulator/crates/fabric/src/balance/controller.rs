@@ -90,17 +90,11 @@ where
     }
 }
 
-/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it on a detour, which its own
-/// racks do not send. `[ours]`
+/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it upwards on a detour, which its
+/// own racks do not send, or comes down to it on one, which is not for them. `[ours]`
 pub fn used(report: &Report, side: usize) -> f64 {
-    let detoured: f64 = match side {
-        0 => report
-            .detoured
-            .iter()
-            .map(|pair| f64::from(pair[0] - pair[1]))
-            .sum(),
-        _ => 0.0,
-    };
+    let pairs = report.detoured.iter();
+    let detoured: f64 = pairs.map(|pair| f64::from(pair[side] - pair[1 - side])).sum();
     let capacity = f64::from(report.capacity);
     (f64::from(report.used[side]) - detoured.max(0.0) / capacity).clamp(0.0, 1.0)
 }

@@ -1,8 +1,8 @@
 //! A loop's detours: from what its ToRs report to the ways of its hot racks, and these as bytes. `[subways §6]`
 //!
-//! Outwards only, which is what the text explains: towards a hot rack, all switches would have to wrap packets. What is planned
-//! for which load is the flow engine's (`cubeyard_routing::subways::rack_detours`). What a ToR carries of detours it counts
-//! itself: they are the only IPv6 packets.
+//! Out of a hot rack its servers wrap packets, which is what the text explains; towards one, the switches above the loop's ToRs
+//! do. What is planned for which load is the flow engine's (`cubeyard_routing::subways::rack_detours`). What a ToR carries of
+//! detours it counts itself: they are the only IPv6 packets.
 //!
 //! Not here: who may say so to whom (`agent`).
 
@@ -22,9 +22,11 @@ const WAY_BYTES: usize = 5 + 2 * (2 * LIMITS.relays + 1);
 /// Bytes of the longest message about detours, without its header.
 pub const MAX_BYTES: usize = 8 + MAX_WAYS * WAY_BYTES;
 
-/// The detours of one rack.
+/// The detours of one rack in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToldDetours {
+    /// 0 out of the rack, 1 towards it: ways are followed backwards then.
+    pub side: usize,
     /// The rack.
     pub rack: usize,
     /// When they were set, in milliseconds of the run.
@@ -33,12 +35,12 @@ pub struct ToldDetours {
     pub controller: NodeId,
     /// What goes straight, and what by which way, in bits per second; no detours where they have ended.
     pub ways: RackDetours,
-    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over.
+    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over, or gets nothing over.
     pub withdrawn: u32,
 }
 
 impl ToldDetours {
-    /// Whether the rack sends nothing over a link of its servers.
+    /// Whether the rack sends, or gets, nothing over a link of its servers.
     pub fn withdraws(&self, plan: &Plan, link: usize) -> bool {
         let tor = plan.ends(link).1;
         let place = plan
@@ -72,14 +74,14 @@ impl ToldDetours {
         }
     }
 
-    /// Takes so many ways from `bytes`, of the rack, time and controller that the header names, and checks them.
+    /// Takes so many ways from `bytes`, of the direction, rack, time and controller that the header names, and checks them.
     ///
     /// # Errors
     /// Why they are refused.
     pub fn read(
         bytes: &mut &[u8],
         plan: &Plan,
-        (rack, at_millis, controller): (usize, u32, NodeId),
+        (side, rack, at_millis, controller): (usize, usize, u32, NodeId),
         count: usize,
     ) -> Result<ToldDetours, Refusal> {
         if count > MAX_WAYS {
@@ -105,6 +107,7 @@ impl ToldDetours {
             detours.push((path, f64::from(capacity)));
         }
         Ok(ToldDetours {
+            side,
             rack,
             at_millis,
             controller,
@@ -130,10 +133,24 @@ fn is_way(plan: &Plan, path: &DetourPath) -> bool {
         })
 }
 
-/// A loop's scheduler.
+/// A rack's ways in one direction, and the ToRs that it withdraws from by a bit each.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// 0 out of the rack, 1 towards it.
+    pub side: usize,
+    /// The rack.
+    pub rack: usize,
+    /// Its ways.
+    pub ways: RackDetours,
+    /// As in [`ToldDetours`].
+    pub withdrawn: u32,
+}
+
+/// A loop's scheduler for one direction.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     number: usize,
+    side: usize,
     spots: HotSpots,
     /// The least that each ToR was used since the last round, before detours.
     least: Vec<f64>,
@@ -142,10 +159,11 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Knows no hot ToR. One that is hot stays so for `hot_secs`.
-    pub fn new(plan: &Plan, number: usize, hot_secs: f64) -> Scheduler {
+    pub fn new(plan: &Plan, number: usize, side: usize, hot_secs: f64) -> Scheduler {
         let size = plan.racks.ring.size;
         Scheduler {
             number,
+            side,
             spots: HotSpots::new(size, HOT, hot_secs),
             least: vec![f64::INFINITY; size],
             has_begun: false,
@@ -156,13 +174,14 @@ impl Scheduler {
     pub fn see<'a, 't, R, B>(
         &mut self,
         seen: &Seen<'a, R, B>,
-        detours: impl Fn(usize) -> Option<&'t ToldDetours>,
+        detours: impl Fn(usize, usize) -> Option<&'t ToldDetours>,
         now_secs: f64,
     ) where
         R: Fn(usize) -> Option<&'a Report>,
         B: Fn(usize) -> f64,
     {
-        let load = Load::of(seen, self.number, &detours);
+        let detours = |rack: usize| detours(self.side, rack);
+        let load = Load::of(seen, self.number, self.side, detours);
         for (least, used) in self.least.iter_mut().zip(&load.utilisation) {
             *least = least.min(*used);
         }
@@ -182,19 +201,20 @@ impl Scheduler {
         }
     }
 
-    /// The end of a period: the racks whose ways have changed, each with its ways and the ToRs that it withdraws from.
+    /// The end of a period: the racks whose ways have changed.
     pub fn plan<'a, 't, R, B>(
         &mut self,
         seen: &Seen<'a, R, B>,
-        detours: impl Fn(usize) -> Option<&'t ToldDetours>,
+        detours: impl Fn(usize, usize) -> Option<&'t ToldDetours>,
         now_secs: f64,
-    ) -> Vec<(usize, RackDetours, u32)>
+    ) -> Vec<Planned>
     where
         R: Fn(usize) -> Option<&'a Report>,
         B: Fn(usize) -> f64,
     {
-        let ring = seen.plan.racks.ring;
-        let mut load = Load::of(seen, self.number, &detours);
+        let (ring, side) = (seen.plan.racks.ring, self.side);
+        let detours = |rack: usize| detours(side, rack);
+        let mut load = Load::of(seen, self.number, side, detours);
         load.planned.hot = self.spots.observe(now_secs, &self.least);
         self.least.fill(f64::INFINITY);
         let (ways, withdrawn) = rack_detours(ring, &load.planned);
@@ -203,9 +223,14 @@ impl Scheduler {
             ways.detours.truncate(MAX_WAYS);
             let tors = ring.tors_of(place).into_iter().enumerate();
             let bits = tors.filter(|(_, tor)| withdrawn.contains(&(place, *tor)));
-            (rack, ways, bits.fold(0, |bits, (at, _)| bits | 1 << at))
+            Planned {
+                side,
+                rack,
+                ways,
+                withdrawn: bits.fold(0, |bits, (at, _)| bits | 1 << at),
+            }
         });
-        told.filter(|(rack, ways, bits)| differs(detours(*rack), ways, *bits))
+        told.filter(|told| differs(detours(told.rack), &told.ways, told.withdrawn))
             .collect()
     }
 }
@@ -240,12 +265,13 @@ struct Load {
 }
 
 impl Load {
-    /// What a rack sends by detour counts at its own ToRs, as in the flow engine; it goes straight there as far as they have
-    /// room. A ToR that is not heard has neither load nor room. How much of what a server sends goes over the backbone is not
-    /// counted: as much as of all that its ToR gets from servers. `[ours]`
+    /// What a rack sends (side 0) or gets by detour counts at its own ToRs, as in the flow engine; it goes straight there as far
+    /// as they have room. A ToR that is not heard has neither load nor room. How much of what a server sends or gets goes over
+    /// the backbone is not counted: as much as of all that its ToR carries of servers in this direction. `[ours]`
     fn of<'a, 't, R, B>(
         seen: &Seen<'a, R, B>,
         number: usize,
+        side: usize,
         detours: impl Fn(usize) -> Option<&'t ToldDetours>,
     ) -> Load
     where
@@ -263,10 +289,10 @@ impl Load {
                 continue;
             };
             capacity[place] = f64::from(report.capacity);
-            sent[place] = used(report, 0) * capacity[place];
+            sent[place] = used(report, side) * capacity[place];
             room[place] = capacity[place] - sent[place];
             let links = plan.server_links[tor].iter().enumerate();
-            let all: f64 = links.clone().map(|(at, _)| carried(report, at, 0)).sum();
+            let all: f64 = links.clone().map(|(at, _)| carried(report, at, side)).sum();
             let part = if all > 0.0 {
                 (sent[place] / all).min(1.0)
             } else {
@@ -274,10 +300,11 @@ impl Load {
             };
             for (at, &link) in links {
                 let rack = plan.racks.rack_of(plan.ends(link).0);
-                straight[rack - first] += part * carried(report, at, 0);
+                straight[rack - first] += part * carried(report, at, side);
                 link_capacity[rack - first] += (seen.rate)(link);
                 if detours(rack).is_some() {
-                    detoured[rack - first] += report.detoured.get(at).map_or(0.0, |pair| f64::from(pair[0]));
+                    detoured[rack - first] +=
+                        report.detoured.get(at).map_or(0.0, |pair| f64::from(pair[side]));
                 }
             }
         }

@@ -16,6 +16,7 @@ const REPORT: u8 = 1;
 const WEIGHTS: u8 = 2;
 const DETOURS: u8 = 3;
 const REPORT_OF_DETOURS: u8 = 4;
+const DETOURS_INWARD: u8 = 5;
 const HEADER_BYTES: usize = 15;
 const NUMBERS_BYTES: usize = 12;
 const PAIR_BYTES: usize = 8;
@@ -118,7 +119,7 @@ impl Message {
                 told.links.len(),
             ),
             Message::Detours(told) => (
-                DETOURS,
+                if told.side == 0 { DETOURS } else { DETOURS_INWARD },
                 told.rack,
                 told.at_millis,
                 told.controller,
@@ -151,7 +152,7 @@ impl Message {
     /// Why it is refused; what follows it cannot be read then.
     pub fn read(bytes: &mut &[u8], plan: &Plan) -> Result<Message, Refusal> {
         let [kind] = take(bytes)?;
-        if !(REPORT..=REPORT_OF_DETOURS).contains(&kind) {
+        if !(REPORT..=DETOURS_INWARD).contains(&kind) {
             return Err(Refusal::Kind);
         }
         let is_report = kind == REPORT || kind == REPORT_OF_DETOURS;
@@ -164,7 +165,8 @@ impl Message {
         } else {
             &plan.rack_links
         };
-        let has_all = |links: &Vec<usize>| links.len() == pairs || kind == DETOURS;
+        let has_ways = kind == DETOURS || kind == DETOURS_INWARD;
+        let has_all = |links: &Vec<usize>| links.len() == pairs || has_ways;
         if !lists.get(subject).is_some_and(has_all) {
             return Err(Refusal::Subject);
         }
@@ -187,8 +189,9 @@ impl Message {
         if in_loop != Some(plan.loop_of(subject)) {
             return Err(Refusal::Subject);
         }
-        if kind == DETOURS {
-            let told = ToldDetours::read(bytes, plan, (subject, at_millis, maker), pairs)?;
+        if has_ways {
+            let side = usize::from(kind == DETOURS_INWARD);
+            let told = ToldDetours::read(bytes, plan, (side, subject, at_millis, maker), pairs)?;
             return Ok(Message::Detours(told));
         }
         let links = read_pairs(bytes, pairs, 1.0)?;

@@ -5,7 +5,8 @@
 //! wait in the same queues as packets, and are lost with a link, a ToR, or a full queue. Each node has the weights that
 //! have reached it: servers choose their ToR by them, switches the ways down to a server.
 //!
-//! With detours, it plans those of its loop's hot racks too, and racks' servers send by them. `[subways §6]`
+//! With detours, it plans those of its loop's hot racks too; racks' servers send by them, and switches send towards racks by
+//! them. `[subways §6]`
 //!
 //! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent` what one node knows,
 //! `controller` a round of rebinding, `detours` a round of planning, `view` what people see of it.
@@ -22,7 +23,7 @@ pub mod counters;
 pub mod detours;
 pub mod message;
 pub mod plan;
-mod view;
+pub mod view;
 
 use std::collections::BTreeMap;
 
@@ -137,11 +138,14 @@ impl Balancing {
     }
 
     /// Every node's table by the weights and detours that it knows. `build` makes the tables of all nodes by given ones.
-    pub fn tables(&self, build: impl Fn(&LinkWeights, &[RackDetours]) -> Option<Tables>) -> Option<Tables> {
+    pub fn tables(
+        &self,
+        build: impl Fn(&LinkWeights, [&[RackDetours]; 2]) -> Option<Tables>,
+    ) -> Option<Tables> {
         let equal = 1.0 / self.plan.racks.ring.ports as f64;
         let mut source = vec![equal; self.links];
         let mut detours = vec![RackDetours::default(); self.plan.servers() as usize];
-        let mut views: BTreeMap<Vec<u32>, Vec<NodeId>> = BTreeMap::new();
+        let mut views: BTreeMap<Vec<[u32; 2]>, Vec<NodeId>> = BTreeMap::new();
         for (&node, agent) in &self.agents {
             if let Some(rack) = self.plan.rack(node) {
                 // A server's own links, by the weights that it knows itself.
@@ -149,7 +153,7 @@ impl Balancing {
                     if self.plan.ends(link).0 == node {
                         source[link] = self.known(agent, link, 0).unwrap_or(equal);
                         if agent
-                            .detours(rack)
+                            .detours(0, rack)
                             .is_some_and(|told| told.withdraws(&self.plan, link))
                         {
                             source[link] = 0.0;
@@ -157,11 +161,14 @@ impl Balancing {
                     }
                 }
                 detours[node as usize] = agent
-                    .detours(rack)
+                    .detours(0, rack)
                     .map_or_else(Default::default, |told| told.ways.clone());
             } else {
                 let racks = 0..self.plan.racks.count;
-                let version = |rack| agent.weights(rack).map_or(0, |weights| weights.at_millis);
+                let version = |rack| {
+                    let weights = agent.weights(rack).map_or(0, |weights| weights.at_millis);
+                    [weights, agent.detours(1, rack).map_or(0, |told| told.at_millis)]
+                };
                 views.entry(racks.map(version).collect()).or_default().push(node);
             }
         }
@@ -169,7 +176,18 @@ impl Balancing {
         let mut table_of = vec![0; self.nodes as usize];
         for nodes in views.values() {
             let agent = &self.agents[&nodes[0]];
-            let known = |link| self.known(agent, link, 1).unwrap_or(equal);
+            let inward = |rack: usize| agent.detours(1, rack);
+            let known = |link| {
+                let told = self.plan.place(link).and_then(|(rack, _)| inward(rack));
+                match told.is_some_and(|told| told.withdraws(&self.plan, link)) {
+                    true => 0.0,
+                    false => self.known(agent, link, 1).unwrap_or(equal),
+                }
+            };
+            let towards: Vec<RackDetours> = (0..self.plan.servers())
+                .map(|server| self.plan.rack(server).and_then(inward))
+                .map(|told| told.map_or_else(Default::default, |told| told.ways.clone()))
+                .collect();
             let weights = LinkWeights {
                 source: source.clone(),
                 destination: (0..self.links).map(known).collect(),
@@ -177,7 +195,7 @@ impl Balancing {
             nodes
                 .iter()
                 .for_each(|&node| table_of[node as usize] = tables.len());
-            tables.push(build(&weights, &detours)?);
+            tables.push(build(&weights, [&detours, &towards])?);
         }
         if tables.is_empty() {
             return None;

@@ -16,11 +16,17 @@ pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Sect
     all
 }
 
+/// A direction of detours in words.
+pub fn direction(side: usize) -> &'static str {
+    if side == 0 { "from the rack" } else { "to the rack" }
+}
+
 fn detours(balancing: &Balancing, agent: &Agent) -> Section {
     let racks = balancing.plan.racks;
-    let rows = (0..racks.count).flat_map(|rack| {
+    let all = (0..racks.count).flat_map(|rack| [(0, rack), (1, rack)]);
+    let rows = all.flat_map(|(side, rack)| {
         let first = racks.first_of_loop(rack);
-        agent.detours(rack).into_iter().flat_map(move |told| {
+        agent.detours(side, rack).into_iter().flat_map(move |told| {
             let all: f64 = told.ways.detours.iter().map(|(_, capacity)| capacity).sum();
             let total = told.ways.straight + all;
             let tors = told.tors(&balancing.plan);
@@ -30,6 +36,7 @@ fn detours(balancing: &Balancing, agent: &Agent) -> Section {
                 let relays: Vec<String> = relays.map(|place| (first + place).to_string()).collect();
                 vec![
                     Cell::Count(rack as u64),
+                    Cell::Text(direction(side).to_owned()),
                     Cell::Servers(tors),
                     Cell::Text(relays.join(", ")),
                     Cell::Number(capacity.round()),
@@ -43,7 +50,8 @@ fn detours(balancing: &Balancing, agent: &Agent) -> Section {
         "Detours of hot racks",
         &[
             ("rack", "Rack", ColumnKind::Count),
-            ("tors", "ToRs, the last sends up", ColumnKind::Servers),
+            ("direction", "Direction", ColumnKind::Text),
+            ("tors", "ToRs, the last is farthest", ColumnKind::Servers),
             ("relays", "Relaying racks", ColumnKind::Text),
             ("capacity", "Capacity", ColumnKind::BitsPerSec),
             ("share", "Share of the rack's flows", ColumnKind::Text),

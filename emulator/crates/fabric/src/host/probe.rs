@@ -321,6 +321,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
         hop: 3,
         source: OWN,
         table: RT_TABLE_MAIN,
+        mtu: None,
     };
     add_route_by_hop(&mut batch, &route);
     socket.run(&mut batch, no_excuse)?;

@@ -6,6 +6,7 @@ use super::{LinkKind, NamespaceOf, Site, Steps, interface};
 use crate::names;
 use crate::netlink::{End, GSO_MAX_BYTES, Veth, add_veth, join_bridge, set_up, shape};
 use crate::network::{Network, Place};
+use crate::routes::interface_mtu;
 use crate::switches;
 
 pub(super) static ON_ONE_HOST: OnOneHost = OnOneHost;
@@ -66,7 +67,7 @@ pub(super) fn make_pair(
     let veth = Veth {
         near: end_of(near),
         far: end_of(1 - near),
-        mtu: network.description.mtu,
+        mtu: interface_mtu(network),
         super_packet_bytes: GSO_MAX_BYTES,
     };
     add_veth(steps.make.at(sites[near]), &veth);

@@ -86,6 +86,8 @@ pub struct RouteByHop {
     pub source: Ipv4Addr,
     /// The table that it is in.
     pub table: u8,
+    /// The longest packets that our own are, in bytes, if not those that the interface takes.
+    pub mtu: Option<u32>,
 }
 
 /// Adds a route, or replaces the one to the same network.
@@ -101,6 +103,9 @@ pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
         }
         attributes.put_u32(RTA_NH_ID, route.hop);
         attributes.put(RTA_PREFSRC, &route.source.octets());
+        if let Some(mtu) = route.mtu {
+            attributes.nest(RTA_METRICS, |metrics| metrics.put_u32(RTAX_MTU, mtu));
+        }
     });
 }
 
@@ -114,6 +119,9 @@ pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, tab
         }
     });
 }
+
+const RTA_METRICS: u16 = 8;
+const RTAX_MTU: u16 = 2;
 
 fn by_hop_header(prefix_bits: u8, table: u8) -> [u8; 12] {
     let mut header = [0; 12];

@@ -142,12 +142,12 @@ impl Routing {
         })
     }
 
-    /// The same by what controllers have set: weights, and each server's detours where there are any.
+    /// The same by what controllers have set: weights, and detours by server where there are any, out of its rack and towards it.
     pub fn tables_by_load(
         &self,
         failures: &Failures,
         weights: &LinkWeights,
-        detours: &[RackDetours],
+        detours: [&[RackDetours]; 2],
     ) -> Option<Tables> {
         match self.balance {
             Balance::ByDetour => Tables::with_detours(&self.topology, failures, weights, detours),

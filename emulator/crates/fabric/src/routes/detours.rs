@@ -6,8 +6,10 @@
 
 use std::net::Ipv6Addr;
 
-use cubeyard_dataplane::address::{SEGMENT_PREFIX_BITS, detour_source, exit_segment, segment};
-use cubeyard_routing::tables::{Balance, Hop, Segment};
+use cubeyard_dataplane::address::{
+    SEGMENT_PREFIX_BITS, arrival_segment, detour_source, exit_segment, segment,
+};
+use cubeyard_routing::tables::{Balance, Hop, MAX_RELAYS, Segment};
 
 use super::table::far_end;
 use crate::names::LOOPBACK_INDEX;
@@ -20,6 +22,8 @@ use crate::network::{Network, Place};
 /// The other end of every link, as routes name it.
 const FAR_END: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 const HOST_BITS: u8 = 128;
+/// Bytes around a packet at most: an IPv6 header, and the list but for its first segment.
+const WRAPPING_BYTES: u32 = 40 + 8 + 16 * MAX_RELAYS as u32;
 
 /// Settings of a node that passes wrapped packets on: IPv6 with nothing but our own addresses.
 pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
@@ -37,11 +41,23 @@ pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
     settings.map(|(name, value)| (name, value.to_owned())).to_vec()
 }
 
-/// Gives a server the address that its detours are sent from.
-pub fn add_source(batch: &mut Batch, network: &Network, server: u32) {
+/// Gives a server or a switch the address that its detours are sent from.
+pub fn add_source(batch: &mut Batch, network: &Network, node: u32) {
     if has_detours(network) {
-        add_address_v6(batch, LOOPBACK_INDEX, detour_source(server));
+        add_address_v6(batch, LOOPBACK_INDEX, detour_source(node));
     }
+}
+
+/// What interfaces carry, in bytes: where there are detours, packets of the network's MTU that a switch has wrapped too.
+pub fn interface_mtu(network: &Network) -> u32 {
+    let wrapping = if has_detours(network) { WRAPPING_BYTES } else { 0 };
+    network.description.mtu + wrapping
+}
+
+/// The longest packets that a server sends, where its interfaces would take longer ones.
+pub(super) fn route_mtu(network: &Network, node: Place) -> Option<u32> {
+    let is_server = matches!(node, Place::Server { .. });
+    (is_server && has_detours(network)).then_some(network.description.mtu)
 }
 
 fn has_detours(network: &Network) -> bool {
@@ -49,18 +65,21 @@ fn has_detours(network: &Network) -> bool {
     routing.is_some_and(|routing| routing.balance() == Balance::ByDetour)
 }
 
-/// Adds the next hop of a detour. Packets name each relay, and the ToR at which they are unwrapped.
+/// Adds the next hop of a detour. Packets name each relay, and the ToR or server at which they are unwrapped.
 pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, hop: &Hop) {
     let Some(far) = far_end(network, node, hop.directed) else {
         return;
     };
-    let mut from = hop.far;
+    let mut last = hop.far;
     let mut segments = Vec::with_capacity(hop.relays.len() + 1);
     for relay in hop.relays.iter().flatten() {
-        segments.push(segment(from, relay.server, relay.tor));
-        from = relay.tor;
+        segments.push(segment(relay.from, relay.server, relay.tor));
+        last = relay.tor;
     }
-    segments.push(exit_segment(from));
+    segments.push(match hop.arrival {
+        Some(arrival) => arrival_segment(last, arrival.server),
+        None => exit_segment(last),
+    });
     add_next_hop_by_segments(put, id, far.index, far.address, &segments);
 }
 
@@ -75,6 +94,7 @@ pub(super) fn network_of(network: &Network, node: Place, route: &Segment) -> (Ip
         Segment::Toward { tor, .. } => (segment(tor, 0, 0), by_tor),
         Segment::Below { server, .. } => (segment(id, server, 0), by_relay),
         Segment::Relay { from, to, .. } => (segment(from, id, to), HOST_BITS),
+        Segment::Arrival { from, .. } => (arrival_segment(from, id), HOST_BITS),
         Segment::Exit { .. } => (exit_segment(id), HOST_BITS),
     }
 }
@@ -87,7 +107,7 @@ pub(super) fn add_segment(put: &mut Batch, network: &Network, node: Place, route
             (directed, SegmentAction::Forward(FAR_END))
         }
         Segment::Relay { over, to, .. } => (over, SegmentAction::GoOn(exit_segment(to))),
-        Segment::Exit { over } => (over, SegmentAction::Unwrap),
+        Segment::Arrival { over, .. } | Segment::Exit { over } => (over, SegmentAction::Unwrap),
     };
     let Some(far) = far_end(network, node, over) else {
         return;

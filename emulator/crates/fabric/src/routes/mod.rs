@@ -25,7 +25,7 @@ use crate::network::routing::Routing;
 use crate::network::{Network, Place};
 use table::Installed;
 
-pub use detours::add_source;
+pub use detours::{add_source, interface_mtu};
 pub use table::table_of_port;
 
 /// MPTCP with us as its path manager. A subflow that gets no answer for about a minute ends, as a TCP flow does, for which

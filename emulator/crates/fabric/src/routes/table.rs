@@ -105,6 +105,7 @@ impl Installed {
                         hop,
                         source,
                         table,
+                        mtu: detours::route_mtu(network, node),
                     },
                 );
             }

@@ -10,6 +10,7 @@ use super::hearing::node_of;
 use super::state::RunState;
 use crate::balance::detours::ToldDetours;
 use crate::balance::plan::Plan;
+use crate::balance::view::direction;
 use crate::hellos::Lane;
 use crate::host::clock::monotonic_nanos;
 use crate::links::Site;
@@ -76,7 +77,7 @@ impl RunState {
         agent.end_round();
         let planned = agent.take_planned().into_iter();
         let events: Vec<Event> = planned
-            .map(|rack| detours_event(plan, rack, agent.detours(rack)))
+            .map(|(side, rack)| detours_event(plan, (side, rack), agent.detours(side, rack)))
             .collect();
         for event in events {
             self.events.add_of_node(node, monotonic_nanos(), event);
@@ -105,14 +106,21 @@ impl RunState {
 }
 
 /// A controller has begun or ended the detours of a rack, or has moved them. Each goes from its first ToR, which the rack's servers
-/// share with a relay, to its last, which sends it up.
-fn detours_event(plan: &Plan, rack: usize, detours: Option<&ToldDetours>) -> Event {
+/// share with a relay, to its last, which sends it up; towards the rack, all the other way.
+fn detours_event(plan: &Plan, (side, rack): (usize, usize), detours: Option<&ToldDetours>) -> Event {
     let cell = |name: &str, kind: ColumnKind, value: Cell| NamedCell {
         name: name.to_owned(),
         kind,
         value,
     };
-    let mut cells = vec![cell("rack", ColumnKind::Count, Cell::Count(rack as u64))];
+    let mut cells = vec![
+        cell("rack", ColumnKind::Count, Cell::Count(rack as u64)),
+        cell(
+            "direction",
+            ColumnKind::Text,
+            Cell::Text(direction(side).to_owned()),
+        ),
+    ];
     if let Some(told) = detours {
         let tors = told.tors(plan);
         cells.push(cell("ways", ColumnKind::Count, Cell::Count(tors.len() as u64)));

@@ -29,9 +29,11 @@ impl SwitchKind for Router {
 
     fn make(&self, batch: &mut Batch, network: &Network, switch: usize) {
         set_up(batch, LOOPBACK_INDEX, true);
-        if let Some(address) = switch_ip(network.description.switches[switch].id) {
+        let id = network.description.switches[switch].id;
+        if let Some(address) = switch_ip(id) {
             add_address(batch, LOOPBACK_INDEX, address, HOST_BITS);
         }
+        routes::add_source(batch, network, id);
     }
 
     fn master(&self, _network: &Network, _switch: usize) -> Option<u32> {

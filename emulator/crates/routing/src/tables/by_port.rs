@@ -31,7 +31,7 @@ impl Tables {
                 self.nodes[server as usize].add(Prefix::From(port), vec![out]);
                 ways.find_by(&network, server, |directed| directed == link.directed);
                 for &switch in &network.switches {
-                    let (hops, _) = ways.hops(&network, false, switch, None);
+                    let (hops, _) = ways.hops(&network, false, switch, (None, None));
                     let leads_elsewhere = |hop: &Hop| hop.far == server && link_of(hop.directed) != id;
                     let hops = hops.into_iter().filter(|hop| !leads_elsewhere(hop)).collect();
                     self.nodes[switch as usize].add(Prefix::Port(server, port), hops);

@@ -2,7 +2,8 @@
 //! relay to relay. `[subways §6]`
 //!
 //! The routes do not depend on the load: every server can pass packets on between its ToRs, and every ToR can end a detour.
-//! The source alone chooses, as the paper's servers do, which name all relays in headers.
+//! Out of a hot rack the source alone chooses, as the paper's servers do, which name all relays in headers. Towards one, the
+//! switch does that chooses the destination's ToR otherwise; the destination ends the detour itself.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,9 @@ const UNITS: f64 = 65_536.0;
 /// A server between two ToRs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Relay {
-    /// From the ToR before to the server.
+    /// The ToR before it.
+    pub from: NodeId,
+    /// From that ToR to the server.
     pub down: DirectedLink,
     /// The server.
     pub server: NodeId,
@@ -34,11 +37,20 @@ pub struct Relay {
 /// The relays of a next hop in the order in which packets pass them.
 pub type Relays = [Option<Relay>; MAX_RELAYS];
 
+/// Where a detour towards a hot rack ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrival {
+    /// From the ToR after the last relay to the server.
+    pub down: DirectedLink,
+    /// The destination.
+    pub server: NodeId,
+}
+
 /// A route by which detours go on. A detour's next segment names the ToR that its relay is entered from, the relay, and the
 /// ToR that it sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// At a server: relays that are entered from this ToR are reached by this link to it.
+    /// At a server, or a switch above: relays that are entered from this ToR are reached by this link to it.
     Toward {
         /// The ToR.
         tor: NodeId,
@@ -60,6 +72,13 @@ pub enum Segment {
         over: DirectedLink,
         /// Where it goes.
         to: NodeId,
+    },
+    /// At a destination: what comes from this ToR is for itself.
+    Arrival {
+        /// The ToR.
+        from: NodeId,
+        /// The link to it, upwards.
+        over: DirectedLink,
     },
     /// At a ToR: detours end, and their packets are routed as others.
     Exit {
@@ -112,10 +131,60 @@ impl Shares {
     }
 }
 
+/// How what is for a server of a hot rack is divided above its ToRs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inward {
+    /// By the straight way; detours get the rest.
+    straight: f64,
+    /// From their first relay on, and the share. Their first link is the one down to the ToR before that relay.
+    detours: Vec<(Relays, Arrival, f64)>,
+}
+
+impl Inward {
+    /// The next hops of a switch that sends down by `straight`, each with its weight, and has the links `downs`.
+    pub fn weigh(&self, straight: Vec<(Half, u64)>, downs: &[Half]) -> Vec<(Half, u64)> {
+        // The route to a ToR is by the first of several cables.
+        let is_first = |down: &&Half| {
+            let first = downs.iter().find(|other| other.far == down.far);
+            first.is_some_and(|first| first.directed == down.directed)
+        };
+        let detours: Vec<(Half, f64)> = downs
+            .iter()
+            .filter(is_first)
+            .flat_map(|down| {
+                let entered = self
+                    .detours
+                    .iter()
+                    .filter(|(relays, ..)| relays[0].is_some_and(|relay| relay.from == down.far));
+                entered.map(|&(relays, arrival, share)| {
+                    let half = Half {
+                        relays,
+                        arrival: Some(arrival),
+                        ..*down
+                    };
+                    (half, share)
+                })
+            })
+            .collect();
+        let weight: u64 = straight.iter().map(|(_, weight)| weight).sum();
+        if detours.is_empty() || weight == 0 {
+            return straight;
+        }
+        let units = |share: f64| (share * UNITS).round().max(1.0) as u64;
+        let kept = straight
+            .into_iter()
+            .map(|(half, own)| (half, units(self.straight * own as f64 / weight as f64)));
+        let mut all: Vec<(Half, u64)> = kept.collect();
+        all.extend(detours.into_iter().map(|(half, share)| (half, units(share))));
+        all
+    }
+}
+
 /// Detours of all servers, and the routes of all nodes for them.
 #[derive(Debug)]
 pub(super) struct Detours {
     shares: Vec<Option<Shares>>,
+    inward: Vec<Option<Inward>>,
     /// By node.
     pub segments: Vec<Vec<Segment>>,
 }
@@ -125,24 +194,31 @@ impl Detours {
     pub fn none(topology: &Topology, failures: &Failures) -> Detours {
         Detours {
             shares: Vec::new(),
+            inward: Vec::new(),
             segments: segments(topology, failures),
         }
     }
 
-    /// Detours by server. `None` for other families than Subways.
+    /// Detours by server: out of its rack, and towards it. `None` for other families than Subways.
     pub fn planned(
         topology: &Topology,
         failures: &Failures,
         weights: &LinkWeights,
-        detours: &[RackDetours],
+        [out, inward]: [&[RackDetours]; 2],
     ) -> Option<Detours> {
         let racks = Racks::of(topology)?;
         let live = LiveAccess::of(topology, failures);
-        let shares = (0..topology.server_count())
-            .zip(detours)
+        let servers = 0..topology.server_count();
+        let shares = servers
+            .clone()
+            .zip(out)
             .map(|(server, own)| shares_of(&racks, &live, weights, server, own));
+        let inward = servers
+            .zip(inward)
+            .map(|(server, own)| inward_of(&racks, &live, server, own));
         Some(Detours {
             shares: shares.collect(),
+            inward: inward.collect(),
             segments: segments(topology, failures),
         })
     }
@@ -150,6 +226,11 @@ impl Detours {
     /// How a node divides what it sends; `None` without detours.
     pub fn of(&self, node: NodeId) -> Option<&Shares> {
         self.shares.get(node as usize)?.as_ref()
+    }
+
+    /// How what is for a server is divided above its ToRs; `None` without detours.
+    pub fn towards(&self, server: NodeId) -> Option<&Inward> {
+        self.inward.get(server as usize)?.as_ref()
     }
 }
 
@@ -207,6 +288,44 @@ fn shares_of(
     })
 }
 
+/// The detours of a server's rack followed backwards: each relay is the one of the same way outwards.
+fn inward_of(racks: &Racks, live: &LiveAccess, server: NodeId, own: &RackDetours) -> Option<Inward> {
+    let ways: Vec<(Relays, Arrival, f64)> = own
+        .detours
+        .iter()
+        .filter_map(|(path, capacity)| {
+            let out = first_of(racks, live, server, path)?;
+            let mut relays = Relays::default();
+            let backwards = out.relays.iter().flatten().rev();
+            for (relay, passed) in relays.iter_mut().zip(backwards) {
+                *relay = Some(Relay {
+                    from: passed.tor,
+                    down: passed.up ^ 1,
+                    server: passed.server,
+                    up: passed.down ^ 1,
+                    tor: passed.from,
+                });
+            }
+            let arrival = Arrival {
+                down: out.directed ^ 1,
+                server,
+            };
+            Some((relays, arrival, *capacity))
+        })
+        .collect();
+    let total = own.straight + ways.iter().map(|(.., capacity)| capacity).sum::<f64>();
+    if ways.is_empty() || total <= 0.0 {
+        return None;
+    }
+    Some(Inward {
+        straight: own.straight / total,
+        detours: ways
+            .into_iter()
+            .map(|(relays, arrival, capacity)| (relays, arrival, capacity / total))
+            .collect(),
+    })
+}
+
 /// The first link of a server's detour, with its relays. In each relaying rack it is the server at the same place as the
 /// source, so that sources side by side share the work, or the next one whose links are alive.
 fn first_of(racks: &Racks, live: &LiveAccess, server: NodeId, path: &DetourPath) -> Option<Half> {
@@ -226,6 +345,7 @@ fn first_of(racks: &Racks, live: &LiveAccess, server: NodeId, path: &DetourPath)
         let mut alive = servers.filter_map(|server| {
             let (down, up) = (live.link(server, before)?, live.link(server, after)?);
             Some(Relay {
+                from: before,
                 down: b_to_a(down),
                 server,
                 up: a_to_b(up),
@@ -239,6 +359,7 @@ fn first_of(racks: &Racks, live: &LiveAccess, server: NodeId, path: &DetourPath)
         far: start,
         weight: 0,
         relays,
+        arrival: None,
     })
 }
 
@@ -249,6 +370,7 @@ fn segments(topology: &Topology, failures: &Failures) -> Vec<Vec<Segment>> {
     for (&(server, tor), &link) in &live.0 {
         let (up, down) = (a_to_b(link), b_to_a(link));
         all[server as usize].push(Segment::Toward { tor, directed: up });
+        all[server as usize].push(Segment::Arrival { from: tor, over: up });
         let others = live.of_server(server).filter(|(to, _)| *to != tor);
         all[server as usize].extend(others.map(|(to, _)| Segment::Relay {
             from: tor,
@@ -264,7 +386,27 @@ fn segments(topology: &Topology, failures: &Failures) -> Vec<Vec<Segment>> {
             directed: down,
         });
     }
+    // Switches right above ToRs send towards racks.
+    let links = topology.links();
+    for link in (0..links.len()).filter(|&link| failures.carries(links, link)) {
+        let (tor, above) = (links.a[link], links.b[link]);
+        // By the first of several cables.
+        if has_servers(&all[tor as usize]) && !topology.is_server(tor) {
+            let directed = b_to_a(link as u32);
+            let own = &mut all[above as usize];
+            let is_known = |known: &Segment| matches!(known, Segment::Toward { tor: to, .. } if *to == tor);
+            if !own.iter().any(is_known) {
+                own.push(Segment::Toward { tor, directed });
+            }
+        }
+    }
     // Those that others need come first.
     all.iter_mut().for_each(|own| own.sort_unstable());
     all
+}
+
+fn has_servers(segments: &[Segment]) -> bool {
+    segments
+        .iter()
+        .any(|segment| matches!(segment, Segment::Below { .. }))
 }

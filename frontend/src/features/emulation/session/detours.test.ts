@@ -11,10 +11,17 @@ const network = networkOf({
   flows: { source: [], destination: [], ideal_bits_per_sec: [] },
 } as unknown as NetworkFrame);
 
-function told(at: number, rack: number, ways: number[][] | null, name?: string): SessionEvent {
+function told(
+  at: number,
+  rack: number,
+  ways: number[][] | null,
+  name?: string,
+  direction = "from the rack",
+): SessionEvent {
   const paths = ways?.map((servers) => ({ path_id: 0, servers, available_bits_per_sec: 1e8, others: 0 }));
   const cells = [
     { name: "rack", kind: "count" as const, value: rack },
+    { name: "direction", kind: "text" as const, value: direction },
     ...(paths ? [{ name: "tors", kind: "paths" as const, value: paths }] : []),
   ];
   const kind = name ?? (ways ? "detours-begun" : "detours-ended");
@@ -43,6 +50,16 @@ test("a rack's ways are those that were told last, until they have ended", () =>
     [0, 2, 3],
   ]);
   expect(at(Number.POSITIVE_INFINITY)).toEqual([[0, 2, 3]]);
+});
+
+test("what goes to a rack has ways of its own", () => {
+  const events = [told(1, 2, [[5, 4]]), told(2, 2, [[5, 6]], undefined, "to the rack"), told(3, 2, null)];
+  const at = (secs: number) => detoursAt(network, events, secs).map(({ rack, tors }) => [rack, ...tors]);
+  expect(at(2)).toEqual([
+    [2, 3, 2],
+    [2, 3, 4],
+  ]);
+  expect(at(3)).toEqual([[2, 3, 4]]);
 });
 
 test("events of other names, and ways over what is not of this network, draw nothing", () => {

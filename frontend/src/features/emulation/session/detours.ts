@@ -5,20 +5,25 @@ import type { Network, Node } from "./network";
 export interface Detour {
   /** The rack that is hot, by its number. */
   rack: number;
-  /** The ToRs that its packets pass: a relay lies between each and the next, and the last sends them up. */
+  /** The ToRs that its packets pass: a relay lies between each and the next, and the last sends them up. What goes to the rack
+   * passes them all the other way. */
   tors: readonly Node[];
 }
 
-/** Detours in use at a time. Each event of a rack tells all of its ways anew, or that they have ended. `events` ascend in time. */
+/** Detours in use at a time. Each event of a rack tells all of its ways in one direction anew, or that they have ended. `events`
+ * ascend in time. */
 export function detoursAt(network: Network, events: readonly SessionEvent[], at: number): Detour[] {
-  const latest = new Map<number, Detour[]>();
+  const latest = new Map<string, Detour[]>();
   for (const event of events) {
     if (event.at_secs > at || event.kind !== "protocol" || !event.name.startsWith("detours-")) continue;
     const told = (name: string) => event.cells.find((cell) => cell.name === name)?.value as unknown;
     const rack = told("rack");
     if (typeof rack !== "number") continue;
     const ways = told("tors");
-    latest.set(rack, Array.isArray(ways) ? ways.flatMap((way) => detourOf(network, rack, way)) : []);
+    latest.set(
+      `${rack} ${String(told("direction"))}`,
+      Array.isArray(ways) ? ways.flatMap((way) => detourOf(network, rack, way)) : [],
+    );
   }
   return [...latest.values()].flat();
 }

@@ -1,0 +1,207 @@
+//! What a packet and a byte cost over switches that are routers, beside switches that are bridges: the same tree made by the
+//! fabric with each kind, one CPU for everything. Rounds take turns, so that whatever else the machine does falls on both.
+//! Fails when the promise is broken. Needs root. Run with `cargo bench -p cubeyard-fabric --bench router_hops`.
+
+#![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use common::{Host, can_emulate, describe, fresh_run};
+use cubeyard_dataplane::address::virtual_ip;
+use cubeyard_fabric::host::namespace::Namespace;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use serde_json::json;
+
+/// At most this much more over routers than over bridges: the promise.
+const BOUND: f64 = 1.05;
+const ROUNDS: usize = 25;
+/// Servers below one switch, and below two that a third one joins.
+const PAIRS: [(u32, u32, u32); 2] = [(1, 0, 1), (3, 0, 7)];
+/// Faster than the measured packets come, so that no queue waits for its timer.
+const RATE_BITS_PER_SEC: f64 = 1e11;
+const PORT: u16 = 7000;
+/// Of UDP, without headers.
+const PACKET_BYTES: usize = 64;
+/// Packets on their way at a time: they fit into a socket's buffer.
+const WINDOW: usize = 64;
+const PACKETS: usize = 400 * WINDOW;
+const BLOCK_BYTES: usize = 64 * 1024;
+const BLOCKS: usize = 2048;
+
+/// The tree with switches of one kind.
+struct Kind {
+    name: &'static str,
+    pairs: Vec<Pair>,
+    _host: Host,
+}
+
+/// Sockets of two servers, which stay in their namespaces.
+struct Pair {
+    datagrams: [UdpSocket; 2],
+    stream: [TcpStream; 2],
+}
+
+fn address(server: u32) -> Ipv4Addr {
+    virtual_ip(server).expect("an address")
+}
+
+impl Kind {
+    fn new(name: &'static str, behaviour: &str) -> Kind {
+        let spec = json!({"family": "tree", "edge_ports": 4, "servers": 8});
+        let mut host = Host::start();
+        let run = host.build(&describe(&spec, &fresh_run(), behaviour, RATE_BITS_PER_SEC));
+        let pairs = PAIRS.iter().map(|&(_, from, to)| Pair::new(&run, from, to));
+        Kind {
+            name,
+            pairs: pairs.collect(),
+            _host: host,
+        }
+    }
+}
+
+impl Pair {
+    fn new(run: &str, from: u32, to: u32) -> Pair {
+        let within =
+            |server: u32| Namespace::named(&format!("cy-{}-{server}", &run[..8])).expect("a namespace");
+        let datagrams = [from, to].map(|server| {
+            let bound = within(server).run(|| Ok(UdpSocket::bind((address(server), PORT)).expect("a port")));
+            bound.expect("a socket")
+        });
+        datagrams[0].connect((address(to), PORT)).expect("an address");
+        datagrams[1]
+            .set_read_timeout(Some(Duration::from_secs(2)))
+            .expect("a timeout");
+        let listener = within(to)
+            .run(|| Ok(TcpListener::bind((address(to), PORT)).expect("a port")))
+            .expect("a listener");
+        let out = within(from)
+            .run(|| {
+                let to = SocketAddr::from((address(to), PORT));
+                Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5)).expect("a route"))
+            })
+            .expect("a connection");
+        let (into, _) = listener.accept().expect("a connection");
+        for stream in [&out, &into] {
+            stream.set_nonblocking(true).expect("a socket");
+        }
+        Pair {
+            datagrams,
+            stream: [out, into],
+        }
+    }
+
+    /// Nanoseconds of CPU for a datagram on its whole way, between the two calls of applications.
+    fn nanos_per_packet(&self, packets: usize) -> f64 {
+        let [from, to] = &self.datagrams;
+        let mut bytes = [0; PACKET_BYTES];
+        let spent = nanos(|| {
+            for _ in 0..packets / WINDOW {
+                for _ in 0..WINDOW {
+                    from.send(&bytes).expect("it is sent");
+                }
+                for _ in 0..WINDOW {
+                    assert_eq!(to.recv(&mut bytes).expect("none is lost"), PACKET_BYTES);
+                }
+            }
+        });
+        spent / packets as f64
+    }
+
+    /// Nanoseconds of CPU for a byte of a TCP connection.
+    fn nanos_per_byte(&mut self, blocks: usize) -> f64 {
+        let [from, to] = &mut self.stream;
+        let (mut block, bytes) = (vec![0; BLOCK_BYTES], blocks * BLOCK_BYTES);
+        let (mut sent, mut received) = (0, 0);
+        let would_block = |error: std::io::Error| {
+            assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+            std::io::Result::Ok(0)
+        };
+        let spent = nanos(|| {
+            while received < bytes {
+                let rest = BLOCK_BYTES.min(bytes - sent);
+                sent += from.write(&block[..rest]).or_else(would_block).expect("a peer");
+                received += to.read(&mut block).or_else(would_block).expect("a peer");
+            }
+        });
+        spent / bytes as f64
+    }
+}
+
+/// Nanoseconds of CPU that this thread spent on some work, with that of the kernel's packet thread of its CPU.
+fn nanos(work: impl FnOnce()) -> f64 {
+    let spent = || run_nanos("/proc/thread-self") + kernel_thread().map_or(0, |thread| run_nanos(&thread));
+    let before = spent();
+    work();
+    (spent() - before) as f64
+}
+
+fn run_nanos(process: &str) -> u64 {
+    let stat = std::fs::read_to_string(format!("{process}/schedstat")).expect("the kernel tells run times");
+    let nanos = stat.split_whitespace().next().expect("a number");
+    nanos.parse().expect("a number")
+}
+
+fn kernel_thread() -> Option<String> {
+    let processes = std::fs::read_dir("/proc")
+        .expect("processes")
+        .map_while(Result::ok);
+    let is_it = |path: &String| {
+        std::fs::read_to_string(format!("{path}/comm")).is_ok_and(|comm| comm == "ksoftirqd/0\n")
+    };
+    processes
+        .map(|entry| entry.path().display().to_string())
+        .find(is_it)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() -> ExitCode {
+    if !can_emulate("router_hops") {
+        return ExitCode::SUCCESS;
+    }
+    let mut kinds = [Kind::new("routers", "routers"), Kind::new("bridges", "none")];
+    // From here on, so that the fabrics have the other CPUs.
+    let mut only = CpuSet::new();
+    only.set(0).expect("a CPU");
+    sched_setaffinity(Pid::from_raw(0), &only).expect("a CPU of ours");
+    println!("CPU on the whole way, median of {ROUNDS} rounds");
+    println!(
+        "{:<28}  {:>8}  {:>8}  routers/bridges",
+        "", kinds[0].name, kinds[1].name
+    );
+    let mut broken = 0;
+    for (at, (switches, ..)) in PAIRS.into_iter().enumerate() {
+        let way = format!("over {switches} switches");
+        let mut row = |what: &str, unit: &str, cost: &mut dyn FnMut(&mut Pair, usize) -> f64| {
+            let mut turn = |share: usize| kinds.each_mut().map(|kind| cost(&mut kind.pairs[at], share));
+            turn(8); // to warm up
+            let rounds: Vec<[f64; 2]> = (0..ROUNDS).map(|_| turn(1)).collect();
+            let ratio = median(rounds.iter().map(|turn| turn[0] / turn[1]));
+            let [routers, bridges] = [0, 1].map(|kind| median(rounds.iter().map(|turn| turn[kind])));
+            let kept = if ratio <= BOUND { "kept" } else { "BROKEN" };
+            broken += u8::from(ratio > BOUND);
+            println!(
+                "{:<28}  {routers:>5.2} {unit}  {bridges:>5.2} {unit}  {ratio:>4.2} ({BOUND}) {kept}",
+                format!("{what} {way}")
+            );
+        };
+        row("a packet", "ns", &mut |pair, share| {
+            pair.nanos_per_packet(PACKETS / share)
+        });
+        row("a byte", "ns", &mut |pair, share| {
+            pair.nanos_per_byte(BLOCKS / share)
+        });
+    }
+    ExitCode::from(broken)
+}
