@@ -34,6 +34,8 @@ struct ServiceSocket {
     socket: UdpSocket,
     /// A packet that the socket had no room for.
     unsent: Option<Vec<u8>>,
+    /// What is waited for: telling the kernel the same again would cost a call each time that links are filled.
+    interest: Interest,
 }
 
 /// The services' sockets of a server.
@@ -66,6 +68,7 @@ impl ServiceSockets {
                 port: port.port,
                 socket,
                 unsent: None,
+                interest: Interest::READ,
             });
         }
         Ok(ServiceSockets {
@@ -122,8 +125,11 @@ impl ServiceSockets {
             waits = true;
         }
         let interest = if waits { Interest::BOTH } else { Interest::READ };
-        // It was added, so it is known.
-        let _ = poller.modify(&socket.socket, Token::Services(index as u32), interest);
+        if interest != socket.interest {
+            socket.interest = interest;
+            // It was added, so it is known.
+            let _ = poller.modify(&socket.socket, Token::Services(index as u32), interest);
+        }
     }
 }
 
