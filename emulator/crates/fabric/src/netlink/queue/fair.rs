@@ -58,24 +58,29 @@ pub struct Classes {
 /// Adds the classes below the one that has the rate, their queues, and the classifier.
 pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classes: Classes) {
     let (many, queue_bytes) = match classes.sharers {
-        Sharers::Flows => (QUEUES, (shape.queue_bytes / SHARE).max(LEAST_BYTES)),
-        Sharers::Services => (SERVICE_QUEUES, shape.queue_bytes),
+        Sharers::Flows => (QUEUES, Some((shape.queue_bytes / SHARE).max(LEAST_BYTES))),
+        // Servers send of services what their sockets have room for, a few turns, and few control messages. The queue that a class
+        // has by itself, of 1,000 packets, takes both: it needs no request, and the kernel leaves it out when it lists queues,
+        // which happens ten times a second.
+        Sharers::Services => (SERVICE_QUEUES, None),
     };
-    let mut queue = |class: u32, priority: u32, queue_bytes: u32| {
+    let mut queue = |class: u32, priority: u32, queue_bytes: Option<u32>| {
         let turns = Turns {
             bytes: classes.turn_bytes,
             priority,
         };
         let flags = CREATE | EXCLUSIVE;
         put_class(batch, index, CLASS, class, OWN_BYTES_PER_SEC, shape, turns, flags);
-        fifo(batch, index, class, queue_bytes);
+        if let Some(bytes) = queue_bytes {
+            fifo(batch, index, class, bytes);
+        }
     };
     for minor in FIRST_QUEUE..FIRST_QUEUE + many {
         queue(HTB | minor, AFTERWARDS, queue_bytes);
     }
-    queue(COMMON, AFTERWARDS, shape.queue_bytes);
+    queue(COMMON, AFTERWARDS, Some(shape.queue_bytes));
     if classes.sharers == Sharers::Services {
-        queue(CONTROL, FIRST, shape.queue_bytes);
+        queue(CONTROL, FIRST, None);
     }
     classify(batch, index, classes.own);
 }
