@@ -225,7 +225,7 @@ def trial(program: str, brevity: float, found: dict[tuple[str, float], Point]) -
             with working(lambda: answer(server)):
                 for kind in (CHIP, SOFTWARE):
                     cache = RelayedCache(relay, by_cpu_alone=kind == SOFTWARE)
-                    with working(lambda cache=cache: cache.work(0.05)) as thread:  # type: ignore[misc]
+                    with working(lambda cache=cache: cache.work(0.05)) as thread:
                         ask(client, iter(range(KEPT)))
                         for place, ratio in enumerate(RATIOS):
                             first = 1_000_000 * (place + 1) + (500_000 if kind == SOFTWARE else 0)

@@ -73,7 +73,7 @@ impl Fabric {
             .collect()
     }
 
-    fn inject(&mut self, kind: &str, target: Value) {
+    fn inject(&mut self, kind: &str, target: &Value) {
         let fault = json!({"id": "f", "kind": kind, "target": target});
         self.host.ask("inject", json!({"run": self.run, "fault": fault}));
     }
@@ -199,20 +199,20 @@ fn what_fails_is_led_around_and_comes_back() {
         ("switch-off", json!({"switch": aggregation})),
         ("cable-pulled", json!({"link": uplink})),
     ] {
-        fabric.inject(kind, target.clone());
+        fabric.inject(kind, &target);
         assert_eq!(every_way(&fabric), none, "{kind} {target}");
         fabric.recover();
         assert_eq!(every_way(&fabric), none, "after {kind} {target}");
     }
     // A silent core keeps its carriers: its neighbours miss its hellos.
-    fabric.inject("switch-silent", json!({"switch": core}));
+    fabric.inject("switch-silent", &json!({"switch": core}));
     let deadline = Instant::now() + Duration::from_secs(10);
     while every_way(&fabric) != none {
         assert!(Instant::now() < deadline, "the silent core is not found");
     }
     fabric.recover();
     // A server that is off is lost alone; its cable is another one when it is back.
-    fabric.inject("server-off", json!({"server": 2}));
+    fabric.inject("server-off", &json!({"server": 2}));
     let others: Vec<u32> = all().into_iter().filter(|&server| server != 2).collect();
     assert_eq!(fabric.lost(&others, 40_000), []);
     fabric.recover();
