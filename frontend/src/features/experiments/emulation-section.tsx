@@ -147,7 +147,9 @@ export function EmulationSection({
   const settings = emulationOf(draft);
   const { protocol, options, ofSwitches } = dataplanesOf(profile, settings.dataplane);
   // A chip sends a flow by one way; routers have one for each subflow.
-  const transports = profile?.transports.filter((name) => name !== "mptcp" || protocol?.switches === "routers");
+  const transports = profile?.transports.filter(
+    (name) => name !== "mptcp" || protocol?.switches === "routers",
+  );
   const change = (path: string, value: Json | undefined) => onChange(withChange(draft, path, value));
   const { modes } = machine.data ?? {};
   const only = modes?.length === 1 ? modes[0] : undefined;
@@ -168,7 +170,13 @@ export function EmulationSection({
         />
       )}
       <ModeField modes={modes} fields={fields} />
-      <Forwarding draft={draft} options={options} ofSwitches={ofSwitches} fields={fields} onChange={onChange} />
+      <Forwarding
+        draft={draft}
+        options={options}
+        ofSwitches={ofSwitches}
+        fields={fields}
+        onChange={onChange}
+      />
       <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
         {({ id, describedBy }) => (
           <NumberInput

@@ -94,5 +94,9 @@ test("where servers forward nothing, dataplanes are what the switches are", () =
     ["kernel", "IP routing"],
     ["serverswitch", "On chips"],
   ]);
-  expect(of(own, "serverswitch")).toMatchObject({ protocol: own, options: own.forwardings, ofSwitches: false });
+  expect(of(own, "serverswitch")).toMatchObject({
+    protocol: own,
+    options: own.forwardings,
+    ofSwitches: false,
+  });
 });
