@@ -18,13 +18,13 @@ from cubeyard.emulation.figures.talk import Talk, Watched
 
 SPEC: Json = {"family": "bcube", "n": 4, "k": 1}
 SOURCE, RELAY, DESTINATION = "01", "00", "10"
-SIZES = (64, 128, 256, 512, 1024, 1514)
+SIZES = (64, 256, 512, 1514)
 HEADERS = 42
 """Ethernet's, IP's and UDP's, of a frame."""
 LINK_BITS_PER_SEC = 1e9
 MTU = 1600
 """The largest frame with BCube's header."""
-OFFERED_PER_SEC = (10_000, 20_000, 40_000, 80_000, 160_000)
+OFFERED_PER_SEC = (20_000, 40_000, 80_000, 160_000)
 """Packets that the source sends: up to about what a core of this machine carries over the chip from one end to the other. A source in
 user space that is offered far more than it can send sends nothing at all."""
 WATCH_SECS, LEAST_WATCH_SECS = 1.0, 0.6
