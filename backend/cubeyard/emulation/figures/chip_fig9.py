@@ -132,6 +132,7 @@ def delay_name(kind: str, size: int, number: int, over_relay: bool) -> str:
 def measure(lab: Lab) -> Outcome:
     sizes = SIZES if lab.brevity >= 1 else (SIZES[0], SIZES[-1])
     rounds = range(ROUNDS if lab.brevity >= 1 else 1)
+    offers = OFFERED_PER_SEC if lab.brevity >= 1 else (OFFERED_PER_SEC[0], OFFERED_PER_SEC[-1])
     loads: dict[tuple[str, int], list[Load]] = {(kind, size): [] for kind in DATAPLANES for size in sizes}
     delays: dict[tuple[str, int], list[float]] = {place: [] for place in loads}
     registers: dict[str, float] = {}
@@ -139,7 +140,7 @@ def measure(lab: Lab) -> Outcome:
     for number in rounds:
         for (kind, size), of_place in loads.items():
             if number == 0:
-                all_of += [load_trial(kind, size, offered, lab.brevity, of_place) for offered in OFFERED_PER_SEC]
+                all_of += [load_trial(kind, size, offered, lab.brevity, of_place) for offered in offers]
             all_of += [delay_trial(kind, size, number, over, lab.brevity) for over in (True, False)]
     all_of.append(register_trial(registers))
     found = lab.measure(all_of)
@@ -164,7 +165,7 @@ def measure(lab: Lab) -> Outcome:
         choices=[
             f"{SOURCE} sends datagrams over {RELAY} to {DESTINATION} of a BCube_1 of 16 servers, by links of 1 Gb/s; frames are told "
             "without BCube's header of 36 bytes",
-            f"{', '.join(f'{one:,}' for one in OFFERED_PER_SEC)} packets a second are offered to either, in bursts of 5 ms, and the most that "
+            f"{', '.join(f'{one:,}' for one in offers)} packets a second are offered to either, in bursts of 5 ms, and the most that "
             "the relay sent on counts; the testbed's were offered 4 links' full rate",
             "chip: tables in the kernel (serverswitch); user space: the same tables in the relay's process (serverswitch-software)",
             "a loss is what came to the relay and did not leave it; the source forwards as the relay does, and in user space falls behind first",

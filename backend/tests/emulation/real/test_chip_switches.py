@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from .conftest import Command
 
 Left = Callable[[], dict[str, set[str]]]
@@ -28,9 +26,8 @@ QUESTION = (
 )
 
 
-@pytest.mark.parametrize("mode", ["containers", "namespaces"])
-def test_a_core_that_is_off_is_led_around(emulate: Command, nothing_left: Left, mode: str) -> None:
-    found = emulate.run(*QUESTION, "--seconds", "12", "--mode", mode, "--fault", "switch-off=<2,00>@4-8")
+def test_a_core_that_is_off_is_led_around(emulate: Command, nothing_left: Left) -> None:
+    found = emulate.run(*QUESTION, "--seconds", "12", "--fault", "switch-off=<2,00>@4-8")
     windows = found["windows"]
     for name, window in windows.items():
         assert window["stalled_flows"] == 0, (name, window)
@@ -57,4 +54,3 @@ def test_a_killed_server_is_found_again_by_arp(emulate: Command, nothing_left: L
     assert len(others) == 14
     assert min(one["goodput_bits_per_sec"] for one in others) > 0
     assert found["windows"]["after"]["stalled_flows"] <= 2, "the flow that it sends and the one that it receives"
-
