@@ -143,6 +143,7 @@ test("the inspector of a tray and the table beside it count the same cables", as
     const side = page.getByRole("complementary", { name: "Totals and selection" });
     const tray = side.getByRole("region", { name: `Selection · ${name}` });
     // What the engine says lies in the tray, and how many cables are selected along its routes.
+    await expect(tray).toContainText(/Cables[\d,]+Cross-section/);
     const [, held] = /Cables([\d,]+)Cross-section/.exec((await tray.textContent())!)!;
     await expect(tray).toContainText(`Cables selected${held} of 8,192`);
     await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText(`${held} of 8,192`);

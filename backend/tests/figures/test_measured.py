@@ -358,7 +358,7 @@ def test_throughput_and_cpu_of_six_links_are_those_counted_at_the_middle(engine:
             assert talk is not None
             first = next(talks)
             talk(first)  # type: ignore[arg-type]
-            assert len(first.told) == 6 * len(camcube_fig6.MODES)
+            assert len(first.told) == 2 * 6 * len(camcube_fig6.MODES), "two rounds"
             assert first.told[0].startswith(("4 ", "22 ", "10 ", "16 ", "12 ", "14 "))
             assert " benchmark flood 1,1,1 bounce " in first.told[0]
 
