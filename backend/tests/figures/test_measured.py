@@ -370,6 +370,19 @@ def test_throughput_and_cpu_of_six_links_are_those_counted_at_the_middle(engine:
     assert camcube_fig6.best_of(mixed) == (throughput, micros), "the most throughput, the least CPU"
 
 
+def test_the_whole_of_fig_6_is_an_experiment_that_can_be_run() -> None:
+    asked: list[Any] = []
+
+    class Whole:
+        brevity = 1.0
+
+        def measure(self, trials: list[Trial]) -> None:
+            asked.extend(trial.document() for trial in trials)
+
+    camcube_fig6.rounds_of(Whole())  # type: ignore[arg-type]
+    assert len(asked) == 1
+
+
 class Ended:
     """A talk's connections, of which only the end matters here."""
 

@@ -22,7 +22,7 @@ PAYLOAD = 8900
 ETHERNET_BYTES = 14
 MODES = ("bounce", "keys-1", "keys-2", "keys-3")
 NAMES = {"bounce": "base", "keys-1": "|K| = 1", "keys-2": "|K| = 2", "keys-3": "|K| = 3"}
-ROUNDS = 12
+ROUNDS = 10
 WATCH_SECS = 3.0
 START_SECS = 0.5
 """Until all six fill their links."""

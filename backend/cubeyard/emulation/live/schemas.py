@@ -365,7 +365,9 @@ class ProtocolOption(BaseModel):
     gateways: bool
     adapts: bool = Field(description="Whether it moves flows by load.")
     switches: Literal["bridges", "routers", "chips"] = Field(description="What its switches are made of.")
-    switch_dataplane: str | None = Field(description="The dataplane that its switches are; null where servers or routers forward.")
+    switch_dataplane: str | None = Field(
+        description="The dataplane that its switches are; null where servers or routers forward."
+    )
     balances: list[BalanceOption] = Field(description="How flows can be spread; empty where switches are bridges.")
     routing: str = Field(description="The routing scheme that predicts it.")
     forwardings: list[ForwardingOption] = Field(description="Empty where servers forward nothing.")

@@ -423,7 +423,9 @@ def _no_chips(profile: Json, hosts: int, dataplane: str) -> ProblemError:
     return field_error(
         "body.emulation.dataplane",
         dataplane,
-        why["message"] if why is not None else f"Switches that are chips run on one host, but CUBEYARD_HOSTS names {hosts}.",
+        why["message"]
+        if why is not None
+        else f"Switches that are chips run on one host, but CUBEYARD_HOSTS names {hosts}.",
         limit="kernel",
         hint=f"{why['hint'] if why is not None else 'Leave CUBEYARD_HOSTS out.'} Or choose the dataplane kernel.",
     )

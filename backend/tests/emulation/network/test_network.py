@@ -99,7 +99,9 @@ def test_the_dataplane_of_switches_makes_them_chips(engine: Engine, tmp_path: Pa
     told = chips.for_fabric("run1", 7, "serverswitch", {})
     assert (told["protocol"], told["forwarding"]) == (chips.protocol["name"], None)
     assert networks.build(engine, spec, 1e8, 1500, None, "kernel").protocol["switches"] == "routers"
-    assert networks.build(engine, TINY, 1e8, 1500, None, "serverswitch").protocol["name"] == "bcube", "there, of servers"
+    assert networks.build(engine, TINY, 1e8, 1500, None, "serverswitch").protocol["name"] == "bcube", (
+        "there, of servers"
+    )
     with pytest.raises(ProblemError, match="a chip has four ports") as refused:
         networks.build(engine, {**spec, "ports": 6}, 1e8, 1500, None, "serverswitch")
     (error,) = refused.value.errors
