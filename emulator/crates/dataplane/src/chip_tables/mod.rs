@@ -2,6 +2,8 @@
 //! the one before `[serverswitch §3.3.2]`.
 //!
 //! A protocol whose servers have a chip keeps these tables in step with its own; a switch that is a chip is programmed by its CPU.
+//! Two generations of each table are in the kernel, so that a commit is one word's change. Not here: packets, which the object in
+//! `bpf/serverswitch` forwards, and programs, which are `cubeyard_chip`'s.
 
 pub mod layout;
 
