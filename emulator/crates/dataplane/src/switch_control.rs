@@ -17,8 +17,6 @@ use crate::object::KernelObject;
 pub struct ChipSwitches {
     /// What runs at every port of a switch.
     pub object: KernelObject,
-    /// Ports of a chip that links can have.
-    pub ports: u8,
     /// Type of the Ethernet frames that are the CPUs'.
     pub cpu_frames: u16,
     /// Makes the CPUs of a topology's switches.

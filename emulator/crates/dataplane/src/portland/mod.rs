@@ -41,7 +41,6 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 question: |_| None,
             }),
         },
-        ports: EXTERNAL_PORTS,
         cpu_frames: ARP,
         control,
     }),

@@ -142,7 +142,7 @@ impl Places {
     }
 }
 
-fn refused(error: ConfigurationError) -> FabricError {
+pub(super) fn refused(error: ConfigurationError) -> FabricError {
     FabricError::bad(
         format!("network.{}", error.field),
         error.value,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use cubeyard_topology::Topology;
 
 use super::Network;
+use super::behaviour::refused;
 use crate::error::{FabricError, Result};
 
 /// Links of the topology that the network leaves out, by their two nodes; none where switches are no chips. Errors: several hosts, a
@@ -28,14 +29,6 @@ pub fn outside(network: &Network) -> Result<BTreeSet<(u32, u32)>> {
             "emulate it on one host",
         ));
     }
-    let refused = |error: cubeyard_dataplane::configuration::ConfigurationError| {
-        FabricError::bad(
-            format!("network.{}", error.field),
-            error.value,
-            error.limit,
-            error.fix,
-        )
-    };
     (chips.control)(&network.spec).map_err(refused)?;
     let topology = Topology::build(&network.spec).map_err(|error| {
         let fix = "take the spec from the experiment";

@@ -146,8 +146,12 @@ impl Chips {
 }
 
 impl RunState {
-    /// Has the fabric of chips know which links carry nothing, and writes the tables that are others for it.
+    /// Has the CPUs of chips know which links carry nothing, and writes the tables that are others for it. Nothing before the run is
+    /// wired: then there are no chips.
     pub fn bring_chips(&mut self) -> Result<()> {
+        if !self.kernels.is_wired() {
+            return Ok(());
+        }
         let Some(mut chips) = self.chips.take() else {
             return Ok(());
         };
