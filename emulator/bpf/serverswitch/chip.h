@@ -61,7 +61,7 @@
 #define CHIP_TABLE_IPV4 2
 #define CHIP_TABLE_LABEL 3
 
-/* ---- registers: where the counters of ports and of reasons begin in the per-CPU array `registers` */
+/* ---- registers: where the counters of ports and of reasons begin in each processor's part of the array `registers` */
 #define CHIP_IN_PACKETS 0
 #define CHIP_IN_BYTES 8
 #define CHIP_OUT_PACKETS 16
@@ -69,6 +69,9 @@
 #define CHIP_QUEUE_BYTES 32 /* filled in by who reads them */
 #define CHIP_DISCARDS 40
 #define CHIP_REGISTERS 46
+/* Registers of one processor in that array, a multiple of its cache's lines; and processors of a host whose count nobody gave. */
+#define CHIP_REGISTER_STRIDE 64
+#define CHIP_PROCESSORS 64
 /* ---- why a packet is discarded: crates/chip/src/pipeline.rs */
 #define CHIP_MALFORMED 0
 #define CHIP_IP_CHECKSUM 1

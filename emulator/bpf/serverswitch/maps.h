@@ -75,9 +75,12 @@ struct {
 	__type(value, __u32);
 } ports SEC(".maps");
 
+/* Index processor * CHIP_REGISTER_STRIDE + register. Whoever reads them maps their memory: a call of the kernel's takes longer than
+ * the rest. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CHIP_REGISTERS); /* one each, so that reading one reads no other */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CHIP_REGISTER_STRIDE * CHIP_PROCESSORS); /* of this host, set where the object is loaded */
 	__type(key, __u32);
 	__type(value, __u64);
 } registers SEC(".maps");

@@ -28,7 +28,8 @@ struct cy_left {
 
 static __always_inline void add_to_register(__u32 number, __u64 more)
 {
-	__u64 *here = bpf_map_lookup_elem(&registers, &number);
+	__u32 index = bpf_get_smp_processor_id() * CHIP_REGISTER_STRIDE + number;
+	__u64 *here = bpf_map_lookup_elem(&registers, &index);
 
 	if (here)
 		*here += more;

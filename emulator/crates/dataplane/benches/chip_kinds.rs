@@ -1,5 +1,5 @@
-//! What a packet costs in the chip in the kernel by the kind of the table that decides, each at its full size, and what reading and
-//! clearing one register costs. Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is broken. Needs root.
+//! What a packet costs in the chip in the kernel by the kind of the table that decides, each at its full size.
+//! Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is broken. Needs root.
 //! Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -11,20 +11,17 @@
 #[path = "../tests/kernel_tables/mod.rs"]
 mod kernel_tables;
 
-use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::frame::ones_complement_sum;
-use cubeyard_chip::{Action, Field, Forward, Program, Register, Table};
+use cubeyard_chip::{Action, Field, Forward, Program, Table};
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::catalog::CHIP;
 use cubeyard_dataplane::chip_tables::ChipTables;
-use cubeyard_dataplane::object::Translate;
 use cubeyard_dataplane::tables::TableUpdate;
 use kernel_tables::Tables;
 
@@ -38,10 +35,6 @@ const REDIRECT: u32 = 7;
 const KIND_BOUND: f64 = 3.0;
 /// Of the largest TCAM over the smallest.
 const TCAM_BOUND: f64 = 1.3;
-/// Nanoseconds of reading a register.
-const READ_BOUND: f64 = 1000.0;
-/// What the paper's card took, in nanoseconds `[serverswitch §6.1]`.
-const PAPER: [f64; 2] = [6940.0, 4610.0];
 
 /// A chip with one table that is filled, and a packet for one of its entries.
 struct Case {
@@ -141,24 +134,6 @@ impl Case {
         assert_eq!(result.return_value, REDIRECT, "{}", self.name);
         result.duration.as_nanos() as f64
     }
-
-    /// Nanoseconds of reading a register, and of clearing it, which remembers what it had counted.
-    fn register(&mut self) -> [f64; 2] {
-        let map: PerCpuArray<_, u64> = self.ebpf.map("registers").unwrap().try_into().unwrap();
-        let counter = |slot: usize| Some(map.get(&(slot as u32), 0).ok()?.iter().sum());
-        let mut tables = ChipTables::default();
-        let name = Register::OutBytes(1).to_string();
-        let begun = Instant::now();
-        for _ in 0..REPEAT {
-            black_box(tables.register(&name, &counter).unwrap());
-        }
-        let read = begun.elapsed();
-        let begun = Instant::now();
-        for _ in 0..REPEAT {
-            black_box(tables.write_register(&name, 0, &counter).unwrap());
-        }
-        [read, begun.elapsed()].map(|time| time.as_nanos() as f64 / f64::from(REPEAT))
-    }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -208,14 +183,6 @@ fn main() -> ExitCode {
             case.name, case.commit_millis
         );
     }
-    let times: Vec<[f64; 2]> = (0..ROUNDS).map(|_| cases[0].register()).collect();
-    for (at, (what, paper)) in ["read", "written"].into_iter().zip(PAPER).enumerate() {
-        let nanos = median(times.iter().map(|both| both[at]).collect());
-        let kept = nanos <= READ_BOUND;
-        broken |= !kept;
-        let word = if kept { "kept" } else { "BROKEN" };
-        println!("a register {what}: {nanos:.0} ns (the paper's card: {paper:.0} ns)  {word}");
-    }
-    println!("bounds: {TCAM_BOUND} and {KIND_BOUND} times the first, {READ_BOUND} ns");
+    println!("bounds: {TCAM_BOUND} and {KIND_BOUND} times the first");
     ExitCode::from(u8::from(broken))
 }

@@ -15,8 +15,12 @@ use crate::tables::{TableError, TableSchema, TableUpdate};
 #[repr(C, align(32))]
 pub struct Aligned<T: ?Sized>(pub T);
 
-/// Registers of a chip that count: the entries of an object's per-CPU map `registers`.
+/// Registers of a chip that count: a processor's part of an object's map `registers`.
 pub const REGISTERS: usize = COUNTERS;
+
+/// Entries of that map from a processor's part to the next one's.
+pub const REGISTER_STRIDE: usize = 64;
+const _: () = assert!(REGISTERS <= REGISTER_STRIDE);
 
 /// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is passed over.
 pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {

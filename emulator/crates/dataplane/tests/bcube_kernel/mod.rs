@@ -13,6 +13,7 @@ use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
 use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
 
@@ -104,10 +105,12 @@ impl FastPath {
 
     /// The chip's counters, over all processors.
     pub fn counters(&mut self) -> Vec<u64> {
-        let counters: PerCpuArray<_, u64> = map(&mut self.ebpf, "registers");
-        (0..COUNTERS as u32)
-            .map(|at| counters.get(&at, 0).unwrap().iter().sum())
-            .collect()
+        let counters: Array<_, u64> = map(&mut self.ebpf, "registers");
+        let of_all = |register| {
+            let parts = (register..counters.len()).step_by(REGISTER_STRIDE);
+            parts.map(|at| counters.get(&at, 0).unwrap()).sum()
+        };
+        (0..COUNTERS as u32).map(of_all).collect()
     }
 
     /// Copies that the CPU has got, by the port that they were for.

@@ -1,5 +1,5 @@
 //! The eBPF programs of servers and their maps: loading (`object`, `guard`, `fair`, ahead of time in `preload`), attaching, reading
-//! and writing (`maps`). Which programs and maps there are the catalogue says; which entries the maps hold is decided by the
+//! and writing (`maps`; a chip's counters by `registers`). Which programs and maps there are the catalogue says; which entries the maps hold is decided by the
 //! rules of the run. No protocol is named here.
 //!
 //! Not here: the programs themselves, which are in `emulator/bpf/` and compiled into the catalogue, and the checks of what
@@ -11,6 +11,7 @@ mod maps;
 mod object;
 mod preload;
 mod queue;
+mod registers;
 
 pub use guard::Guard;
 pub use object::{Programs, Questions};

@@ -17,6 +17,7 @@ use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate
 use zerocopy::FromBytes;
 
 use super::maps::Table;
+use super::registers::{self, Registers};
 use crate::error::{During, FabricError, Result};
 use crate::netlink::{Batch, Hook, attach_program};
 
@@ -33,7 +34,7 @@ pub struct Programs {
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
     /// What a chip has counted; `None` of an object without one.
-    registers: Option<PerCpuArray<MapData, u64>>,
+    registers: Option<Registers>,
     /// Copies for a chip's CPU; `None` of an object without one, or once somebody has taken it.
     punts: Option<RingBuf<MapData>>,
     /// Records for the server's protocol; wait on it with epoll.
@@ -60,7 +61,7 @@ impl AsFd for Questions {
     }
 }
 
-fn failed(what: impl Into<String>) -> impl FnOnce() -> String {
+pub(super) fn failed(what: impl Into<String>) -> impl FnOnce() -> String {
     let what = what.into();
     move || what
 }
@@ -99,10 +100,7 @@ impl Programs {
                 Some(map) => Some(map.try_into().during(failed("opening the map punts"))?),
                 None => None,
             },
-            registers: match loaded.take_map("registers") {
-                Some(map) => Some(map.try_into().during(failed("opening the map registers"))?),
-                None => None,
-            },
+            registers: loaded.take_map(registers::MAP).map(Registers::open).transpose()?,
             drops: take!(loaded, "drops"),
             traffic: take!(loaded, "traffic"),
             notices: take!(loaded, "events"),
@@ -164,7 +162,7 @@ impl Programs {
     /// What tables of the object's own hold, for people. `queues` are the bytes that wait at ports.
     pub fn inspect(&self, queues: &[(u16, u64)]) -> Vec<Section> {
         let read = |table: &str, key: &[u8]| self.tables.get(table)?.get(key);
-        let counters = self.counters(queues).unwrap_or([0; REGISTERS]);
+        let counters = self.counters(queues);
         let translation = self.translation.as_ref();
         translation.map_or_else(Vec::new, |translation| translation.inspect(&read, &counters))
     }
@@ -172,7 +170,7 @@ impl Programs {
     /// Every register of the server's chip by name. Errors: a forwarding without a chip in the kernel.
     pub fn registers(&self, queues: &[(u16, u64)]) -> Result<Vec<(String, u64)>> {
         match &self.translation {
-            Some(translation) => Ok(translation.registers(&self.counters(queues)?)),
+            Some(translation) => Ok(translation.registers(&self.counters(queues))),
             None => Err(no_chip()),
         }
     }
@@ -184,7 +182,7 @@ impl Programs {
         for &(port, bytes) in queues {
             set_queue_bytes(&mut waiting, port, bytes);
         }
-        let counter = |slot: usize| Some(self.counter(slot).ok()? + waiting.get(slot)?);
+        let counter = |slot: usize| Some(self.counter(slot) + waiting.get(slot)?);
         translation
             .register(name, &counter)
             .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))
@@ -196,7 +194,7 @@ impl Programs {
         let translation = self.translation.as_mut().ok_or_else(no_chip)?;
         let registers = &self.registers;
         let updates = translation
-            .write_register(name, value, &|slot| counted(registers.as_ref(), slot).ok())
+            .write_register(name, value, &|slot| Some(counted(registers.as_ref(), slot)))
             .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))?;
         let written = updates.iter().try_for_each(|update| self.write(update));
         written.during(failed("writing a register"))
@@ -221,24 +219,21 @@ impl Programs {
     }
 
     /// What the chip has sent by a port, in bytes.
-    pub fn sent_bytes(&self, port: u8) -> Result<u64> {
-        sent_bytes(port).map_or(Ok(0), |slot| self.counter(slot))
+    pub fn sent_bytes(&self, port: u8) -> u64 {
+        sent_bytes(port).map_or(0, |slot| self.counter(slot))
     }
 
     /// What the chip has counted, added up over processors.
-    fn counters(&self, queues: &[(u16, u64)]) -> Result<[u64; REGISTERS]> {
-        let mut counters = [0; REGISTERS];
-        for (slot, count) in counters.iter_mut().enumerate() {
-            *count = self.counter(slot)?;
-        }
+    fn counters(&self, queues: &[(u16, u64)]) -> [u64; REGISTERS] {
+        let mut counters = array::from_fn(|slot| self.counter(slot));
         for &(port, bytes) in queues {
             set_queue_bytes(&mut counters, port, bytes);
         }
-        Ok(counters)
+        counters
     }
 
     /// One of them; 0 without a chip.
-    fn counter(&self, slot: usize) -> Result<u64> {
+    fn counter(&self, slot: usize) -> u64 {
         counted(self.registers.as_ref(), slot)
     }
 
@@ -303,15 +298,9 @@ impl Programs {
     }
 }
 
-/// What a register has counted, on all processors.
-fn counted(registers: Option<&PerCpuArray<MapData, u64>>, slot: usize) -> Result<u64> {
-    let Some(registers) = registers else {
-        return Ok(0);
-    };
-    let parts = registers
-        .get(&(slot as u32), 0)
-        .during(failed("reading the map registers"))?;
-    Ok(parts.iter().sum())
+/// What a register has counted, on all processors; 0 without a chip.
+fn counted(registers: Option<&Registers>, slot: usize) -> u64 {
+    registers.map_or(0, |registers| registers.counted(slot))
 }
 
 fn no_chip() -> FabricError {
@@ -324,7 +313,9 @@ pub(super) fn open(object: KernelObject) -> Result<Ebpf> {
     // A loader reads all types of the kernel, which takes 20 ms; our programs need none of them.
     static LOADER: LazyLock<Mutex<EbpfLoader<'static>>> = LazyLock::new(|| {
         let mut loader = EbpfLoader::new();
-        loader.btf(None);
+        loader
+            .btf(None)
+            .map_max_entries(registers::MAP, registers::entries());
         Mutex::new(loader)
     });
     let mut loader = LOADER.lock().unwrap_or_else(PoisonError::into_inner);

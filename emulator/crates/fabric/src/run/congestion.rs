@@ -84,7 +84,7 @@ impl RunState {
                 return Ok(());
             };
             let line = self.damage.rate(&end);
-            let sent_bytes = programs.sent_bytes(answer.source_port)?;
+            let sent_bytes = programs.sent_bytes(answer.source_port);
             let key = (server, answer.source_port);
             let marks = congestion.tell(key, answer.feedback.into(), line, sent_bytes, monotonic_nanos());
             programs.mark_every(answer.source_port, marks)?;
@@ -144,7 +144,7 @@ impl RunState {
         let (Some(programs), Some(end)) = (&kernel.programs, self.network.port(server, port.into())) else {
             return Ok(());
         };
-        let sent_bytes = programs.sent_bytes(port)?;
+        let sent_bytes = programs.sent_bytes(port);
         let Some(wanted) = congestion.follow(key, sent_bytes, monotonic_nanos()) else {
             return Ok(());
         };
