@@ -259,3 +259,37 @@ fn an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip() {
     let refused = cubeyard_fabric::network::Network::from_json(wider).expect_err("six ports");
     assert!(refused.to_string().contains("a chip has four ports"), "{refused}");
 }
+
+#[test]
+fn what_a_chip_drops_is_among_the_runs_drops() {
+    if !can_emulate("what_a_chip_drops_is_among_the_runs_drops") {
+        return;
+    }
+    let mut fabric = Fabric::build();
+    assert_eq!(fabric.lost(&[0, 9], 40_000), []);
+    fabric.host.ask("subscribe", json!({"run": fabric.run}));
+    // An address that a server believes to know, of a host that is not.
+    let name = format!("cy-{}-0", &fabric.run[..8]);
+    let nobody = Ipv4Addr::from(u32::from(address(15)) + 100);
+    let route = Command::new("ip")
+        .args(["-n", &name, "-j", "route", "get", &nobody.to_string()])
+        .output();
+    let route: Value = serde_json::from_slice(&route.expect("ip of iproute2").stdout).expect("JSON");
+    let device = route[0]["dev"].as_str().expect("a route");
+    let known = Command::new("ip")
+        .args(["-n", &name, "neigh", "replace", &nobody.to_string()])
+        .args(["lladdr", "02:7f:7f:7f:7f:7f", "dev", device])
+        .status();
+    assert!(known.expect("ip of iproute2").success());
+    let sent: u64 = 20;
+    let socket = fabric.socket(0, 40_001);
+    for _ in 0..sent {
+        socket.send_to(&[0; 64], (nobody, PORT)).expect("a neighbour");
+    }
+    let mut dropped = 0;
+    for _ in 0..20 {
+        let frame = fabric.host.next_frame();
+        dropped += frame["drops"]["unknown-next-hop"].as_u64().unwrap_or(0);
+    }
+    assert_eq!(dropped, sent);
+}

@@ -17,8 +17,9 @@ use crate::names;
 use crate::netlink::{Batch, queue_dump, read_queue_stats};
 use crate::network::Network;
 use crate::servers::ServerKernel;
+use crate::switches::Room;
 
-/// A server's drops are read once in this many ticks, and its processor time too: each takes a call, and changes slowly.
+/// Drops of a server or of a chip are read once in this many ticks, and its processor time too: each takes a call, and changes slowly.
 const TICKS_PER_DROPS: u64 = 5;
 const TICKS_PER_CPU: u64 = 10;
 
@@ -65,10 +66,13 @@ struct EndCounts {
     queue_bytes: u64,
 }
 
+/// By [`DropReason::index`].
+type Drops = [u64; DropReason::COUNT];
+
 #[derive(Debug, Default)]
 struct ServerCounts {
     carried: Carried,
-    drops: [u64; DropReason::COUNT],
+    drops: Drops,
     cpu_ticks: u64,
     cpu_at: Option<Instant>,
     cpu: f64,
@@ -97,6 +101,8 @@ pub struct Telemetry {
     ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>>,
     ends: Vec<[EndCounts; 2]>,
     servers: Vec<ServerCounts>,
+    /// What switches that are chips had dropped, by room.
+    chips: Vec<Drops>,
     processors: Processors,
     own_time: OwnTime,
     own_cpu: f64,
@@ -122,6 +128,7 @@ impl Telemetry {
             ends_by_index,
             ends: vec![[EndCounts::default(); 2]; network.places.len()],
             servers: (0..servers).map(|_| ServerCounts::default()).collect(),
+            chips: vec![[0; DropReason::COUNT]; network.rooms.names.len()],
             processors: Processors::start(),
             own_time: OwnTime::default(),
             own_cpu: 0.0,
@@ -132,7 +139,9 @@ impl Telemetry {
     /// Reads everything, as changes since the last call.
     pub fn read(&mut self, tick: u64, kernels: &mut Kernels, nodes: &Nodes) -> Result<Reading> {
         let links = self.read_links(kernels)?;
-        let (servers, drops) = self.read_servers(tick, &kernels.servers, nodes)?;
+        let mut drops = DropsByName::new();
+        let servers = self.read_servers(tick, &kernels.servers, nodes, &mut drops)?;
+        self.read_chips(tick, &kernels.rooms, &mut drops)?;
         let cpu = round(self.processors.busy());
         if tick.is_multiple_of(TICKS_PER_CPU) {
             self.own_cpu = round(self.read_own_time(&kernels.servers));
@@ -229,15 +238,15 @@ impl Telemetry {
         Ok(())
     }
 
-    /// Columns over the servers, and the drops by reason, since the last call.
+    /// Columns over the servers since the last call; adds what they dropped since they were last asked.
     fn read_servers(
         &mut self,
         tick: u64,
         kernels: &[Option<ServerKernel>],
         nodes: &Nodes,
-    ) -> Result<(ServerColumns, DropsByName)> {
+        drops: &mut DropsByName,
+    ) -> Result<ServerColumns> {
         let mut columns = ServerColumns::default();
-        let mut drops = BTreeMap::new();
         for (at, (kernel, last)) in kernels.iter().zip(&mut self.servers).enumerate() {
             let forwarder = self.forwarding.of(at, kernel.as_ref());
             let carried = forwarder.carried()?;
@@ -246,22 +255,38 @@ impl Telemetry {
             columns.own.push(since(last.carried.own_bytes, carried.own_bytes));
             last.carried = carried;
             if (tick + at as u64).is_multiple_of(TICKS_PER_DROPS) {
-                let now = forwarder.drops()?;
-                for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&last.drops)) {
-                    let count = since(*last, *now);
-                    if count > 0 {
-                        *drops.entry(reason.name()).or_default() += count;
-                    }
-                }
-                last.drops = now;
+                add_drops(drops, &mut last.drops, forwarder.drops()?);
             }
             if (tick + at as u64).is_multiple_of(TICKS_PER_CPU) {
                 last.measure_cpu(nodes.pid(at));
             }
             columns.cpu.push(last.cpu);
         }
-        Ok((columns, drops))
+        Ok(columns)
     }
+
+    /// Adds what switches that are chips dropped since they were last asked.
+    fn read_chips(&mut self, tick: u64, rooms: &[Room], drops: &mut DropsByName) -> Result<()> {
+        for (at, (room, last)) in rooms.iter().zip(&mut self.chips).enumerate() {
+            if let Some(chip) = &room.chip
+                && (tick + at as u64).is_multiple_of(TICKS_PER_DROPS)
+            {
+                add_drops(drops, last, chip.programs.drops()?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what was dropped since the last time, which becomes now.
+fn add_drops(drops: &mut DropsByName, last: &mut Drops, now: Drops) {
+    for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&*last)) {
+        let count = since(*last, *now);
+        if count > 0 {
+            *drops.entry(reason.name()).or_default() += count;
+        }
+    }
+    *last = now;
 }
 
 impl ServerCounts {
