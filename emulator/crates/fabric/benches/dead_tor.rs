@@ -28,7 +28,10 @@ const RATE_BITS_PER_SEC: f64 = 1e8;
 const SERVERS_OF_RACK: u32 = 4;
 const FLOWS: u32 = 16;
 const FIRST_PORT: u16 = 7000;
-const BLOCK_BYTES: usize = 16 * 1024;
+/// What a flow sends, and how often: half of the flows fit into one link, so that no queue is full and a pause is the fault's. Flows
+/// that fill their links pause for as long without one, after a timeout.
+const BLOCK_BYTES: usize = 4 * 1024;
+const EVERY: Duration = Duration::from_millis(4);
 /// What is told, the fault, whether the dead ToR is the sources', and how long any flow may pause: the promises.
 const CASES: [(&str, &str, bool, Duration); 4] = [
     (
@@ -70,7 +73,7 @@ fn within(run: &str, server: u32) -> Namespace {
     Namespace::named(&format!("cy-{}-{server}", &run[..8])).expect("a namespace")
 }
 
-/// A TCP flow that sends as fast as it can. `join` gives when bytes came in.
+/// A TCP flow at a steady rate. `join` gives when bytes came in.
 struct Flow {
     receiver: JoinHandle<Vec<Instant>>,
     sender: JoinHandle<()>,
@@ -91,6 +94,7 @@ impl Flow {
             let block = vec![0; BLOCK_BYTES];
             while !stopped.load(Ordering::Relaxed) {
                 out.write_all(&block).expect("no connection is lost");
+                thread::sleep(EVERY);
             }
         });
         let receiver = thread::spawn(move || {
@@ -158,7 +162,8 @@ fn main() -> ExitCode {
     let mut host = Host::start();
     let run = host.build(&describe(&spec, &fresh_run(), "routers", RATE_BITS_PER_SEC));
     println!(
-        "Longest pause of any of {FLOWS} TCP flows on links of {RATE_BITS_PER_SEC:e} bit/s, {ROUNDS} rounds"
+        "Longest pause of any of {FLOWS} TCP flows of {:.1e} bit/s on links of {RATE_BITS_PER_SEC:e}, {ROUNDS} rounds",
+        BLOCK_BYTES as f64 * 8.0 / EVERY.as_secs_f64()
     );
     let mut broken = 0;
     for (what, kind, is_source, bound) in CASES {

@@ -26,6 +26,7 @@ const ROUNDS: usize = 25;
 const PAIRS: [(u32, u32, u32); 2] = [(1, 0, 1), (3, 0, 7)];
 /// Faster than the measured packets come, so that no queue waits for its timer.
 const RATE_BITS_PER_SEC: f64 = 1e11;
+/// Of the first pair; each has its own, since one server is in both.
 const PORT: u16 = 7000;
 /// Of UDP, without headers.
 const PACKET_BYTES: usize = 64;
@@ -57,7 +58,8 @@ impl Kind {
         let spec = json!({"family": "tree", "edge_ports": 4, "servers": 8});
         let mut host = Host::start();
         let run = host.build(&describe(&spec, &fresh_run(), behaviour, RATE_BITS_PER_SEC));
-        let pairs = PAIRS.iter().map(|&(_, from, to)| Pair::new(&run, from, to));
+        let pairs = (PORT..).zip(PAIRS);
+        let pairs = pairs.map(|(port, (_, from, to))| Pair::new(&run, port, from, to));
         Kind {
             name,
             pairs: pairs.collect(),
@@ -67,23 +69,23 @@ impl Kind {
 }
 
 impl Pair {
-    fn new(run: &str, from: u32, to: u32) -> Pair {
+    fn new(run: &str, port: u16, from: u32, to: u32) -> Pair {
         let within =
             |server: u32| Namespace::named(&format!("cy-{}-{server}", &run[..8])).expect("a namespace");
         let datagrams = [from, to].map(|server| {
-            let bound = within(server).run(|| Ok(UdpSocket::bind((address(server), PORT)).expect("a port")));
+            let bound = within(server).run(|| Ok(UdpSocket::bind((address(server), port)).expect("a port")));
             bound.expect("a socket")
         });
-        datagrams[0].connect((address(to), PORT)).expect("an address");
+        datagrams[0].connect((address(to), port)).expect("an address");
         datagrams[1]
             .set_read_timeout(Some(Duration::from_secs(2)))
             .expect("a timeout");
         let listener = within(to)
-            .run(|| Ok(TcpListener::bind((address(to), PORT)).expect("a port")))
+            .run(|| Ok(TcpListener::bind((address(to), port)).expect("a port")))
             .expect("a listener");
         let out = within(from)
             .run(|| {
-                let to = SocketAddr::from((address(to), PORT));
+                let to = SocketAddr::from((address(to), port));
                 Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5)).expect("a route"))
             })
             .expect("a connection");
