@@ -178,7 +178,9 @@ impl Header {
     /// lengths and checksum right. The packet must have [`HEADER_BYTES`].
     pub fn put_into(&self, packet: &mut [u8]) {
         packet[0] = WITH_OPTION;
-        let total = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]) + OPTION_BYTES as u16;
+        // A program may have written any length. What is too long for the field begins again, as in the kernel; who gets it drops it.
+        let inner = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]);
+        let total = inner.wrapping_add(OPTION_BYTES as u16);
         packet[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&total.to_be_bytes());
         packet[IP_BYTES..HEADER_BYTES].copy_from_slice(&self.emit());
         write_checksum(&mut packet[..HEADER_BYTES]);
@@ -355,6 +357,16 @@ mod tests {
             wanted[TTL_AT] -= hops;
             write_checksum(&mut wanted[..IP_BYTES]);
             prop_assert_eq!(carried, wanted);
+        }
+
+        /// A length that a program made up breaks nothing, and no server takes the packet.
+        #[test]
+        fn any_length_takes_an_option(header in any_header(), length in any::<u16>()) {
+            let mut carried = packet(&[]);
+            carried[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&length.to_be_bytes());
+            header.put_into(&mut carried);
+            let is_its_own = usize::from(length) + OPTION_BYTES == carried.len();
+            prop_assert_eq!(check(&carried, [4; 3]).is_ok(), is_its_own);
         }
 
         /// One changed bit is never accepted as the same packet: the checksum or a bound refuses it.
