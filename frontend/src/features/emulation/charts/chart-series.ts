@@ -5,8 +5,7 @@ import { formatBitsPerSec } from "@/units";
 import { faultName } from "../../shared/fault-kinds";
 import { fidelityText } from "../report/fidelity-mark";
 import type { Tick } from "../session/frames";
-import type { Network } from "../session/network";
-import type { predictedSteps } from "../session/predicted";
+import type { idealSteps, predictedSteps } from "../session/predicted";
 import { megabits, seriesOf } from "../session/series";
 import type { Session } from "../session/session";
 
@@ -30,12 +29,8 @@ export function faultMarkers(faults: Session["faults"], scheduled: number): { x:
 export function goodputSeries(
   measured: readonly Tick[],
   predicted: Predicted,
-  network: Network | null,
-  [from, to]: readonly [number, number],
+  ideal: ReturnType<typeof idealSteps>,
 ): LineSeries[] {
-  const ideal = network
-    ? megabits(network.frame.predicted.ideal_bits_per_sec * network.frame.header_efficiency)
-    : 0;
   return [
     { id: "measured", label: "measured", points: seriesOf(measured, (tick) => megabits(tick.goodput)) },
     {
@@ -48,10 +43,7 @@ export function goodputSeries(
       id: "ideal",
       label: "ideal",
       steps: true,
-      points: [
-        { x: from, y: ideal },
-        { x: to, y: ideal },
-      ],
+      points: ideal.map(({ x, goodput }) => ({ x, y: megabits(goodput) })),
     },
   ];
 }

@@ -5,7 +5,7 @@ import { LineChart } from "@/charts";
 import { formatBitsPerSec, formatPercent, formatShort } from "@/units";
 import { useCrosshair } from "../../shared/crosshair";
 import { useTheme } from "../../shared/theme";
-import { predictedSteps } from "../session/predicted";
+import { idealSteps, predictedSteps } from "../session/predicted";
 import { secsText } from "../session/series";
 import { type Session, scheduledFaults } from "../session/session";
 import { TIME_AXIS, timeDomain } from "./axis";
@@ -45,14 +45,16 @@ export const ChartsPanel = memo(function ChartsPanel({
     () => predictedSteps(session, domain[0], domain[1]),
     [network, session.predicted.length, domain[0], domain[1]],
   );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  const ideal = useMemo(
+    () => idealSteps(session, domain[0], domain[1]),
+    [network, session.predicted.length, session.upgrades.length, domain[0], domain[1]],
+  );
   // Throughput is counted from the begin of the measured time.
   const measured = useMemo(() => ticks.filter((tick) => tick.at >= 0), [ticks]);
   const provenance = provenanceOf(session, run);
   const markers = useMemo(() => faultMarkers(faults, scheduled), [faults, scheduled]);
-  const goodput = useMemo(
-    () => goodputSeries(measured, predicted, network, domain),
-    [measured, predicted, network, domain[0], domain[1]],
-  );
+  const goodput = useMemo(() => goodputSeries(measured, predicted, ideal), [measured, predicted, ideal]);
   const abt = useMemo(() => abtSeries(measured, predicted), [measured, predicted]);
   const latency = useMemo(() => latencySeries(measured), [measured]);
   const cpu = useMemo(() => cpuSeries(ticks), [ticks]);

@@ -5,7 +5,7 @@ import { formatBitsPerSec, formatPercent } from "@/units";
 import { isOver } from "../../shared/runs";
 import shared from "../common.module.css";
 import type { PhaseFrame, Tick } from "../session/frames";
-import { predictedAt } from "../session/predicted";
+import { idealAt, predictedAt } from "../session/predicted";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
 import { FidelityMark } from "./fidelity-mark";
@@ -73,7 +73,7 @@ function cpuLately({ history }: Session): number {
 
 export function Numbers({ session, tick }: { session: Session; tick: Tick | null }) {
   const { report, network, phases } = session;
-  const ideal = network ? network.frame.predicted.ideal_bits_per_sec * network.frame.header_efficiency : null;
+  const ideal = idealAt(session, tick?.at ?? 0);
   const expected = predictedAt(session, tick?.at ?? 0);
   const calibrated = phases.find((phase) => phase.phase === "calibrated");
   const fidelity = report?.fidelity ?? null;
@@ -103,7 +103,9 @@ export function Numbers({ session, tick }: { session: Session; tick: Tick | null
       note:
         calibrated?.phase === "calibrated"
           ? `${formatPercent(calibrated.achieved_over_ideal)} of a link`
-          : "not calibrated yet",
+          : over
+            ? "not calibrated"
+            : "not calibrated yet",
     },
   ];
   return (

@@ -32,8 +32,31 @@ export function predictedSteps(
   return [...steps, { ...steps.at(-1)!, x: end }];
 }
 
-/** What is expected at a time. */
-export function predictedAt(session: Session, at: number): PredictedStep | null {
-  const steps = predictedSteps(session, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
-  return steps.findLast(({ x }) => x <= at) ?? null;
+/** The most goodput without a fault, in bits per second, in steps over time: an upgrade raises it with what its steps add. */
+export function idealSteps(
+  session: Pick<Session, "network" | "predicted" | "upgrades">,
+  begin: number,
+  end: number,
+): { x: number; goodput: number }[] {
+  const upgradedAt = session.upgrades[0]?.at_secs ?? Number.POSITIVE_INFINITY;
+  const first = session.network?.frame;
+  let most = first ? first.predicted.ideal_bits_per_sec * first.header_efficiency : 0;
+  return predictedSteps(session, begin, end).map(({ x, goodput }) => {
+    if (x >= upgradedAt) most = Math.max(most, goodput);
+    return { x, goodput: most };
+  });
 }
+
+const at = <Step extends { x: number }>(
+  steps: (begin: number, end: number) => readonly Step[],
+  time: number,
+): Step | null =>
+  steps(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY).findLast(({ x }) => x <= time) ?? null;
+
+/** What is expected at a time. */
+export const predictedAt = (session: Session, time: number): PredictedStep | null =>
+  at((...range) => predictedSteps(session, ...range), time);
+
+/** The most goodput at a time, in bits per second; null before the network is known. */
+export const idealAt = (session: Session, time: number): number | null =>
+  at((...range) => idealSteps(session, ...range), time)?.goodput ?? null;

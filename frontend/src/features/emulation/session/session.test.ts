@@ -6,7 +6,7 @@ import { logOf } from "../events/event-text";
 import { serverName } from "./cells";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
 import { brokenItems, hostNameOf, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
-import { predictedSteps } from "./predicted";
+import { idealAt, idealSteps, predictedSteps } from "./predicted";
 import { seriesOf } from "./series";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
 import { tickAt, windowStart } from "./use-window";
@@ -212,6 +212,25 @@ test("the predicted curve steps with each fault, once for what happens at the sa
     [9, 294],
   ]);
   expect(predictedSteps(emptySession(RUN), 0, 1)).toEqual([]);
+});
+
+test("what is ideal follows an upgrade, and no fault", () => {
+  const step = (at_secs: number, ideal_bits_per_sec: number) =>
+    frame("predicted", { ...NETWORK.predicted, at_secs, ideal_bits_per_sec });
+  const upgrade = frame("upgrade", { step: 1, at_secs: 3 });
+  const steps = [step(2, 6e8), step(3, 8e8), step(4, 5e8)];
+  const shown = (...frames: ServerEvent[]) =>
+    idealSteps(told(...frames), -1, 9).map(({ x, goodput }) => [x, Math.round(goodput / 1e6)]);
+  expect(shown(...steps)).toEqual([-1, 2, 3, 4, 9].map((x) => [x, 392]));
+  expect(shown(...steps.slice(0, 1), upgrade, ...steps.slice(1))).toEqual([
+    [-1, 392],
+    [2, 392],
+    [3, 784],
+    [4, 784],
+    [9, 784],
+  ]);
+  expect(idealAt(told(), 5)).toBeCloseTo(392e6, -6);
+  expect(idealAt(emptySession(RUN), 5)).toBeNull();
 });
 
 /** A second that ends with the tick of its time. */
