@@ -12,13 +12,17 @@ from typing import Annotated, Any, BinaryIO
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from sqlalchemy.orm import Session
 
-from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
-from cubeyard.cli.place import quiet_logs
-from cubeyard.emulation.live.service import SessionService
-from cubeyard.engine import Engine
-from cubeyard.settings import Settings
+from cubeyard.cli.common import (
+    errors,
+    explained,
+    open_database,
+    quiet_logs,
+    refuse,
+    session_service,
+    settings_of,
+    write,
+)
 
 PIPE = Path("-")
 Run = Annotated[str, typer.Argument(help="The run's id, as its page and `GET /api/v1/runs` have it.")]
@@ -85,10 +89,10 @@ def capture(
     hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            made, target, limits = _service(session, settings).capture(run, hosts, request)
+            made, target, limits = session_service(session, settings).capture(run, hosts, request)
         captures.make(database, made.id, target, made.run_id, limits)
         with database.session() as session:
-            service = _service(session, settings).captures
+            service = session_service(session, settings).captures
             (found,) = (one for one in service.of_run(made.run_id).items if one.id == made.id)
             if found.state == "done" and output is not None:
                 content, _, _ = service.file(made.run_id, made.id)
@@ -126,7 +130,7 @@ def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
     hosts = Hosts.of(settings, Place.of(settings))
     with explained():
         with open_database(settings) as database, database.session() as session:
-            watched = _service(session, settings).watched(run, hosts, request)
+            watched = session_service(session, settings).watched(run, hosts, request)
         seen = Seen(watched)
         try:
             # Not closed with the standard output, which the interpreter closes at its end.
@@ -174,8 +178,4 @@ def shell(
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database, database.session() as session:
-        print(_service(session, settings).shell(run, server, settings.cluster))
-
-
-def _service(session: Session, settings: Settings) -> SessionService:
-    return SessionService(session, Engine(settings))
+        print(session_service(session, settings).shell(run, server, settings.cluster))

@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import explained, open_database, refuse, settings_of
-from cubeyard.cli.place import quiet_logs
+from cubeyard.cli.common import explained, open_database, quiet_logs, refuse, settings_of
 from cubeyard.kit.changes.schemas import ChangeKind, ChangeList
-from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.ids import PATTERN
 
 MAX_LIMIT = 200
@@ -39,6 +37,7 @@ def changes(
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
         from cubeyard.kit import schema
+        from cubeyard.kit.changes.service import ChangeLog
 
         schema.upgrade(database.engine)
         with database.session() as session:

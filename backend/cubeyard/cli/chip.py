@@ -12,8 +12,18 @@ from rich.table import Table
 
 from cubeyard.cli import chip_live
 from cubeyard.cli.capture import Run
-from cubeyard.cli.common import EXIT_IMPOSSIBLE, errors, explained, open_database, read_text, refuse, settings_of, write
-from cubeyard.cli.place import quiet_logs
+from cubeyard.cli.common import (
+    EXIT_IMPOSSIBLE,
+    errors,
+    explained,
+    open_database,
+    quiet_logs,
+    read_text,
+    refuse,
+    session_service,
+    settings_of,
+    write,
+)
 from cubeyard.engine import ChipServer, Engine, Json, PlanRejectedError
 
 chip_app = typer.Typer(
@@ -266,7 +276,6 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import programs, schemas
-    from cubeyard.emulation.live.service import SessionService
 
     try:
         asked = schemas.ChipProgramCommit.model_validate({"program": read_text(file)})
@@ -276,7 +285,7 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            ready = SessionService(session, Engine(settings)).program(run, asked)
+            ready = session_service(session, settings).program(run, asked)
         done = programs.commit(Hosts.of(settings, Place.of(settings)), ready)
     if as_json:
         write(orjson.dumps(done.model_dump()) + b"\n")

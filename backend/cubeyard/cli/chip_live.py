@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import explained, open_database, settings_of, write
-from cubeyard.cli.place import quiet_logs
-from cubeyard.engine import Engine, Json
+from cubeyard.cli.common import explained, open_database, quiet_logs, session_service, settings_of, write
+from cubeyard.engine import Json
 
 if TYPE_CHECKING:
     from cubeyard.emulation.live.chips.calls import ServerChip
@@ -31,13 +30,12 @@ def chip_of(run: str, server: str) -> Iterator[ServerChip]:
     """The chip of a server of a run. Exits with the problem's words for one that does not answer."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
-    from cubeyard.emulation.live.service import SessionService
 
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            chip = SessionService(session, Engine(settings)).chip(run, server, Hosts.of(settings, Place.of(settings)))
+            chip = session_service(session, settings).chip(run, server, Hosts.of(settings, Place.of(settings)))
         yield chip
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cubeyard.cli.common import errors, explained, settings_of
-from cubeyard.cli.place import quiet_logs
+from cubeyard.cli.common import errors, explained, quiet_logs, settings_of
 
 
 def clean() -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import orjson
 import typer
@@ -17,6 +17,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from cubeyard.engine import Json, OnProgress, PlanRejectedError
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from cubeyard.emulation.live.service import SessionService
 
 errors = Console(stderr=True, soft_wrap=True)
 
@@ -104,6 +109,14 @@ def open_database(settings: Settings | None = None) -> Iterator[Any]:
         database.close()
 
 
+def session_service(session: Session, settings: Settings) -> SessionService:
+    """What answers questions about a run of the server. Imported when it is asked: help is shown without the emulator."""
+    from cubeyard.emulation.live.service import SessionService
+    from cubeyard.engine import Engine
+
+    return SessionService(session, Engine(settings))
+
+
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
@@ -155,3 +168,11 @@ def read_text(file: str) -> str:
         refuse(f"{file} cannot be read: {error.strerror or error}.")
     except UnicodeDecodeError:
         refuse(f"{file} is not UTF-8 text.")
+
+
+def quiet_logs(settings: Settings) -> None:
+    """Warnings only, unless more was asked for: the answer is what the command prints."""
+    from cubeyard.kit import logs
+
+    asked_for_more = "log_level" in settings.model_fields_set
+    logs.configure(settings.log_level if asked_for_more else "warning", "console")

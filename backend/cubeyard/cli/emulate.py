@@ -19,6 +19,7 @@ from cubeyard.cli.common import (
     EXIT_INTERRUPTED,
     SpecOption,
     explained,
+    quiet_logs,
     read_json,
     read_spec,
     read_text,
@@ -29,7 +30,7 @@ from cubeyard.cli.common import (
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
-from cubeyard.cli.place import command_place, quiet_logs, stoppable
+from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.fault_text import NUMBER, read_amount

@@ -6,20 +6,24 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
-from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
-from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.fabric.process import FabricProcess
-from cubeyard.emulation.figures.lab import Lab
-from cubeyard.engine import Engine, OnProgress
-from cubeyard.kit import logs
+from cubeyard.cli.common import quiet_logs
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.figures.lab import Lab
+    from cubeyard.engine import Engine, OnProgress
 
 
 @contextmanager
 def command_place(settings: Settings) -> Iterator[Place]:
     """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
+    from cubeyard.emulation.deploy.reaper import reap
+    from cubeyard.emulation.fabric.place import Place
+
     if os.geteuid() != 0 or settings.fabric_dir is not None or settings.spread:
         place = Place.of(settings)
         if not settings.spread:
@@ -61,6 +65,10 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
     """Makes labs that belong to this process alone. Their fabric starts with the first measurement, and goes at the end."""
+    from cubeyard.emulation.deploy.reaper import reap_left_alone
+    from cubeyard.emulation.fabric.process import FabricProcess
+    from cubeyard.emulation.figures.lab import Lab
+
     with ExitStack() as held:
 
         def lab(told: OnProgress | None) -> Lab:
@@ -78,9 +86,3 @@ def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Call
             return Lab(settings, engine, place, ready, tell, brevity)
 
         yield lab
-
-
-def quiet_logs(settings: Settings) -> None:
-    """Warnings only, unless more was asked for: the answer is what the command prints."""
-    asked_for_more = "log_level" in settings.model_fields_set
-    logs.configure(settings.log_level if asked_for_more else "warning", "console")

@@ -10,9 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import explained, open_database, settings_of, write
-from cubeyard.cli.place import quiet_logs
-from cubeyard.engine import Engine
+from cubeyard.cli.common import explained, open_database, quiet_logs, session_service, settings_of, write
 
 
 def routes(
@@ -23,13 +21,12 @@ def routes(
     """Print the routes of a switch or server of a run, and the weighted next hops that they share."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
-    from cubeyard.emulation.live.service import SessionService
 
     settings = settings_of()
     quiet_logs(settings)
     hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database, database.session() as session:
-        document = SessionService(session, Engine(settings)).routes(run, node, hosts)
+        document = session_service(session, settings).routes(run, node, hosts)
     if as_json:
         write(orjson.dumps(document) + b"\n")
         return

@@ -16,7 +16,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.capture import Run
-from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
+from cubeyard.cli.common import (
+    errors,
+    explained,
+    open_database,
+    quiet_logs,
+    refuse,
+    session_service,
+    settings_of,
+    write,
+)
 from cubeyard.cli.modules import (
     Json,
     answers,
@@ -29,9 +38,7 @@ from cubeyard.cli.modules import (
     read_module,
     size_of,
 )
-from cubeyard.cli.place import quiet_logs
 from cubeyard.cli.processes import ServiceProcessError, answering
-from cubeyard.emulation.live.service import SessionService
 from cubeyard.engine import Engine
 
 service_app = typer.Typer(
@@ -47,7 +54,7 @@ def service_list(run: Run, as_json: AsJson = False) -> None:
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database, database.session() as session:
-        found = SessionService(session, Engine(settings)).services(run)
+        found = session_service(session, settings).services(run)
     if as_json:
         write(orjson.dumps(found.model_dump()) + b"\n")
         return
@@ -94,7 +101,7 @@ def service_send(
     hosts = Hosts.of(settings, Place.of(settings))
     with explained(), open_database(settings) as database:
         with database.session() as session:
-            ready = SessionService(session, Engine(settings)).message(run, service, asked)
+            ready = session_service(session, settings).message(run, service, asked)
         found = services.exchange(database, hosts, ready, asked)
     if as_json:
         write(orjson.dumps(found.model_dump()) + b"\n")
