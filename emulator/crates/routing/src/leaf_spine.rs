@@ -1,9 +1,10 @@
 //! Leaf-spine routing: equal-cost multipath over spines, and between pods over super-spines. `[rfc7938 §6.1]`
 //!
 //! A switch draws among its live links up from which live links lead down to the destination's leaf: a leaf among those to
-//! spines, and between pods a spine among those to super-spines; then each switch draws among such links down. Without them the
-//! flow has no path: nothing goes up twice, and nothing leaves a pod for a destination in it. Next hops are computed, not
-//! kept in tables, so that the memory does not grow with the number of destinations.
+//! spines, and between pods a spine among those to super-spines; then each switch draws among such links down. Leaves of a pod that
+//! no spine joins any more use super-spines too, as the switches' tables do (`tables`). Without such links the flow has no path:
+//! nothing goes up twice. Next hops are computed, not kept in tables, so that the memory does not grow with the number of
+//! destinations.
 
 use cubeyard_topology::{LeafSpineSpec, NodeId, Topology, TopologySpec};
 
@@ -113,8 +114,11 @@ impl LeafSpineRouting {
         if self.failures.is_empty() {
             return self.cross_whole(from, to, draws, path);
         }
+        let joins =
+            |&spine: &u32| self.ups(from, spine).next().is_some() && self.ups(to, spine).next().is_some();
+        let is_within = near == far && (0..self.spines).any(|spine| joins(&spine));
         let useful = |&spine: &u32| {
-            if near == far {
+            if is_within {
                 self.ups(to, spine).next().is_some()
             } else {
                 self.over_tops(self.spine(near, spine), to).next().is_some()
@@ -130,7 +134,7 @@ impl LeafSpineRouting {
             draws,
         )?;
         path.push(up);
-        if near != far {
+        if !is_within {
             let (top, up) = draw(|| self.over_tops(self.spine(near, spine), to), draws)?;
             let (beyond, down) = draw(|| self.to_pod(top, to), draws)?;
             path.extend([up, down]);
