@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use cubeyard_sim::packet::calendar::Calendar;
 use cubeyard_sim::packet::flows::{Clock, Connection, Receiver, Sender};
-use cubeyard_sim::packet::links::{Link, LinkCount, Pool};
+use cubeyard_sim::packet::links::Links;
 use cubeyard_sim::packet::wheel::{NEVER, Wheel};
 use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ fn fastest<T>(mut work: impl FnMut() -> T) -> (f64, T) {
 }
 
 /// A bare event loop: `packets` go round over routes of `length` links out of `links`, with nothing but a queue of packets a
-/// link and the event queue.
+/// link and the event queue, in which a link has one event. The engine has one a packet (`calendar`), and no queue a link.
 fn bare(links: u32, packets: u32, length: u32, hops: u64) -> u64 {
     let mut wheel = Wheel::new(links as usize, 72_000_000, links as usize);
     let mut queues: Vec<VecDeque<(u64, u32)>> = vec![VecDeque::new(); links as usize];
@@ -151,8 +152,8 @@ fn main() {
         + 16;
     println!(
         "bytes: {flow} a flow and 8 a link of its routes, {} an idle directed link, {} a packet in flight",
-        size_of::<Link>() + size_of::<LinkCount>() + Wheel::BYTES_PER_EVENT,
-        Pool::BYTES_PER_PACKET,
+        Links::BYTES_PER_LINK,
+        Calendar::BYTES_PER_PACKET,
     );
     let seeds = |count: u64| {
         let seeds: Vec<u64> = (1..=count).collect();

@@ -138,7 +138,7 @@ fn run(context: &Context<'_>, aim_kb: u64, step_secs: u64, seed: u64) -> Result<
         let mut settled_bytes = 0;
         let congested = mbps < LINE_MBPS;
         for point in 1..=step_secs * SECOND / POINT {
-            let bytes = core.counts[PORT as usize].bytes;
+            let bytes = core.links.count(PORT).bytes;
             let mut waiting = 0.0;
             for look in 1..=POINT / LOOK {
                 let until = from + (point - 1) * POINT + look * LOOK;
@@ -146,7 +146,7 @@ fn run(context: &Context<'_>, aim_kb: u64, step_secs: u64, seed: u64) -> Result<
                     return Err(super::setup());
                 }
                 // What is being sent does not wait.
-                let backlog = core.links[PORT as usize].backlog_bytes(core.now);
+                let backlog = core.links.backlog_bytes(PORT, core.now);
                 let kb = backlog.saturating_sub(PACKET_BYTES) as f64 / 1e3;
                 waiting += kb;
                 run.most_kb = run.most_kb.max(kb);
@@ -160,9 +160,9 @@ fn run(context: &Context<'_>, aim_kb: u64, step_secs: u64, seed: u64) -> Result<
                 return Err(Cancelled.into());
             }
             if core.now == settled {
-                settled_bytes = core.counts[PORT as usize].bytes;
+                settled_bytes = core.links.count(PORT).bytes;
             }
-            let sent = core.counts[PORT as usize].bytes - bytes;
+            let sent = core.links.count(PORT).bytes - bytes;
             let mbps = sent as f64 * 8.0 / 1e6 / (POINT as f64 / SECOND as f64);
             run.points.push((
                 core.now as f64 / SECOND as f64,
@@ -176,7 +176,7 @@ fn run(context: &Context<'_>, aim_kb: u64, step_secs: u64, seed: u64) -> Result<
                 context.progress.done.fetch_add(1, Ordering::Relaxed);
             }
         }
-        let bits = (core.counts[PORT as usize].bytes - settled_bytes) as f64 * 8.0;
+        let bits = (core.links.count(PORT).bytes - settled_bytes) as f64 * 8.0;
         run.rates[step] = bits / 1e6 / (step_secs - SETTLING_SECS) as f64;
     }
     run.samples.1 = f64::from(sampled) * SECOND as f64 / core.now as f64;

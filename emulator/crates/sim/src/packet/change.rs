@@ -1,7 +1,9 @@
 //! What faults do to a network while packets are on it: links that change, and routes that do.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::core::{Core, END};
-use super::links::NONE;
+use super::links::{Link, NONE};
 use super::wheel::NEVER;
 
 /// What a link is like from now on.
@@ -21,54 +23,84 @@ pub struct LinkState {
     pub dead: u32,
 }
 
-impl Core {
-    /// Changes a link. What waits goes on at the new rate, what is on the way arrives with the new delay, in the same order; on a
-    /// link that is dead everything is lost.
-    pub fn set_link(&mut self, link: u32, state: LinkState) {
-        let packet_bytes = u64::from(self.rules.payload + self.rules.overhead);
-        let now = self.now;
-        let old = self.links[link as usize].clone();
-        let changed = &mut self.links[link as usize];
-        changed.set_rate(state.rate_bits_per_sec, state.queue_bytes, packet_bytes);
-        changed.mark = state.mark_bytes.map_or(NEVER, |bytes| changed.time_of(bytes));
-        changed.delay = state.delay;
-        changed.loss = (state.loss_ratio * f64::from(u32::MAX)) as u32;
-        changed.dead = state.dead;
-        if old.head == NONE {
-            return;
-        }
-        self.wheel.remove(link);
-        if state.dead > 0 {
-            self.lose_all(link);
-            return;
-        }
-        // Departures move by the work that is left before them.
-        let scale = self.links[link as usize].per_byte as f64 / old.per_byte.max(1) as f64;
-        let departs = |old_departure: u64| match old_departure.checked_sub(now) {
-            None | Some(0) => old_departure,
+/// What a link was like, and what it is like from now on.
+struct Change {
+    old: Link,
+    new: Link,
+}
+
+impl Change {
+    /// When what was to depart at `old` does so: departures move by the work that is left before them.
+    fn departure(&self, now: u64, old: u64) -> u64 {
+        let scale = self.new.per_byte as f64 / self.old.per_byte.max(1) as f64;
+        match old.checked_sub(now) {
+            None | Some(0) => old,
             Some(left) => now + (left as f64 * scale) as u64,
-        };
-        let mut place = old.head;
-        while place != NONE {
-            let packet = self.pool.get_mut(place);
-            packet.time = now.max(departs(packet.time - old.delay) + state.delay);
-            place = self.pool.next(place);
         }
-        self.links[link as usize].busy = departs(old.busy);
-        self.wheel.push(link, self.pool.get(old.head).time);
+    }
+}
+
+impl Core {
+    /// Changes links, each named once. What waits goes on at the new rate, what is on the way arrives with the new delay, in the same
+    /// order; on a link that is dead everything is lost. Linear in the links, and in the packets of the whole network if there are any.
+    pub fn set_links(&mut self, states: &[(u32, LinkState)]) {
+        let packet_bytes = u64::from(self.rules.payload + self.rules.overhead);
+        let mut changes = BTreeMap::new();
+        for &(link, ref state) in states {
+            let old = self.links.get(link).clone();
+            let mut new = old.clone();
+            new.set_rate(state.rate_bits_per_sec, state.queue_bytes, packet_bytes);
+            new.mark = state.mark_bytes.map_or(NEVER, |bytes| new.time_of(bytes));
+            new.delay = state.delay;
+            new.loss = (state.loss_ratio * f64::from(u32::MAX)) as u32;
+            new.dead = state.dead;
+            if old != new {
+                self.links.set(link, new.clone());
+                changes.insert(link, Change { old, new });
+            }
+        }
+        if changes.is_empty() || self.calendar.used() == 0 {
+            return;
+        }
+        let now = self.now;
+        let packets = self.calendar.packets();
+        self.calendar.clear();
+        let mut lost = Vec::new();
+        let mut moved = BTreeSet::new();
+        for (time, place) in packets {
+            let link = self.routes[self.calendar.get(place).position as usize];
+            let Some(change) = changes.get(&link) else {
+                self.calendar.push(place, time, &self.routes);
+                continue;
+            };
+            moved.insert(link);
+            if change.new.dead > 0 {
+                lost.push((link, place));
+                continue;
+            }
+            let departure = change.departure(now, time - change.old.delay);
+            let time = now.max(departure + change.new.delay);
+            self.calendar.push(place, time, &self.routes);
+        }
+        // What is sent by nobody has no departure that could move.
+        for link in moved {
+            let change = &changes[&link];
+            let lane = &mut self.links.lanes[link as usize];
+            lane.busy = if change.new.dead > 0 {
+                now
+            } else {
+                change.departure(now, lane.busy)
+            };
+        }
+        for (link, place) in lost {
+            self.links.drops[link as usize] += 1;
+            self.drop_packet(place);
+        }
     }
 
-    /// Everything on a link is lost, the waiting packets too.
-    fn lose_all(&mut self, link: u32) {
-        let lost = &mut self.links[link as usize];
-        let mut place = lost.head;
-        (lost.head, lost.tail, lost.busy) = (NONE, NONE, self.now);
-        while place != NONE {
-            let next = self.pool.next(place);
-            self.counts[link as usize].drops += 1;
-            self.drop_packet(place);
-            place = next;
-        }
+    /// Changes one link.
+    pub fn set_link(&mut self, link: u32, state: LinkState) {
+        self.set_links(&[(link, state)]);
     }
 
     /// The links of the route that starts at `start`, processors among them; none for [`NONE`].

@@ -6,13 +6,15 @@
 
 use cubeyard_routing::random::mix;
 
+use super::calendar::Calendar;
 use super::cubic::Cubic;
 use super::flows::{Clock, Connection, Early, Receiver, Sender};
-use super::links::{Header, Link, LinkCount, NONE, Pool};
+use super::links::{Header, Lane, Link, Links, NONE};
 use super::qcn::{Point, Reaction};
 use super::rules::{Growth, Marks, Recovery, Rules, Transport};
 use super::sack::Scoreboard;
-use super::wheel::{NEVER, Wheel};
+use super::timers::Timers;
+use super::wheel::{NEVER, draw};
 
 /// In a route, in place of a link: the route is over. The rest of the entry is four times the subflow, plus what the route is
 /// for: 0 for data, or one of these.
@@ -67,10 +69,8 @@ pub struct Core {
     pub rules: Rules,
     /// The time, in ps.
     pub now: u64,
-    /// Links, then processors.
-    pub links: Vec<Link>,
-    /// What they have carried.
-    pub counts: Vec<LinkCount>,
+    /// Links, then processors, with what they have carried.
+    pub links: Links,
     /// How many of them are links.
     pub wires: u32,
     /// Routes, one after the other: links, and an entry with [`END`].
@@ -101,9 +101,13 @@ pub struct Core {
     pub open: usize,
     /// How long a client waits for a response without acknowledgements, in ps.
     pub give_up_after: u64,
-    pub(super) pool: Pool,
     pub(super) early: Early,
-    pub(super) wheel: Wheel,
+    /// The packets on links.
+    pub(super) calendar: Calendar,
+    /// The timers of subflows: those of TCP or UDP, then, if there are any, those of late acknowledgements, then those of limiters.
+    pub(super) timers: Timers,
+    /// How far ahead most events are, in ps.
+    turn: u64,
 }
 
 /// The share of marked packets, as DCTCP estimates it.
@@ -126,11 +130,12 @@ impl Core {
         let point = rules.qcn.as_ref().map(Point::new);
         let points = point.map_or_else(Vec::new, |point| vec![point; links.len()]);
         Core {
-            counts: vec![LinkCount::default(); links.len()],
-            wheel: Wheel::new(links.len(), turn, links.len()),
+            calendar: Calendar::new(1, 1),
+            timers: Timers::new(links.len() as u32, 0, turn),
+            turn,
             rules,
             now: 0,
-            links,
+            links: Links::new(links),
             wires,
             routes: Vec::new(),
             senders: Vec::new(),
@@ -146,7 +151,6 @@ impl Core {
             totals: Totals::default(),
             open: 0,
             give_up_after: 0,
-            pool: Pool::default(),
             early,
         }
     }
@@ -221,13 +225,27 @@ impl Core {
     /// Sets every subflow's start. Called once, after the last connection.
     pub fn start(&mut self) {
         let kinds = 1 + usize::from(self.rules.delayed_ack > 0) + usize::from(self.rules.qcn.is_some());
-        self.wheel.reserve(self.senders.len() * kinds);
+        let timers = self.senders.len() * kinds;
+        self.timers = Timers::new(self.links.len() as u32, timers, self.turn);
+        self.calendar = self.new_calendar();
         for subflow in 0..self.senders.len() as u32 {
             let start = self.connections[self.senders[subflow as usize].connection as usize].start;
             if start != NEVER {
-                self.wheel.push(self.timer(subflow), start);
+                self.timers.push(subflow, start);
             }
         }
+    }
+
+    /// A calendar for these links: a packet is on a link no longer than its queue lasts and the way takes.
+    fn new_calendar(&self) -> Calendar {
+        let bytes = self.rules.payload + self.rules.overhead;
+        let (mut rate, mut turn) = (0.0, 0);
+        for lane in &self.links.lanes {
+            let link = &self.links.kinds[lane.kind()].link;
+            rate += 1.0 / link.service(bytes).max(1) as f64;
+            turn = turn.max(link.limit.saturating_add(link.delay));
+        }
+        Calendar::new((1.0 / rate) as u64, turn)
     }
 
     /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after another one ends, which no other does.
@@ -238,74 +256,86 @@ impl Core {
         self.connections[connection as usize].answers = answers;
     }
 
-    /// The number of a subflow's timer.
-    #[inline]
-    pub(super) fn timer(&self, subflow: u32) -> u32 {
-        self.links.len() as u32 + subflow
-    }
-
     /// Does events up to the time `until` (inclusive), `budget` at most.
     pub fn run(&mut self, until: u64, budget: u64) -> Stop {
-        let links = self.links.len() as u32;
-        let subflows = self.senders.len() as u32;
-        for _ in 0..budget {
-            if self.open == 0 {
-                return Stop::Finished;
-            }
-            let Some((time, event)) = self.wheel.pop(until) else {
-                self.now = until;
-                return Stop::Time;
-            };
-            self.now = time;
-            self.totals.events += 1;
-            if event < links {
-                self.arrive(event);
-            } else if event - links < subflows {
-                self.expire(event - links);
+        let mut left = budget;
+        while left > 0 && self.open > 0 {
+            // A timer may put packets on links from its time on: the calendar goes no further before it.
+            let soonest = self.timers.soonest();
+            let time = self.calendar.next(until.min(soonest), &self.routes);
+            if time < soonest {
+                self.arrive_at(time);
+            } else if soonest > until {
+                break;
             } else {
-                self.other_timer(event - links - subflows);
+                let Some(timer) = self.timers.pop(soonest) else {
+                    continue;
+                };
+                let place = (timer + self.links.len() as u32) ^ draw(soonest);
+                if time == soonest && self.calendar.next_drawn() < place {
+                    self.timers.push(timer, soonest);
+                    self.arrive_at(time);
+                } else {
+                    self.now = soonest;
+                    self.timer_due(timer);
+                }
             }
+            self.totals.events += 1;
+            left -= 1;
         }
         if self.open == 0 {
             Stop::Finished
-        } else {
+        } else if left == 0 {
             Stop::Budget
+        } else {
+            self.now = until;
+            Stop::Time
         }
     }
 
-    /// A timer of which subflows have none in most runs: that of a late acknowledgement, then that of the limiter.
-    fn other_timer(&mut self, number: u32) {
+    #[inline]
+    fn arrive_at(&mut self, time: u64) {
+        self.now = time;
+        // In large networks a hop waits for memory: the next packet's record, route and link come to the cache meanwhile.
+        if let Some(soon) = self.calendar.soon() {
+            let onto = self.routes[soon.position as usize + 1];
+            if let Some(lane) = self.links.lanes.get(onto as usize) {
+                std::hint::black_box(lane.busy);
+            }
+        }
+        let place = self.calendar.pop();
+        self.arrive(place);
+    }
+
+    fn timer_due(&mut self, timer: u32) {
         let subflows = self.senders.len() as u32;
-        if self.rules.delayed_ack > 0 && number < subflows {
-            self.acknowledge_late(number);
+        if timer < subflows {
+            self.expire(timer);
+        } else if self.rules.delayed_ack > 0 && timer < 2 * subflows {
+            self.acknowledge_late(timer - subflows);
         } else {
-            self.limiter_due(number % subflows);
+            self.limiter_due(timer % subflows);
         }
     }
 
-    /// The first packet on a link is at its end.
-    fn arrive(&mut self, link: u32) {
-        let ended = &mut self.links[link as usize];
-        let place = ended.head;
-        let next = self.pool.next(place);
-        ended.head = next;
-        if next == NONE {
-            ended.tail = NONE;
-        } else {
-            self.wheel.push(link, self.pool.get(next).time);
-        }
-        self.totals.hops += u64::from(link < self.wires);
-        let packet = self.pool.get_mut(place);
+    /// A packet is at the end of its link.
+    #[inline]
+    fn arrive(&mut self, place: u32) {
+        let packet = self.calendar.get_mut(place);
+        let position = packet.position as usize;
         packet.position += 1;
-        let entry = self.routes[packet.position as usize];
+        let header = packet.header;
+        let &[link, entry] = &self.routes[position..position + 2] else {
+            return;
+        };
+        self.totals.hops += u64::from(link < self.wires);
         if entry & END == 0 {
             self.forward(place, entry);
             return;
         }
-        let header = packet.header;
         let subflow = (entry & !END) >> 2;
         if header.is_ack() {
-            self.pool.give(place);
+            self.calendar.give(place);
             if entry & NOTICE == 0 {
                 self.acknowledged(subflow, header);
             } else {
@@ -319,54 +349,62 @@ impl Core {
     /// A packet enters a link, or is dropped.
     #[inline]
     pub(super) fn forward(&mut self, place: u32, link: u32) {
-        let now = self.now;
-        let entered = &mut self.links[link as usize];
-        let count = &mut self.counts[link as usize];
-        let packet = self.pool.get_mut(place);
-        let bytes = if packet.header.is_ack() {
+        let header = self.calendar.get(place).header;
+        let bytes = if header.is_ack() {
             self.rules.overhead
         } else {
-            packet.header.bytes()
+            header.bytes()
         };
-        let service = entered.service(bytes);
-        let backlog = entered.backlog(now);
-        if (backlog != 0 && backlog + service > entered.limit) || entered.dead != 0 || entered.loss != 0 {
-            let lost = entered.dead == 0
-                && entered.loss != 0
-                && (mix(self.rules.seed ^ mix(u64::from(packet.position)) ^ now) as u32) < entered.loss;
-            if entered.dead != 0 || lost || (backlog != 0 && backlog + service > entered.limit) {
-                count.drops += 1;
-                self.drop_packet(place);
+        let mut lane = &mut self.links.lanes[link as usize];
+        let mut kind = &self.links.kinds[lane.kind()];
+        let (service, backlog) = (kind.link.service(bytes), lane.backlog(self.now));
+        if backlog + service > kind.calm {
+            if !self.admit(place, link, service) {
                 return;
             }
+            lane = &mut self.links.lanes[link as usize];
+            kind = &self.links.kinds[lane.kind()];
+        }
+        lane.tally += Lane::PACKET;
+        lane.bytes += u64::from(bytes);
+        lane.wait += backlog >> 10;
+        lane.busy = self.now + backlog + service;
+        let time = lane.busy + kind.link.delay;
+        self.calendar.push(place, time, &self.routes);
+        if !self.points.is_empty() && !header.is_ack() && link < self.wires {
+            let position = self.calendar.get(place).position;
+            self.observe(link, position, bytes);
+        }
+    }
+
+    /// Drops or marks a packet that finds a link in which that may happen; whether the link takes it.
+    #[inline(never)]
+    fn admit(&mut self, place: u32, link: u32, service: u64) -> bool {
+        let now = self.now;
+        let backlog = self.links.lanes[link as usize].backlog(now);
+        let entered = self.links.get(link);
+        let packet = self.calendar.get_mut(place);
+        let lost = || {
+            entered.loss != 0
+                && (mix(self.rules.seed ^ mix(u64::from(packet.position)) ^ now) as u32) < entered.loss
+        };
+        let full = backlog != 0 && backlog + service > entered.limit;
+        if full || entered.dead != 0 || lost() {
+            self.links.drops[link as usize] += 1;
+            self.drop_packet(place);
+            return false;
         }
         if backlog > entered.mark && !packet.header.is_ack() {
             packet.header = packet.header.mark();
             self.totals.marks += 1;
         }
-        count.packets += 1;
-        count.bytes += u64::from(bytes);
-        count.wait += backlog >> 10;
-        entered.busy = now + backlog + service;
-        packet.time = entered.busy + entered.delay;
-        let (time, position, is_ack) = (packet.time, packet.position, packet.header.is_ack());
-        self.pool.set_next(place, NONE);
-        if entered.tail == NONE {
-            entered.head = place;
-            self.wheel.push(link, time);
-        } else {
-            self.pool.set_next(entered.tail, place);
-        }
-        self.links[link as usize].tail = place;
-        if !self.points.is_empty() && !is_ack && link < self.wires {
-            self.observe(link, position, bytes);
-        }
+        true
     }
 
     /// Takes a packet out of the network. Its place is free again.
     pub(super) fn drop_packet(&mut self, place: u32) {
-        let packet = self.pool.get(place);
-        self.pool.give(place);
+        let packet = self.calendar.get(place);
+        self.calendar.give(place);
         if packet.header.is_ack() {
             self.totals.ack_drops += 1;
             return;
@@ -396,22 +434,16 @@ impl Core {
 
     /// Payload on links, counted packet by packet. Linear in the packets.
     pub fn in_flight(&self) -> u64 {
-        let mut bytes = 0;
-        for link in &self.links {
-            let mut place = link.head;
-            while place != NONE {
-                let header = self.pool.get(place).header;
-                if !header.is_ack() {
-                    bytes += self.payload_of(header);
-                }
-                place = self.pool.next(place);
-            }
-        }
-        bytes
+        let packets = self.calendar.packets();
+        let headers = packets.iter().map(|&(_, place)| self.calendar.get(place).header);
+        headers
+            .filter(|header| !header.is_ack())
+            .map(|header| self.payload_of(header))
+            .sum()
     }
 
     /// Packets on links: now, and the most so far.
     pub fn packets(&self) -> (usize, usize) {
-        (self.pool.used(), self.pool.most())
+        (self.calendar.used(), self.calendar.most())
     }
 }

@@ -6,7 +6,7 @@ use cubeyard_routing::random::{Draws, mix};
 
 use super::core::Core;
 use super::flows::{Connection, flag};
-use super::links::{Header, NONE, Packet, SECOND};
+use super::links::{Header, NONE, SECOND};
 use super::rules::Transport;
 use super::wheel::NEVER;
 
@@ -60,7 +60,7 @@ impl Core {
         let begun = &mut self.connections[connection as usize];
         begun.start = start;
         for subflow in begun.first..begun.first + u32::from(begun.subflows) {
-            self.wheel.push(self.timer(subflow), start);
+            self.timers.push(subflow, start);
         }
     }
 
@@ -79,11 +79,8 @@ impl Core {
             self.note_drop(subflow);
             return;
         }
-        let place = self.pool.take(Packet {
-            time: 0,
-            position: sender.path,
-            header: Header::data(number, payload + self.rules.overhead),
-        });
+        let header = Header::data(number, payload + self.rules.overhead);
+        let place = self.calendar.take(sender.path, header);
         let link = self.routes[sender.path as usize];
         if !self.reactions.is_empty() {
             self.count_sent(subflow, payload + self.rules.overhead);
@@ -96,7 +93,7 @@ impl Core {
         self.totals.received += self.payload_of(header);
         let connection = self.senders[subflow as usize].connection;
         if self.rules.transport != Transport::Tcp {
-            self.pool.give(place);
+            self.calendar.give(place);
             self.settle(connection);
             return;
         }
@@ -127,10 +124,10 @@ impl Core {
         if at_once {
             self.acknowledge(subflow, Some(place), named, header.marked());
         } else {
-            self.pool.give(place);
-            let event = self.timer(subflow) + self.senders.len() as u32;
-            if self.wheel.due(event) == NEVER {
-                self.wheel.push(event, self.now + self.rules.delayed_ack);
+            self.calendar.give(place);
+            let event = subflow + self.senders.len() as u32;
+            if self.timers.due(event) == NEVER {
+                self.timers.push(event, self.now + self.rules.delayed_ack);
             }
         }
         if new {
@@ -152,27 +149,24 @@ impl Core {
         receiver.owed = 0;
         let (path, next) = (receiver.path, receiver.next);
         if self.rules.delayed_ack > 0 && place.is_some() {
-            let event = self.timer(subflow) + self.senders.len() as u32;
-            self.wheel.remove(event);
+            let event = subflow + self.senders.len() as u32;
+            self.timers.remove(event);
         }
         if path == NONE {
             if let Some(place) = place {
-                self.pool.give(place);
+                self.calendar.give(place);
             }
             self.totals.ack_drops += 1;
             return;
         }
-        let packet = Packet {
-            time: 0,
-            position: path,
-            header: Header::ack(next, named, marked),
-        };
+        let header = Header::ack(next, named, marked);
         let place = match place {
             Some(place) => {
-                *self.pool.get_mut(place) = packet;
+                let packet = self.calendar.get_mut(place);
+                (packet.position, packet.header) = (path, header);
                 place
             }
-            None => self.pool.take(packet),
+            None => self.calendar.take(path, header),
         };
         self.forward(place, self.routes[path as usize]);
     }
@@ -188,7 +182,7 @@ impl Core {
         } else if sender.deadline > self.now {
             if sender.deadline != NEVER {
                 let deadline = sender.deadline;
-                self.wheel.push(self.timer(subflow), deadline);
+                self.timers.push(subflow, deadline);
             }
         } else {
             self.timed_out(subflow);
@@ -216,7 +210,7 @@ impl Core {
                 gap
             };
             let gap = self.limited_gap(subflow, gap);
-            self.wheel.push(self.timer(subflow), self.now + gap);
+            self.timers.push(subflow, self.now + gap);
         }
         self.emit(subflow, number);
     }

@@ -3,10 +3,11 @@
 use cubeyard_topology::Finding;
 use serde_json::{Value, json};
 
+use super::calendar::Calendar;
 use super::cubic::Cubic;
 use super::flows::{Clock, Connection, Receiver, Sender};
 use super::heat::{BYTES_PER_LINK, BYTES_PER_USED_LINK};
-use super::links::{Link, LinkCount, Pool};
+use super::links::Links;
 use super::qcn::{Point, Reaction};
 use super::sack::Scoreboard;
 use super::settings::{NoticesName, Settings};
@@ -52,9 +53,8 @@ impl Estimate {
         let subflows = flows.saturating_mul(settings.subflows);
         let notices = settings.congestion_notices != NoticesName::None;
         let of_notices = |bytes: usize| if notices { bytes } else { 0 };
-        let per_link = size_of::<Link>()
-            + size_of::<LinkCount>()
-            + Wheel::BYTES_PER_EVENT
+        let per_link = Links::BYTES_PER_LINK
+            + Links::BYTES_PER_KIND
             + of_notices(size_of::<Point>())
             + if settings.link_heat {
                 BYTES_PER_LINK + BYTES_PER_USED_LINK
@@ -71,7 +71,7 @@ impl Estimate {
             + 16;
         // Routes are there twice while they are made, and those of notices in reverse once.
         let routes = if notices { 2.5 } else { 2.0 } * 4.0 * (route_links + 2.0);
-        let in_flight = packets.min(subflows.saturating_mul(window)) * Pool::BYTES_PER_PACKET as u64;
+        let in_flight = packets.min(subflows.saturating_mul(window)) * Calendar::BYTES_PER_PACKET as u64;
         let memory_bytes = directed_links * per_link as u64
             + flows * size_of::<Connection>() as u64
             + subflows * (per_subflow as u64 + routes as u64)

@@ -41,8 +41,8 @@ pub struct Heat {
 
 /// Bytes that a link has put on the line: what it took, without what waits or is being sent.
 fn put_on_line(core: &Core, link: u32) -> u64 {
-    let waiting = core.links[link as usize].backlog_bytes(core.now);
-    core.counts[link as usize].bytes.saturating_sub(waiting)
+    let waiting = core.links.backlog_bytes(link, core.now);
+    core.links.count(link).bytes.saturating_sub(waiting)
 }
 
 /// The share of the rate that so many bytes take in a time of `ps`. A changed rate may leave more than its own share for a moment.
@@ -71,7 +71,7 @@ impl Heat {
     /// Ends a frame now. Linear in the directed links. `gbps` has their rates before faults.
     pub fn take(&mut self, core: &Core, gbps: &[f64]) {
         for link in 0..self.slots.len() as u32 {
-            if core.counts[link as usize].packets == 0 {
+            if core.links.count(link).packets == 0 {
                 continue;
             }
             let slot = self.slot(link);
@@ -113,10 +113,10 @@ impl Heat {
     /// a number for each of `links`, directed, `2 * cable` from the cable's first end to its second and one more for the other direction.
     pub fn document(&self, core: &Core, gbps: &[f64]) -> Value {
         let mut busiest: Vec<u32> = (0..self.slots.len() as u32)
-            .filter(|&link| core.counts[link as usize].packets > 0)
+            .filter(|&link| core.links.count(link).packets > 0)
             .collect();
         let used = busiest.len();
-        busiest.sort_by_key(|&link| (std::cmp::Reverse(core.counts[link as usize].bytes), link));
+        busiest.sort_by_key(|&link| (std::cmp::Reverse(core.links.count(link).bytes), link));
         busiest.truncate(MOST_LINKS);
         busiest.sort_unstable();
         let last = core.now - (self.step * self.frames as u64).min(core.now);

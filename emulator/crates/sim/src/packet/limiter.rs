@@ -11,7 +11,7 @@
 use cubeyard_routing::random::{Draws, mix};
 
 use super::core::{Core, END, NOTICE};
-use super::links::{Header, Packet};
+use super::links::Header;
 use super::qcn::Reaction;
 use super::rules::Transport;
 
@@ -29,7 +29,7 @@ impl Core {
         }
         let unit = self.drawn(link);
         let Some(qcn) = &self.rules.qcn else { return };
-        let queue = self.links[link as usize].backlog_bytes(self.now);
+        let queue = self.links.backlog_bytes(link, self.now);
         let feedback = self.points[link as usize].sample(qcn, queue, unit);
         if feedback > 0 {
             self.notify(position, feedback);
@@ -51,11 +51,8 @@ impl Core {
             self.told((entry & !END) >> 2, feedback);
             return;
         }
-        let place = self.pool.take(Packet {
-            time: 0,
-            position: start as u32,
-            header: Header::ack(feedback, 0, false),
-        });
+        let header = Header::ack(feedback, 0, false);
+        let place = self.calendar.take(start as u32, header);
         self.forward(place, entry);
     }
 
@@ -67,14 +64,14 @@ impl Core {
         let Some(&first) = self.routes.get(path as usize) else {
             return;
         };
-        let line = self.links[first as usize].bits_per_sec();
+        let line = self.links.get(first).bits_per_sec();
         self.reactions[subflow as usize].told(qcn, feedback, line, now, unit);
         self.arm(subflow);
     }
 
     fn limiter_event(&self, subflow: u32) -> u32 {
         let kinds = 1 + u32::from(self.rules.delayed_ack > 0);
-        self.timer(subflow) + kinds * self.senders.len() as u32
+        subflow + kinds * self.senders.len() as u32
     }
 
     /// The limiter's event comes no later than it has something to do. One that comes too early sets the next.
@@ -85,9 +82,9 @@ impl Core {
             due = due.min(free);
         }
         let event = self.limiter_event(subflow);
-        if self.wheel.due(event) > due {
-            self.wheel.remove(event);
-            self.wheel.push(event, due);
+        if self.timers.due(event) > due {
+            self.timers.remove(event);
+            self.timers.push(event, due);
         }
     }
 

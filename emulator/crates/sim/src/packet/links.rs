@@ -1,9 +1,11 @@
-//! Links as FIFO queues: one record a directed link, and the packets that are on links, in one pool.
+//! Links as FIFO queues: what links are like, once for all that are alike, and half a cache line a directed link of its own.
 //!
 //! A FIFO's departure time is known when a packet enters it, so a packet costs one event a link: its arrival at the next
 //! node. What waits is known from the time at which the link is free again, so a queue needs no events of its own.
 //!
-//! Not here: when links change, and what happens to packets that arrive (`core`).
+//! Not here: the packets that are on links (`calendar`), when links change (`change`), and what happens to packets that arrive (`core`).
+
+use std::collections::HashMap;
 
 use super::wheel::NEVER;
 
@@ -14,11 +16,9 @@ const FRACTION: u32 = 20;
 /// No packet.
 pub const NONE: u32 = u32::MAX;
 
-/// One direction of a link, or a server's processor, which is a queue like a link. `[ours]`
-#[derive(Clone, Debug)]
+/// What one direction of a link is like, or a server's processor, which is a queue like a link. `[ours]`
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// When it has sent all that it took, in ps.
-    pub busy: u64,
     /// Time on the line of a byte, in 2^-20 ps.
     pub per_byte: u64,
     /// Time of a packet beside that of its bytes, in ps.
@@ -29,14 +29,152 @@ pub struct Link {
     pub delay: u64,
     /// Waiting work above which packets are marked, in ps; [`NEVER`]: none is.
     pub mark: u64,
-    /// The packet that arrives next, and the last one.
-    pub head: u32,
-    /// See `head`.
-    pub tail: u32,
     /// Packets lost at random, in 2^-32.
     pub loss: u32,
     /// How many faults let nothing pass.
     pub dead: u32,
+}
+
+/// What a directed link is doing and has done: half a cache line, all that a packet touches of it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(super) struct Lane {
+    /// When it has sent all that it took, in ps.
+    pub busy: u64,
+    /// Bytes that it took.
+    pub bytes: u64,
+    /// What its packets waited before their first bit, all together, in 1024 ps.
+    pub wait: u64,
+    /// Packets that it took, and in the low [`Lane::KIND_BITS`] what it is like.
+    pub tally: u64,
+}
+
+impl Lane {
+    /// Kinds of links at most: 2^24, beside 2^40 packets a link.
+    const KIND_BITS: u32 = 24;
+    /// One packet.
+    pub const PACKET: u64 = 1 << Lane::KIND_BITS;
+
+    /// The index of what it is like.
+    #[inline]
+    pub fn kind(&self) -> usize {
+        (self.tally & (Lane::PACKET - 1)) as usize
+    }
+
+    /// It is like another link from now on.
+    pub fn set_kind(&mut self, kind: usize) {
+        self.tally = self.tally & !(Lane::PACKET - 1) | kind as u64;
+    }
+
+    /// Work that waits or is being done at `now`, in ps.
+    #[inline]
+    pub fn backlog(&self, now: u64) -> u64 {
+        self.busy.saturating_sub(now)
+    }
+}
+
+/// A link as the loop looks at it.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Kind {
+    pub link: Link,
+    /// Up to so much work nothing is dropped, lost or marked, in ps.
+    pub calm: u64,
+}
+
+/// All links and what each is like. Links that are alike share that, so that it stays in the cache.
+#[derive(Debug, Default)]
+pub struct Links {
+    pub(super) lanes: Vec<Lane>,
+    pub(super) kinds: Vec<Kind>,
+    /// Packets that each did not take or that were lost on it.
+    pub(super) drops: Vec<u64>,
+    known: HashMap<Link, usize>,
+}
+
+impl Links {
+    /// Bytes of an idle link.
+    pub const BYTES_PER_LINK: usize = size_of::<Lane>() + size_of::<u64>();
+    /// Bytes of a link that is like no other.
+    pub const BYTES_PER_KIND: usize = size_of::<Kind>() + size_of::<Link>() + 2 * size_of::<usize>();
+
+    /// Idle links.
+    pub fn new(links: Vec<Link>) -> Links {
+        let mut all = Links {
+            lanes: vec![Lane::default(); links.len()],
+            drops: vec![0; links.len()],
+            ..Links::default()
+        };
+        for (place, link) in links.into_iter().enumerate() {
+            all.set(place as u32, link);
+        }
+        all
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// What a link is like.
+    pub fn get(&self, link: u32) -> &Link {
+        &self.kinds[self.lanes[link as usize].kind()].link
+    }
+
+    /// Says what a link is like from now on.
+    ///
+    /// # Panics
+    /// If there were 2^24 kinds of links.
+    pub fn set(&mut self, link: u32, like: Link) {
+        let lane = &mut self.lanes[link as usize];
+        if self.kinds.get(lane.kind()).is_some_and(|kind| kind.link == like) {
+            return;
+        }
+        let kind = self.known.get(&like).copied().unwrap_or_else(|| {
+            let kind = self.kinds.len();
+            assert!(
+                (kind as u64) < Lane::PACKET,
+                "a simulation has fewer kinds of links than 2^24"
+            );
+            self.known.insert(like.clone(), kind);
+            let calm = if like.dead > 0 || like.loss > 0 {
+                0
+            } else {
+                like.limit.min(like.mark)
+            };
+            self.kinds.push(Kind { link: like, calm });
+            kind
+        });
+        lane.set_kind(kind);
+    }
+
+    /// Changes what a link is like, for packets that enter it from now on.
+    pub fn change(&mut self, link: u32, change: impl FnOnce(&mut Link)) {
+        let mut like = self.get(link).clone();
+        change(&mut like);
+        self.set(link, like);
+    }
+
+    /// What a link has carried.
+    pub fn count(&self, link: u32) -> LinkCount {
+        let lane = &self.lanes[link as usize];
+        LinkCount {
+            packets: lane.tally / Lane::PACKET,
+            bytes: lane.bytes,
+            wait: lane.wait,
+            drops: self.drops[link as usize],
+        }
+    }
+
+    /// What waits or is being sent at `now`, in bytes.
+    pub fn backlog_bytes(&self, link: u32, now: u64) -> u64 {
+        self.get(link).bytes_in(self.lanes[link as usize].backlog(now))
+    }
 }
 
 /// What a directed link has carried.
@@ -56,14 +194,11 @@ impl Link {
     /// An idle link of this rate, with room for `queue_bytes` beside a packet of `packet_bytes` that is being sent.
     pub fn new(rate_bits_per_sec: f64, delay: u64, queue_bytes: u64, packet_bytes: u64) -> Link {
         let mut link = Link {
-            busy: 0,
             per_byte: 0,
             per_packet: 0,
             limit: 0,
             delay,
             mark: NEVER,
-            head: NONE,
-            tail: NONE,
             loss: 0,
             dead: 0,
         };
@@ -103,28 +238,11 @@ impl Link {
         ((u64::from(bytes) * self.per_byte) >> FRACTION) + self.per_packet
     }
 
-    /// Work that waits or is being done at `now`, in ps.
-    #[inline]
-    pub fn backlog(&self, now: u64) -> u64 {
-        self.busy.saturating_sub(now)
-    }
-
-    /// The same in bytes.
-    pub fn backlog_bytes(&self, now: u64) -> u64 {
-        let bits = u128::from(self.backlog(now)) << FRACTION;
+    /// The bytes that so much work is.
+    pub fn bytes_in(&self, work: u64) -> u64 {
+        let bits = u128::from(work) << FRACTION;
         bits.checked_div(u128::from(self.per_byte)).unwrap_or_default() as u64
     }
-}
-
-/// A packet on a link.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Packet {
-    /// When it arrives at the link's end, in ps.
-    pub time: u64,
-    /// Its place in the routes: the link it is on.
-    pub position: u32,
-    /// See [`Header`].
-    pub header: Header,
 }
 
 /// What a packet says, in 32 bits: the low 16 bits of a number, whether it acknowledges, and a mark; data has 14 bits of its
@@ -192,79 +310,6 @@ impl Header {
     #[must_use]
     pub fn mark(self) -> Header {
         Header(self.0 | Header::MARK)
-    }
-}
-
-/// All packets that are on links: 16 bytes a packet, and 4 for its successor on the same link.
-#[derive(Debug, Default)]
-pub struct Pool {
-    packets: Vec<Packet>,
-    next: Vec<u32>,
-    /// The first free place.
-    free: Option<u32>,
-    used: usize,
-}
-
-impl Pool {
-    /// Bytes that a packet takes.
-    pub const BYTES_PER_PACKET: usize = size_of::<Packet>() + size_of::<u32>();
-
-    /// A place for a packet. It takes memory only when more packets are on links than ever before.
-    #[inline]
-    pub fn take(&mut self, packet: Packet) -> u32 {
-        self.used += 1;
-        if let Some(place) = self.free {
-            let next = self.next[place as usize];
-            self.free = (next != NONE).then_some(next);
-            self.packets[place as usize] = packet;
-            self.next[place as usize] = NONE;
-            return place;
-        }
-        self.packets.push(packet);
-        self.next.push(NONE);
-        (self.packets.len() - 1) as u32
-    }
-
-    /// Gives a place back.
-    #[inline]
-    pub fn give(&mut self, place: u32) {
-        self.used -= 1;
-        self.next[place as usize] = self.free.unwrap_or(NONE);
-        self.free = Some(place);
-    }
-
-    /// The packet at a place.
-    #[inline]
-    pub fn get(&self, place: u32) -> Packet {
-        self.packets[place as usize]
-    }
-
-    /// The packet at a place, to change.
-    #[inline]
-    pub fn get_mut(&mut self, place: u32) -> &mut Packet {
-        &mut self.packets[place as usize]
-    }
-
-    /// The packet behind one on the same link.
-    #[inline]
-    pub fn next(&self, place: u32) -> u32 {
-        self.next[place as usize]
-    }
-
-    /// Says which packet is behind one.
-    #[inline]
-    pub fn set_next(&mut self, place: u32, next: u32) {
-        self.next[place as usize] = next;
-    }
-
-    /// How many packets are on links.
-    pub fn used(&self) -> usize {
-        self.used
-    }
-
-    /// The most packets that there were at a time.
-    pub fn most(&self) -> usize {
-        self.packets.len()
     }
 }
 

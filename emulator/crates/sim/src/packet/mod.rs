@@ -1,13 +1,14 @@
 //! The packet engine: discrete events, packet by packet, on the paths that the flow engine's schemes choose.
 //!
 //! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
-//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
+//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), links as queues (`links`), the packets on them (`calendar`), timers (`timers`, `wheel`), the state of
 //! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what faults change (`change`); the engine with its
 //! frames (here), columns in time (`samples`), what links carry in time (`heat`), the document (`outcome`) and the prediction that stands in it (`beside`).
 //!
 //! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
 
 mod beside;
+pub mod calendar;
 pub mod change;
 mod choices;
 pub mod core;
@@ -28,6 +29,7 @@ pub mod settings;
 mod setup;
 mod tcp;
 mod timeline;
+mod timers;
 pub mod wheel;
 
 pub use cubeyard_routing::qcn;

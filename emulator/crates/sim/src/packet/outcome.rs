@@ -297,15 +297,15 @@ pub(super) fn document(setup: &Setup<'_>, seen: &Seen, workload: &Value) -> Map<
 fn busiest(setup: &Setup<'_>) -> Value {
     let core = &setup.core;
     let mut links: Vec<u32> = (0..core.wires)
-        .filter(|&link| core.counts[link as usize].packets > 0)
+        .filter(|&link| core.links.count(link).packets > 0)
         .collect();
     links.sort_unstable_by_key(|&link| {
-        let count = core.counts[link as usize];
+        let count = core.links.count(link);
         (std::cmp::Reverse((count.drops, count.bytes)), link)
     });
     let topology = setup.network.topology();
     let described = links.into_iter().take(10).map(|link| {
-        let count = core.counts[link as usize];
+        let count = core.links.count(link);
         let capacity = setup.gbps[link as usize] * 1e9 / 8.0 * secs(core.now);
         json!({
             "link": link_name(topology, link),

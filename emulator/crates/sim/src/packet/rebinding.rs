@@ -157,7 +157,7 @@ impl<'a> Rebinding<'a> {
         self.rounds += 1;
         let secs = self.period as f64 / SECOND as f64;
         for (link, carried) in self.carried.iter_mut().enumerate() {
-            let bytes = core.counts[link].bytes;
+            let bytes = core.links.count(link as u32).bytes;
             let seen = (bytes - *carried) as f64 * 8e-9 / secs;
             *carried = bytes;
             self.rates[link] += (1.0 - REMEMBERED) * (seen - self.rates[link]);

@@ -57,7 +57,7 @@ impl Samples {
     pub fn take(&mut self, core: &Core) {
         let queue_bytes = self
             .watch_link
-            .map_or(0, |link| core.links[link as usize].backlog_bytes(core.now));
+            .map_or(0, |link| core.links.backlog_bytes(link, core.now));
         self.limits = self.watch_subflow.is_some() && !core.reactions.is_empty();
         self.rows.push(Sample {
             received: core.totals.received,

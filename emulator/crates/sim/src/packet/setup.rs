@@ -388,6 +388,7 @@ impl Setup<'_> {
     /// Sets the condition that faults leave these links in, both directions.
     pub fn set_conditions(&mut self, links: &[u32]) {
         let longest = self.choices["idle_round_trip_ps"].as_u64().unwrap_or_default();
+        let mut states = Vec::with_capacity(2 * links.len());
         for &link in links {
             for directed in [link * 2, link * 2 + 1] {
                 let gbps = self.gbps[directed as usize];
@@ -396,18 +397,17 @@ impl Setup<'_> {
                     .settings
                     .queue_bytes
                     .unwrap_or((gbps * longest as f64 / 8e3) as u64);
-                self.core.set_link(
-                    directed,
-                    LinkState {
-                        rate_bits_per_sec: condition.rate_bits_per_sec,
-                        queue_bytes,
-                        mark_bytes: self.settings.ecn_threshold_bytes,
-                        delay: ps(self.settings.hop_delay_secs) + condition.delay,
-                        loss_ratio: condition.loss_ratio,
-                        dead: condition.dead,
-                    },
-                );
+                let state = LinkState {
+                    rate_bits_per_sec: condition.rate_bits_per_sec,
+                    queue_bytes,
+                    mark_bytes: self.settings.ecn_threshold_bytes,
+                    delay: ps(self.settings.hop_delay_secs) + condition.delay,
+                    loss_ratio: condition.loss_ratio,
+                    dead: condition.dead,
+                };
+                states.push((directed, state));
             }
         }
+        self.core.set_links(&states);
     }
 }

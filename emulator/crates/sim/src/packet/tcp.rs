@@ -142,11 +142,9 @@ impl Core {
         let deadline = self.now + self.clocks[subflow as usize].timeout;
         self.senders[subflow as usize].deadline = deadline;
         // An event that comes too early looks at the deadline and waits again.
-        let event = self.timer(subflow);
-        let due = self.wheel.due(event);
-        if due > deadline {
-            self.wheel.remove(event);
-            self.wheel.push(event, deadline);
+        if self.timers.due(subflow) > deadline {
+            self.timers.remove(subflow);
+            self.timers.push(subflow, deadline);
         }
     }
 

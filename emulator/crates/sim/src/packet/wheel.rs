@@ -1,4 +1,4 @@
-//! The event queue: a timing wheel in which every link and every timer has at most one event.
+//! An event queue, of timers: a timing wheel in which every timer has at most one event. Packets stand in a `calendar`.
 //!
 //! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel stands in the list of its
 //! bucket, which is threaded through the columns `next` and `time`; the bucket whose turn it is stands sorted in `current`.
@@ -23,7 +23,7 @@ const MAX_SHIFT: u32 = 31;
 
 /// What turns an event's number into its place among those of a time, and back: of any two, each is first at half of all times.
 #[inline]
-fn draw(time: u64) -> u32 {
+pub(super) fn draw(time: u64) -> u32 {
     (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
@@ -33,6 +33,8 @@ pub struct Wheel {
     /// Log2 of a bucket's width in picoseconds.
     shift: u32,
     mask: u64,
+    /// What is added to an event's number where that decides which of a time is first.
+    first: u32,
     /// The bucket whose events are in `current`.
     now: u64,
     heads: Vec<u32>,
@@ -50,12 +52,18 @@ impl Wheel {
     /// An empty wheel whose turn is at least `turn` picoseconds long, with about eight buckets for each of `busy` events that are due
     /// within a turn: most buckets have then one event or none, and nothing to sort.
     pub fn new(events: usize, turn: u64, busy: usize) -> Wheel {
+        Wheel::numbered_from(0, events, turn, busy)
+    }
+
+    /// The same for events that stand, among those of one time, as if they were numbered from `first` on.
+    pub(super) fn numbered_from(first: u32, events: usize, turn: u64, busy: usize) -> Wheel {
         let buckets = (8 * busy).clamp(1 << 12, 1 << 18).next_power_of_two();
         let width = (turn / buckets as u64).max(1).next_power_of_two();
         let words = buckets / 64;
         Wheel {
             shift: width.trailing_zeros().min(MAX_SHIFT),
             mask: buckets as u64 - 1,
+            first,
             now: 0,
             heads: vec![NONE; buckets],
             occupied: [
@@ -68,13 +76,6 @@ impl Wheel {
             time: vec![NEVER; events],
             next: vec![NONE; events],
         }
-    }
-
-    /// Makes room for more events, numbered after those that there are.
-    pub fn reserve(&mut self, events: usize) {
-        let events = self.time.len() + events;
-        self.time.resize(events, NEVER);
-        self.next.resize(events, NONE);
     }
 
     /// Bytes that an event's place takes, whether or not it is due.
@@ -114,7 +115,7 @@ impl Wheel {
 
     #[inline]
     fn key(&self, event: u32, time: u64) -> u64 {
-        (time & ((1 << self.shift) - 1)) << 32 | u64::from(event ^ draw(time))
+        (time & ((1 << self.shift) - 1)) << 32 | u64::from((event + self.first) ^ draw(time))
     }
 
     #[inline]
@@ -174,7 +175,7 @@ impl Wheel {
                     return None;
                 }
                 self.current.pop();
-                let event = key as u32 ^ draw(time);
+                let event = (key as u32 ^ draw(time)) - self.first;
                 self.time[event as usize] = NEVER;
                 return Some((time, event));
             }
@@ -182,6 +183,16 @@ impl Wheel {
                 return None;
             }
         }
+    }
+
+    /// A time before which no event is due; [`NEVER`] if none is due at all.
+    pub(super) fn soonest(&self) -> u64 {
+        if let Some(&key) = self.current.last() {
+            return (self.now << self.shift) | (key >> 32);
+        }
+        let near = self.next_bucket().map_or(NEVER, |bucket| bucket << self.shift);
+        let far = self.far.peek().map_or(NEVER, |&Reverse((time, _))| time);
+        near.min(far)
     }
 
     /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there is one.

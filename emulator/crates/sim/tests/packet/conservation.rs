@@ -90,7 +90,7 @@ proptest! {
             .collect();
         let mut core = bell.build_mixed(&flows);
         if let Some(bytes) = mark {
-            core.links[0].mark = core.links[0].time_of(bytes);
+            core.links.change(0, |link| link.mark = link.time_of(bytes));
         }
         let whole = |core: &cubeyard_sim::packet::core::Core| {
             let totals = core.totals;

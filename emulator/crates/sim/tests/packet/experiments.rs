@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use cubeyard_sim::packet::calendar::Calendar;
 use cubeyard_sim::packet::cubic::Cubic;
 use cubeyard_sim::packet::flows::{Clock, Connection, Receiver, Sender};
 use cubeyard_sim::packet::heat::BYTES_PER_LINK;
-use cubeyard_sim::packet::links::{Link, LinkCount, Pool};
+use cubeyard_sim::packet::links::Links;
 use cubeyard_sim::packet::qcn::{Point, Reaction};
 use cubeyard_sim::packet::sack::Scoreboard;
 use cubeyard_sim::packet::wheel::Wheel;
@@ -266,7 +267,7 @@ fn senders_whose_packets_meet_at_one_time_share_a_queue() {
 #[test]
 fn memory_stays_within_what_is_promised() {
     let event = Wheel::BYTES_PER_EVENT;
-    let link = size_of::<Link>() + size_of::<LinkCount>() + size_of::<Point>() + event + BYTES_PER_LINK;
+    let link = Links::BYTES_PER_LINK + size_of::<Point>() + BYTES_PER_LINK;
     let subflow = size_of::<Sender>() + size_of::<Clock>() + size_of::<Receiver>();
     let flow = size_of::<Connection>()
         + subflow
@@ -276,7 +277,7 @@ fn memory_stays_within_what_is_promised() {
         + 3 * event;
     assert!(flow <= 512, "{flow} a flow");
     assert!(link <= 128, "{link} an idle directed link");
-    const { assert!(Pool::BYTES_PER_PACKET <= 24) };
+    const { assert!(Calendar::BYTES_PER_PACKET <= 24) };
     let torus = open(&json!({"family": "torus3d", "x": 20, "y": 20, "z": 20}));
     let fields = json!({"workload": {"kind": "permutation", "bytes": 1_000_000}, "link_gbps": 1});
     let outline = EngineKind::Packet

@@ -58,11 +58,11 @@ fn shared(rules: Rules, bottleneck: f64, flows: &[(u64, u64)]) -> Core {
 }
 
 /// Mean and most of what waits at a link, in bytes, looked at every tenth of a millisecond.
-fn queue(core: &mut Core, link: usize, until: u64) -> (f64, u64) {
+fn queue(core: &mut Core, link: u32, until: u64) -> (f64, u64) {
     let (mut sum, mut looks, mut most) = (0, 0u64, 0);
     while core.now < until {
         core.run(core.now + 100 * US, u64::MAX);
-        let waits = core.links[link].backlog_bytes(core.now);
+        let waits = core.links.backlog_bytes(link, core.now);
         (sum, looks, most) = (sum + waits, looks + 1, most.max(waits));
     }
     (sum as f64 / looks as f64, most)
@@ -92,7 +92,7 @@ fn the_queue_settles_where_it_should_and_nothing_is_dropped() {
 #[test]
 fn notices_that_are_lost_leave_the_queue_to_overflow() {
     let mut core = shared(udp(50_000), 200e6, &[(ENDLESS, 0)]);
-    core.links[1].dead = 1;
+    core.links.change(1, |link| link.dead = 1);
     core.run(SECOND, u64::MAX);
     assert!(core.totals.notices > 0 && core.totals.ack_drops == core.totals.notices);
     assert!(core.totals.drops > 0);

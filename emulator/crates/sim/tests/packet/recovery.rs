@@ -32,14 +32,14 @@ fn after(recovery: Recovery, losses: u64) -> Told {
     let mut core = bell.build(&[(0, 400 * PAYLOAD, 5 * US)]);
     core.senders[0].threshold = 16.0;
     let step = |core: &mut Core| core.run(100 * SECOND, 1);
-    while core.counts[0].packets < 40 {
+    while core.links.count(0).packets < 40 {
         step(&mut core);
     }
-    core.links[0].dead = 1;
+    core.links.change(0, |link| link.dead = 1);
     while core.totals.drops < losses {
         step(&mut core);
     }
-    core.links[0].dead = 0;
+    core.links.change(0, |link| link.dead = 0);
     let mut least_window = f64::INFINITY;
     while step(&mut core) != Stop::Finished {
         least_window = core.senders[0].window.min(least_window);
@@ -128,14 +128,14 @@ fn scattered(recovery: Recovery, losses: u64, every: u64) -> (u64, u64) {
     let mut core = bell.build(&[(0, 300 * PAYLOAD, 5 * US)]);
     core.senders[0].threshold = 32.0;
     for loss in 0..losses {
-        while core.counts[0].packets + core.totals.drops < 70 + loss * every {
+        while core.links.count(0).packets + core.totals.drops < 70 + loss * every {
             core.run(100 * SECOND, 1);
         }
-        core.links[0].dead = 1;
+        core.links.change(0, |link| link.dead = 1);
         while core.totals.drops <= loss {
             core.run(100 * SECOND, 1);
         }
-        core.links[0].dead = 0;
+        core.links.change(0, |link| link.dead = 0);
     }
     assert_eq!(core.run(100 * SECOND, u64::MAX), Stop::Finished);
     (core.totals.timeouts, core.connections[0].end)

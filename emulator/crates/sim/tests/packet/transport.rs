@@ -73,7 +73,8 @@ fn throughput_falls_with_the_root_of_loss() {
             ..gigabit(1)
         };
         let mut core = bell.build(&[(0, 1 << 40, 0)]);
-        core.links[0].loss = (loss * f64::from(u32::MAX)) as u32;
+        core.links
+            .change(0, |link| link.loss = (loss * f64::from(u32::MAX)) as u32);
         let bytes = delivered_between(&mut core, 10 * SECOND, secs * SECOND)[0] as f64;
         let window = bytes / PAYLOAD as f64 / (secs - 10) as f64 * bell.round_trip() as f64 / SECOND as f64;
         let mathis = (1.5 / loss).sqrt();
@@ -102,7 +103,7 @@ fn packets_wait_as_in_an_m_d_1_queue() {
         let packets = 1_000_000;
         let mut core = bell.build(&[(0, packets * PAYLOAD, 0)]);
         assert_eq!(core.run(100 * SECOND, u64::MAX), Stop::Finished);
-        let count = core.counts[0];
+        let count = core.links.count(0);
         assert_eq!(count.packets, packets);
         let wait = count.wait as f64 * 1024.0 / packets as f64;
         let expected = load / (2.0 * (1.0 - load)) * service as f64;
@@ -181,7 +182,8 @@ fn linked_subflows_take_the_share_of_one_flow_and_unlinked_ones_their_number() {
         let mut flows = vec![(0, 100 << 30, 0, 2)];
         flows.extend((1..9).map(|pair| (pair, 100 << 30, u64::from(pair) * 1_237 * US, 1)));
         let mut core = bell.build_mixed(&flows);
-        core.links[0].loss = (0.0005 * f64::from(u32::MAX)) as u32;
+        core.links
+            .change(0, |link| link.loss = (0.0005 * f64::from(u32::MAX)) as u32);
         let rates = delivered_between(&mut core, SECOND / 2, 8 * SECOND);
         rates[0] as f64 / (rates[1..].iter().sum::<u64>() as f64 / 8.0)
     };
@@ -203,14 +205,14 @@ fn marks_keep_a_queue_short_without_drops() {
         };
         let threshold = bell.product() / 5;
         let mut core = bell.build(&[(0, 10 << 30, 0), (1, 10 << 30, 777 * US)]);
-        core.links[0].mark = core.links[0].time_of(threshold);
+        core.links.change(0, |link| link.mark = link.time_of(threshold));
         let rates = delivered_between(&mut core, SECOND, 5 * SECOND);
         let line = 1e9 / 8.0 * PAYLOAD as f64 / PACKET as f64 * 4.0;
         let used = rates.iter().sum::<u64>() as f64 / line;
         assert!(used > share && core.totals.marks > 0, "{used}");
         assert_eq!(core.totals.drops, 0);
-        let wait = core.counts[0].wait as f64 * 1024.0 / core.counts[0].packets as f64;
-        assert!(wait < 3.0 * core.links[0].mark as f64, "{wait}");
+        let wait = core.links.count(0).wait as f64 * 1024.0 / core.links.count(0).packets as f64;
+        assert!(wait < 3.0 * core.links.get(0).mark as f64, "{wait}");
     }
 }
 
@@ -227,7 +229,7 @@ fn delayed_acknowledgements_are_half_as_many_and_lose_nothing() {
     assert_eq!(core.run(10 * SECOND, u64::MAX), Stop::Finished);
     assert!(core.connections[0].end != NEVER);
     core.run(20 * SECOND, u64::MAX);
-    let acks = core.counts[2].packets;
+    let acks = core.links.count(2).packets;
     assert!((500..=520).contains(&acks), "{acks}");
 }
 
@@ -251,14 +253,14 @@ fn mean_window(growth: Growth, apart: u64, round_trip: u64, losses: u64) -> f64 
     let settled = losses / 4;
     let mut from = (0, 0);
     for loss in 0..losses {
-        while core.counts[0].packets + core.totals.drops < (loss + 1) * apart {
+        while core.links.count(0).packets + core.totals.drops < (loss + 1) * apart {
             core.run(u64::MAX - 1, 1);
         }
-        core.links[0].dead = 1;
+        core.links.change(0, |link| link.dead = 1);
         while core.totals.drops <= loss {
             core.run(u64::MAX - 1, 1);
         }
-        core.links[0].dead = 0;
+        core.links.change(0, |link| link.dead = 0);
         if loss == settled {
             from = (core.now, core.totals.received);
         }
@@ -312,7 +314,8 @@ fn scattered_random_losses_leave_selective_acknowledgements_mathis_window() {
             ..gigabit(1)
         };
         let mut core = bell.build(&[(0, 1 << 40, 0)]);
-        core.links[0].loss = (loss * f64::from(u32::MAX)) as u32;
+        core.links
+            .change(0, |link| link.loss = (loss * f64::from(u32::MAX)) as u32);
         let bytes = delivered_between(&mut core, 10 * SECOND, secs * SECOND)[0] as f64;
         let window = bytes / PAYLOAD as f64 / (secs - 10) as f64 * bell.round_trip() as f64 / SECOND as f64;
         let mathis = 1.31 / loss.sqrt();

@@ -1,0 +1,55 @@
+//! Timers of subflows, and when the next one may be due.
+//!
+//! Timers are few beside packets: they stand in an event queue of their own (`wheel`), and the loop looks at one number to know that
+//! none is due before the next packet.
+
+use super::wheel::Wheel;
+
+/// Timers `0..timers`, each due at one time or not at all.
+#[derive(Debug)]
+pub(super) struct Timers {
+    wheel: Wheel,
+    /// None is due before.
+    soonest: u64,
+}
+
+impl Timers {
+    /// Timers that are numbered, among the events of one time, from `first` on, and mostly due within `turn` ps.
+    pub fn new(first: u32, timers: usize, turn: u64) -> Timers {
+        let wheel = Wheel::numbered_from(first, timers, turn, timers);
+        Timers {
+            soonest: wheel.soonest(),
+            wheel,
+        }
+    }
+
+    /// A time, in ps, before which none is due.
+    #[inline]
+    pub fn soonest(&self) -> u64 {
+        self.soonest
+    }
+
+    /// When a timer is due; [`super::wheel::NEVER`] when it is not.
+    #[inline]
+    pub fn due(&self, timer: u32) -> u64 {
+        self.wheel.due(timer)
+    }
+
+    /// Sets a timer that is not due.
+    pub fn push(&mut self, timer: u32, time: u64) {
+        self.wheel.push(timer, time);
+        self.soonest = self.soonest.min(time);
+    }
+
+    /// Takes a timer back.
+    pub fn remove(&mut self, timer: u32) {
+        self.wheel.remove(timer);
+    }
+
+    /// The next timer if it is due at `soonest`; if not, that is later from now on.
+    pub fn pop(&mut self, soonest: u64) -> Option<u32> {
+        let popped = self.wheel.pop(soonest);
+        self.soonest = self.wheel.soonest();
+        popped.map(|(_, timer)| timer)
+    }
+}
