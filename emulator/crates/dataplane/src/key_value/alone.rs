@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::text::{Asked, Command, Next, Reader, value};
+use super::asked::Asked;
+use super::text::{Command, Next, Reader, value};
 use super::values::Values;
 use super::{Outcome, changed};
 use crate::protocol::Time;

@@ -7,12 +7,14 @@
 //! |---|---|
 //! | `mod.rs` | what a write does to what there is |
 //! | `text.rs` | memcached's text protocol |
+//! | `asked.rs` | what its commands ask of a store |
 //! | `values.rs` | values in memory, within bounds |
 //! | `alone.rs` | a server's own values, for its clients |
 //!
 //! Not here: connections (`cubeyard-node`), and replicas.
 
 pub mod alone;
+pub mod asked;
 pub mod text;
 pub mod values;
 

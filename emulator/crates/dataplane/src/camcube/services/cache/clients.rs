@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::words::{HEAD_BYTES, What, Words};
 use crate::key_value::Change;
-use crate::key_value::text::{Asked, Next, Reader, TOO_LARGE, value};
+use crate::key_value::asked::Asked;
+use crate::key_value::text::{Next, Reader, TOO_LARGE, value};
 use crate::protocol::Time;
 use crate::service::{ClientId, Context, Packet};
 
