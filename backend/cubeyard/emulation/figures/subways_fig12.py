@@ -5,7 +5,7 @@ Every rate that is tried is a run of its own. Rates are told as of the paper's l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -39,6 +39,8 @@ LEAST_COUNTED = 4
 SEARCHED = (0.5, 1.8)
 """Where the greatest rate is searched, in that of the packet engine."""
 HALVINGS, SHORT_HALVINGS = 5, 3
+SEEDS = 4
+"""Of the packet engine's draws: with one seed rates are up to a sixth lower than with the next."""
 FLUID_GIGABITS = 1.0
 """Of all responses of a client from a server: a fluid's rates do not depend on it."""
 BAND = 0.15
@@ -49,7 +51,11 @@ PAPER_MQPS = 10.0
 HASHES = "the two racks' 320 pairs of client and server choose ToRs and uplinks by hash, where the paper has 4,500: the fullest uplink loses first"
 PLANNED = (
     "controllers here plan detours every period and correct weights by the split that they measure; the packet engine plans every ten and divides "
-    "by weights alone: at 5:1 it loses 2 to 4 % at 5,700 requests a second, with three seeds, where real packets lose less than 1 % at 6,500"
+    "by weights alone: at 5:1 it loses 1 to 4 % at 5,700 requests a second, with three seeds, where real packets lose less than 1 % at 7,100"
+)
+FILLED = (
+    "filled to 60 %, two cool ToRs on either side and the racks' own three are 5.4 ToRs for the traffic of 1.8 racks: three times type 0 is the most, "
+    "and controllers that see the load every period come near to it"
 )
 ENOUGH = (
     "the text says that detours at 10:1 are enough for what type 0 has at 5:1, and not how much more they would carry"
@@ -141,7 +147,7 @@ def answered(found: Measured) -> Answered:
     return Answered(told["requests"], told["answered"], told["mean"])
 
 
-def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Answered:
+def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: int = SEED) -> Answered:
     """By the packet engine, of the same network and the same queues at the plan's rates: all times are as many times shorter."""
     plan = spec(variant.wiring_type, ratio)
     at_plan = per_sec * RATE_SCALE
@@ -151,7 +157,7 @@ def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Answe
     experiment = {
         "engine": "packet",
         "routing": SCHEMES[variant.balance],
-        "seeds": [SEED],
+        "seeds": [seed],
         "workload": {**asked, "count": count},
         "packet": {
             "transport": "udp",
@@ -200,7 +206,8 @@ def measure(lab: Lab) -> Outcome:
     ratios = RATIOS if lab.brevity >= 1 else RATIOS[:1]
     halvings = HALVINGS if lab.brevity >= 1 else SHORT_HALVINGS
     fluid = {one.title: [fluid_per_sec(lab, one, ratio) for ratio in ratios] for one in VARIANTS}
-    packets = {one.title: [_by_packets(lab, one, ratio) for ratio in ratios] for one in VARIANTS}
+    seeds = range(SEED, SEED + (SEEDS if lab.brevity >= 1 else 1))
+    packets = {one.title: [by_packets(lab, one, ratio, seeds) for ratio in ratios] for one in VARIANTS}
     in_all_secs = len(ratios) * len(VARIANTS) * halvings * trial(lab, VARIANTS[0], ratios[0], 1e3).secs
     ours: dict[str, list[float]] = {one.title: [] for one in VARIANTS}
     for variant in VARIANTS:
@@ -229,15 +236,19 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def _by_packets(lab: Lab, variant: Variant, ratio: float) -> float:
-    """The packet engine's greatest rate, at the measured rates."""
+def by_packets(lab: Lab, variant: Variant, ratio: float, seeds: Iterable[int]) -> float:
+    """The packet engine's greatest rate, at the measured rates: the mean over seeds."""
     fluid = fluid_per_sec(lab, variant, ratio)
-    return greatest(
-        lambda per_sec: simulated(lab, variant, ratio, per_sec).sustained(BOUND_SECS),
-        0.4 * fluid,
-        1.2 * fluid,
-        HALVINGS,
-    )
+
+    def of_seed(seed: int) -> float:
+        return greatest(
+            lambda per_sec: simulated(lab, variant, ratio, per_sec, seed).sustained(BOUND_SECS),
+            0.4 * fluid,
+            1.2 * fluid,
+            HALVINGS,
+        )
+
+    return fmean(of_seed(seed) for seed in seeds)
 
 
 def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[str, list[float]]) -> list[Row]:
@@ -251,8 +262,8 @@ def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[st
     found = [
         near("type 1 over type 0, mean", "x", 1.2, fmean(over_type_0(ours, "Type 1")), BAND, HASHES),
         near("type 1LB over type 0, mean", "x", 1.6, fmean(over_type_0(ours, "Type 1LB")), BAND, HASHES),
-        Row("type 1D over type 0, least", "x", DETOURS[0], min(detours), low, high, 0.1, HASHES),
-        Row("type 1D over type 0, most", "x", DETOURS[1], max(detours), low, high, 0.1, HASHES),
+        Row("type 1D over type 0, least", "x", DETOURS[0], min(detours), low, high, 0.1, FILLED),
+        Row("type 1D over type 0, most", "x", DETOURS[1], max(detours), low, high, 0.1, FILLED),
     ]
     for title, ratio, reason in (("Type 0", 5.0, HASHES), ("Type 1D", 10.0, ENOUGH)):
         if ratio in ratios:
@@ -284,5 +295,6 @@ def choices(halvings: int) -> list[str]:
         f"found by halving what is between {SEARCHED[0]:g} and {SEARCHED[1]:g} of the packet engine's {halvings} times: to {100 * step:.1f} % of it. Each rate is a run: "
         f"{WARM_UP * REBIND_SECS:g} s to settle, {COUNTED * REBIND_SECS:g} s that count",
         f"LB and D rebind every {REBIND_SECS:g} s, where the paper's 10 ms would be 10 s: UDP's flows do not wait for their queues",
-        "the packet engine has the same network, queues and periods at the plan's rates, so that all of its times are a thousandth",
+        "the packet engine has the same network, queues and periods at the plan's rates, so that all of its times are a thousandth; its rates are means over "
+        f"{SEEDS} seeds",
     ]
