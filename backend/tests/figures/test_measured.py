@@ -285,7 +285,7 @@ def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
             carried = [{"ab_bits_per_sec": sent.get(a, 0.0) / 2 if a in ids else 77e6} for a, _ in ends]
             report = {
                 "per_link": carried,
-                "total": {"cpu": cpu if around else 0.25},
+                "fidelity": {"own_cpu": cpu if around else 0.25},
                 "aggregate_goodput_bits_per_sec": 90e6 if around else 100e6,
             }
             network = {"servers": {"id": ids}, "links": {"a": [a for a, _ in ends]}}
