@@ -388,6 +388,14 @@ class Engine:
         with _findings():
             return orjson.loads(_binding().requests_of(canonical(spec).decode(), canonical(workload).decode(), seed))
 
+    def requests_answered(self, spec: Mapping[str, Any], experiment: Mapping[str, Any], from_secs: float) -> Json:
+        """What becomes of an experiment's requests in the packet engine, of those that start at `from_secs` or later: `{requests,
+        answered, mean_secs}`. Takes seconds where there are some hundred thousand. Raises PlanRejectedError with findings."""
+        with self._turn("figure", self._long_turns), _findings():
+            return orjson.loads(
+                _binding().requests_answered(canonical(spec).decode(), canonical(experiment).decode(), from_secs)
+            )
+
     def routed_flows(self, spec: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[list[list[int]], list[float]]:
         """Of an emulation's flows through routers: the ids of the nodes of each one's path, and its max-min fair rate over these
         paths in Gb/s. A flow without a path has an empty one and the rate 0.

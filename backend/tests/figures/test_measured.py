@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.fabric.client import FabricGoneError
@@ -25,6 +25,8 @@ from cubeyard.emulation.figures import (
     subways_fig9,
     subways_fig10,
     subways_fig11,
+    subways_fig12,
+    subways_fig13,
     table5,
     torus,
     upgrade,
@@ -47,8 +49,8 @@ MEASURED = {
     "dcell-fig11-measured", "dcell-fig12-measured", "dcell-table2-measured", "camcube-fig1-measured", "camcube-fig2-measured",
     "camcube-fig3-measured", "camcube-fig4-measured", "camcube-fig5-measured", "camcube-fig6-measured", "camcube-table1-measured",
     "serverswitch-bcube", "serverswitch-fig9-measured", "serverswitch-fig10-measured", "serverswitch-fig11-measured",
-    "subways-fig8-measured", "subways-fig9-measured", "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks",
-    "subways-table5-measured", "subways-upgrade",
+    "subways-fig8-measured", "subways-fig9-measured", "subways-fig10-measured", "subways-fig11-measured", "subways-fig12-measured",
+    "subways-fig13-measured", "subways-hot-racks", "subways-table5-measured", "subways-upgrade",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -142,6 +144,161 @@ def test_packets_are_lost_where_more_come_than_go_on() -> None:
 def test_what_could_not_be_measured_differs() -> None:
     assert near("x", "s", 3.0, None, 0.5).verdict == "differs"
     assert Row("x", "s", None, 1.0, 0.0, 2.0).verdict == "within band"
+
+
+class Models:
+    """A lab that has models, and no network."""
+
+    brevity = 1.0
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+
+@given(st.floats(0, 1), st.integers(1, 12))
+def test_a_greatest_rate_is_found_to_half_of_what_halving_leaves(limit: float, halvings: int) -> None:
+    least, most = 100.0, 300.0
+    wanted = least + limit * (most - least)
+    tried: list[float] = []
+
+    def sustains(rate: float) -> bool:
+        tried.append(rate)
+        return rate <= wanted
+
+    found = subways_fig12.greatest(sustains, least, most, halvings)
+    assert len(tried) == halvings
+    assert abs(found - wanted) <= (most - least) / 2 ** (halvings + 1) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("answered", "mean", "kept"),
+    [(1000, 1.0, True), (990, 1.0, True), (989, 1.0, False), (1000, 1.01, False), (0, None, False)],
+)
+def test_a_rate_is_sustained_in_time_with_a_hundredth_lost_at_most(
+    answered: int, mean: float | None, kept: bool
+) -> None:
+    assert subways_fig12.Answered(1000, answered, mean).sustained(1.0) == kept
+
+
+@pytest.mark.parametrize("variant", subways_fig12.VARIANTS, ids=lambda one: one.title)
+def test_web_servers_of_ten_racks_ask_two_over_uplinks_of_the_ratio(
+    engine: Engine, variant: subways_fig12.Variant
+) -> None:
+    ratio = subways_fig12.RATIOS[-1]
+    lab: Any = Models(engine)
+    trial = subways_fig12.trial(lab, variant, ratio, 1000.0)
+    question = read(engine, trial.document())
+    assert len(question.flows) == 2 * 40 * 8
+    described = engine.emulation_network(trial.spec)
+    servers = {one["id"] for one in described["servers"]}
+    rates: dict[int, list[float]] = {}
+    for link in described["links"]:
+        tor, up = (link["b"][0], False) if link["a"][0] in servers else (link["a"][0], True)
+        rates.setdefault(tor, [0.0, 0.0])[up] += link["rate_ratio"] * trial.link_bits_per_sec
+    assert len(rates) == subways_fig12.RACKS
+    for below, above in rates.values():
+        assert below == pytest.approx(8 * subways_fig12.LINK_BITS_PER_SEC)
+        assert below / above == pytest.approx(ratio)
+    # What goes out of two racks of type 0, at most.
+    most = 2 * 8 * subways_fig12.LINK_BITS_PER_SEC / ratio / 8 / subways_fig12.RESPONSE_BYTES
+    assert subways_fig12.simulated(lab, variant, ratio, 0.6 * most).sustained(subways_fig12.BOUND_SECS)
+    assert not subways_fig12.simulated(lab, variant, ratio, 3.5 * most).sustained(subways_fig12.BOUND_SECS)
+    assert subways_fig12.fluid_per_sec(lab, variant, ratio) < 3.1 * most
+
+
+SPEEDUPS = st.lists(st.floats(0.5, 4), min_size=3, max_size=3)
+
+
+@given(SPEEDUPS, SPEEDUPS)
+def test_variants_are_judged_by_their_gain_over_type_0_and_beside_the_packet_engine(
+    ours: list[float], packets: list[float]
+) -> None:
+    titles = [one.title for one in subways_fig12.VARIANTS]
+    base = subways_fig12.PAPER_MQPS / subways_fig12.mqps(1.0)
+    lines = [
+        {title: [base * gain, base / 2 * gain] for title, gain in zip(titles, [1.0, *of], strict=True)}
+        for of in (ours, packets)
+    ]
+    found = {row.name: row for row in subways_fig12.rows((5.0, 10.0), *lines)}
+    for name, at, bounds in (
+        ("type 1 over type 0, mean", 0, (1.02, 1.38)),
+        ("type 1LB over type 0, mean", 1, (1.36, 1.84)),
+        ("type 1D over type 0, least", 2, (1.53, 2.875)),
+        ("type 1D over type 0, most", 2, (1.53, 2.875)),
+    ):
+        row = found[name]
+        assert row.ours == pytest.approx(ours[at])
+        assert (row.low, row.high) == pytest.approx(bounds)
+    assert found["type 0 at 5:1"].verdict == "matches"
+    assert found["type 1D at 10:1"].ours == pytest.approx(5 * ours[2])
+    beside = found["type 1LB at 10:1, by the packet engine"]
+    assert beside.paper == pytest.approx(5 * packets[1])
+    assert (beside.verdict == "differs") == (abs(ours[1] / packets[1] - 1) > 0.15 + 1e-9)
+
+
+@pytest.mark.parametrize("around", [True, False])
+@pytest.mark.parametrize("load", subways_fig13.LOADS)
+def test_a_hot_server_sends_and_gets_more_than_its_tors_carry_only_where_it_goes_around(
+    engine: Engine, load: float, around: bool
+) -> None:
+    trial = subways_fig13.trial(Models(engine), load, 0, around)  # type: ignore[arg-type]
+    question = read(engine, trial.document())
+    described = engine.emulation_network(trial.spec)
+    hot = subways_fig13.HOT
+    tors = {link["b"][0] for link in described["links"] if link["a"][0] == hot}
+    uplinks = [link["rate_ratio"] for link in described["links"] if link["a"][0] in tors]
+    ports = [link["rate_ratio"] for link in described["links"] if link["a"][0] == hot]
+    sent = trial.emulation["flow_bits_per_sec"] * sum(one.source == hot for one in question.flows)
+    assert len(uplinks) == len(ports) == 2
+    assert sum(ports) * trial.link_bits_per_sec == pytest.approx(2 * subways_fig13.LINK_BITS_PER_SEC)
+    assert 1.05 * sent < 2 * subways_fig13.LINK_BITS_PER_SEC, "wrapped packets fit its ports too"
+    filled = sent / (sum(uplinks) * trial.link_bits_per_sec)
+    assert filled == pytest.approx(2.0) if around else filled < 0.6
+
+
+CPUS = st.floats(0.001, 1.0)
+
+
+@given(CPUS, CPUS, st.lists(st.floats(0.01, 1.0), min_size=3, max_size=9, unique=True))
+def test_a_line_through_cpu_is_the_least_squares_line(slope: float, least: float, x: list[float]) -> None:
+    exact = subways_fig13.fit([subways_fig13.Point(one, slope * one + least) for one in x])
+    assume(max(x) - min(x) > 0.05)
+    assert exact == pytest.approx((slope, least, 1.0), abs=1e-6)
+    # A point off the line explains less.
+    off = [subways_fig13.Point(one, slope * one + least + slope * (at == 1)) for at, one in enumerate(x)]
+    assert subways_fig13.fit(off)[2] < 0.9999
+
+
+def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    pairs = []
+    for number, cpu in enumerate((0.30, 0.32, 0.9)):
+        both = []
+        for around in (True, False):
+            trial = subways_fig13.trial(Models(engine), 40, number, around)  # type: ignore[arg-type]
+            described = engine.emulation_network(trial.spec)
+            ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
+            ids = [one["id"] for one in described["servers"]]
+            sent = {1: 30e6, 3: 20e6, 0: 10e6, 4: 10e6, subways_fig13.HOT: 99e6, 7: 88e6} if around else {}
+            carried = [{"ab_bits_per_sec": sent.get(a, 0.0) / 2 if a in ids else 77e6} for a, _ in ends]
+            report = {
+                "per_link": carried,
+                "fidelity": {"own_cpu": cpu if around else 0.25},
+                "aggregate_goodput_bits_per_sec": 90e6 if around else 100e6,
+            }
+            network = {"servers": {"id": ids}, "links": {"a": [a for a, _ in ends]}}
+            both.append(Measured(trial, report=report, network=network))
+        pairs.append((both[0], both[1]))
+    assert subways_fig13.relayed(pairs[0][0]) == pytest.approx({0: 10e6, 1: 30e6, 3: 20e6, 4: 10e6})
+    found = subways_fig13.point(pairs)
+    assert found.gbps == pytest.approx(0.03)
+    # Of the middle round: two processors, nine tenths of the goodput, and three sevenths of what is relayed.
+    assert found.cpu == pytest.approx(2 * (0.32 - 0.9 * 0.25) * 3 / 7)
+    rows = {row.name: row for row in subways_fig13.rows([10.0, 95.0], 0.0, 0.97, 99.0)}
+    assert rows["a core would relay"].ours is None
+    assert [row.verdict for row in rows.values()] == ["differs", "within band", "within band", "within band", "differs"]
 
 
 @pytest.mark.parametrize("trial", [*fig9.trials(1.0), *fig10.trials(0.2)], ids=lambda trial: trial.name)

@@ -44,6 +44,7 @@ __all__ = [
     "plan_schema_json",
     "predict",
     "rates_over_paths",
+    "requests_answered",
     "requests_of",
     "routed_flows",
     "routings_json",
@@ -206,6 +207,10 @@ def figure(
 def rates_over_paths(spec_json: str, paths: list[list[int]], link_gbps: float) -> list[float]:
     """The max-min fair rate of every flow in Gb/s, over its path: ids of servers, both ends included; an empty path carries
     nothing. `link_gbps` is the slowest link's rate. Raises EngineError for servers that no link and no switch joins."""
+
+def requests_answered(spec_json: str, experiment_json: str, from_secs: float) -> str:
+    """What becomes of the requests of an experiment's first seed, packet by packet, of those that start at `from_secs` or later:
+    `{requests, answered, mean_secs}`; the mean is null where none is answered. Raises EngineError."""
 
 def requests_of(spec_json: str, workload_json: str, seed: int) -> str:
     """`{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes", "response_bytes"}`. Raises EngineError."""

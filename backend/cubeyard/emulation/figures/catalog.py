@@ -32,6 +32,8 @@ from cubeyard.emulation.figures import (
     subways_fig9,
     subways_fig10,
     subways_fig11,
+    subways_fig12,
+    subways_fig13,
     table5,
     upgrade,
 )
@@ -153,6 +155,15 @@ FIGURES = (
     ),
     MeasuredFigure(
         "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", subways_fig11.measure
+    ),
+    MeasuredFigure(
+        "subways-fig12-measured",
+        "Memcache throughput by oversubscription, measured",
+        "[subways §8.7, Fig. 12]",
+        subways_fig12.measure,
+    ),
+    MeasuredFigure(
+        "subways-fig13-measured", "CPU of a relay by detours", "[subways §8.8, Fig. 13]", subways_fig13.measure
     ),
     MeasuredFigure(
         "serverswitch-fig11-measured",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cubeyard.cli.place import own_lab
-from cubeyard.emulation.figures import chip_bcube, fig9, shuffles, subways_fig10
+from cubeyard.emulation.figures import chip_bcube, fig9, shuffles, subways_fig10, subways_fig12, subways_fig13
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.fig10 import trials
 from cubeyard.emulation.figures.lab import Lab
@@ -107,6 +107,34 @@ def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
     assert all(found[name].end_secs for name in names), found[names[0]].report["total"]
     # 1.73 in a fluid, 1.64 in the paper.
     assert (shuffles.speedup(*(found[name] for name in names)) or 0.0) > 1.15
+
+
+def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None:
+    """At 1.5 times what the two racks' uplinks carry by trunks; detours carry twice as much."""
+    per_sec = 4000.0
+    first, *_, last = subways_fig12.VARIANTS
+    with lab(0.5) as made:
+        wanted = [subways_fig12.trial(made, one, 5.0, per_sec) for one in (first, last)]
+        found = made.measure(wanted)
+    by_trunks, by_detours = (subways_fig12.answered(found[one.name]) for one in wanted)
+    assert by_trunks.requests > 0.8 * per_sec * wanted[0].emulation["seconds"], "the clients keep up"
+    assert not by_trunks.sustained(1.0)
+    lost = [1 - one.answered / one.requests for one in (by_trunks, by_detours)]
+    assert lost[0] > 0.2, lost
+    assert lost[1] < lost[0] / 2, lost
+
+
+def test_relays_carry_what_the_uplinks_rate_sets(nothing_left: Left) -> None:
+    load = 25
+    with lab(0.5) as made:
+        wanted = [subways_fig13.trial(made, load, 0, around) for around in (True, False)]
+        found = made.measure(wanted)
+    around, straight = (found[one.name] for one in wanted)
+    relayed = subways_fig13.relayed(around)
+    assert max(relayed.values()) / subways_fig13.LINK_BITS_PER_SEC == pytest.approx(load / 100, rel=0.4), relayed
+    assert min(relayed.values()) > 0.25 * max(relayed.values()), "on both sides, and the next ones"
+    assert sum(subways_fig13.relayed(straight).values()) < 1e5, "no detours over wide uplinks"
+    assert around.goodput_bits_per_sec > 0.85 * straight.goodput_bits_per_sec
 
 
 def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(nothing_left: Left) -> None:

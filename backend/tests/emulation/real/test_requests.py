@@ -1,11 +1,21 @@
-"""Requests and responses with real packets through the whole stack: over UDP through routers, over TCP between servers that relay."""
+"""Requests and responses with real packets through the whole stack: over UDP through routers, over TCP between servers that relay; and
+memcached's own clients at the servers that answer."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from cubeyard.engine import Engine
+
 from .conftest import Command
+from .test_example import fabric
+from .test_routers import RUN, description
 
 Json = dict[str, Any]
 Left = Callable[[], dict[str, set[str]]]
@@ -52,3 +62,52 @@ def test_requests_over_tcp_end_with_the_last_answer(emulate: Command, nothing_le
     assert told["within_bound"] == 1.0
     assert found["total"]["secs"] < 30, "the session ends with the last answer"
     assert "wait for each response" in found["fidelity"]["reason"]
+
+
+ANSWERING, ASKING, OTHER = 0, 5, 3
+
+
+def client_of(server: int, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program of libmemcached on a server, about the values of the one that answers."""
+    command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{server}", program, f"--servers=10.0.0.{ANSWERING + 1}:11211"]
+    return subprocess.run([*command, *words], capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+def test_memcached_s_own_clients_set_and_get_beside_the_requests(
+    engine: Engine, nothing_left: Left, tmp_path: Path, protocol: str
+) -> None:
+    asking = {
+        "client_seed": 7, "place": 0, "places": 1, "count": None, "rate_per_sec": 200.0, "think_secs": 0.0,
+        "bound_secs": 1.0, "timeout_secs": 2.0,
+    }  # fmt: skip
+    requests = {"response": 1, "request_bytes": 22, "response_bytes": 1472, "asking": asking}
+    ends = {"source": ASKING, "destination": ANSWERING, "proto": protocol}
+    back = {"source": ANSWERING, "destination": ASKING, "proto": protocol}
+    flows = [{"id": 0, **ends, "requests": requests}, {"id": 1, **back, "answers": 0}]
+    large = tmp_path / "large"
+    large.write_bytes(bytes(range(256)) * 1024)
+    colour = tmp_path / "colour"
+    colour.write_text("deep blue")
+    with fabric() as client:
+        client.call("prepare", run=RUN, network=description(engine, json.loads(SUBWAYS)))
+        client.call("wire", run=RUN, plain=True)
+        assert client_of(ASKING, "memcping").returncode != 0, "nobody is asked yet"
+        client.call("workload", run=RUN, flows=flows)
+        client.subscribe(RUN)
+        client.call("start", run=RUN)
+        assert client_of(ASKING, "memcping").returncode == 0
+        stored = client_of(ASKING, "memccp", str(colour), str(large))
+        assert (stored.returncode, stored.stderr) == (0, "")
+        for server in (ASKING, OTHER, ANSWERING):
+            assert client_of(server, "memccat", "colour").stdout == "deep blue\n", server
+        got = tmp_path / "got"
+        assert client_of(OTHER, "memccat", f"--file={got}", "large").returncode == 0
+        assert got.read_bytes() == large.read_bytes()
+        assert "curr_items: 2" in client_of(OTHER, "memcstat").stdout
+        assert client_of(OTHER, "memcrm", "colour").returncode == 0
+        assert client_of(ASKING, "memccat", "colour").returncode != 0
+        frames = client.frames(5.0)
+        heard = [frame for frame in (next(frames) for _ in range(10)) if frame is not None]
+        assert sum((frame.get("latencies") or {"answered": 0})["answered"] for frame in heard) > 0, "requests go on"
+        client.call("destroy", run=RUN)

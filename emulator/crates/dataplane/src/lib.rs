@@ -6,7 +6,7 @@
 //!
 //! A protocol is one folder beside this file and one entry of the catalogue; no other file names it. Everything else
 //! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, header descriptions, neighbour
-//! maintenance, frames and rate limits. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
+//! maintenance, frames, rate limits, and keys and values for memcached's clients. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
 //! (`cubeyard-fabric`), messages between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
 
 pub mod address;
@@ -26,6 +26,7 @@ pub mod flow;
 pub mod forwarding;
 pub mod frame;
 pub mod inspection;
+pub mod key_value;
 pub mod link_state;
 mod lru;
 pub mod neighbours;

@@ -262,8 +262,23 @@ pub struct Reply {
     pub last: bool,
 }
 
+/// What has clients at TCP ports of a server, as whoever has its sockets sees it.
+pub trait ServesClients {
+    /// The TCP ports.
+    fn tcp_ports(&self) -> Vec<u16>;
+
+    /// A client at a TCP port has sent bytes. Numbers of clients differ over all ports.
+    fn client(&mut self, now: Time, tcp_port: u16, client: ClientId, bytes: &[u8]);
+
+    /// A client sends nothing more, or is gone.
+    fn client_ended(&mut self, now: Time, tcp_port: u16, client: ClientId);
+
+    /// The next thing that a client is sent.
+    fn poll_reply(&mut self) -> Option<Reply>;
+}
+
 /// A server's services, as whoever has its sockets sees them.
-pub trait Services {
+pub trait Services: ServesClients {
     /// Hosts one more service by a number of its own, from now on. Errors: the number or the name is taken, or there are
     /// [`MAX_SERVICES`] already; a sentence that says so.
     fn host(&mut self, now: Time, id: u16, service: Box<dyn Service>) -> Result<(), String>;
@@ -285,16 +300,4 @@ pub trait Services {
 
     /// The next answer to the outside: the service and what it says.
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)>;
-
-    /// The TCP ports of services that have clients.
-    fn tcp_ports(&self) -> Vec<u16>;
-
-    /// A client of the service at a TCP port has sent bytes. Numbers of clients differ over all ports.
-    fn client(&mut self, now: Time, tcp_port: u16, client: ClientId, bytes: &[u8]);
-
-    /// A client sends nothing more, or is gone.
-    fn client_ended(&mut self, now: Time, tcp_port: u16, client: ClientId);
-
-    /// The next thing that a service sends to a client.
-    fn poll_reply(&mut self) -> Option<Reply>;
 }

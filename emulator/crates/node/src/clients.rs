@@ -1,11 +1,11 @@
-//! Clients of services: TCP connections to a server's address, for services with a text protocol of their own.
+//! TCP connections to a server's address, for whatever serves clients there: services with a text protocol of their own, and the values
+//! of a server that answers a workload's requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-use cubeyard_dataplane::protocol::Protocol;
-use cubeyard_dataplane::service::{ClientId, Services};
+use cubeyard_dataplane::service::{ClientId, ServesClients};
 
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
@@ -30,22 +30,22 @@ struct Connection {
     closing: bool,
 }
 
-/// All clients of a server's services.
+/// All clients of a server.
 #[derive(Debug)]
-pub struct ServiceClients {
+pub struct Clients {
     listeners: Vec<(u16, TcpListener)>,
     connections: BTreeMap<ClientId, Connection>,
     latest: ClientId,
 }
 
-impl ServiceClients {
-    /// Listens at the ports of the services that have clients. Errors name the address.
-    pub fn open(poller: &Poller, services: &dyn Services, ip: Ipv4Addr) -> io::Result<ServiceClients> {
+impl Clients {
+    /// Listens at the ports of what serves clients. Errors name the address.
+    pub fn open(poller: &Poller, services: &dyn ServesClients, ip: Ipv4Addr) -> io::Result<Clients> {
         let mut listeners = Vec::new();
         for port in services.tcp_ports() {
             let context = |error: io::Error| {
                 let text = format!(
-                    "clients of services at {ip}:{port}: {error}. Choose another port in the settings."
+                    "clients at {ip}:{port}: {error}. Choose another port in the settings, or end what listens there."
                 );
                 io::Error::new(error.kind(), text)
             };
@@ -54,7 +54,7 @@ impl ServiceClients {
             poller.add(&listener, Token::Listener(listeners.len() as u32), Interest::READ)?;
             listeners.push((port, listener));
         }
-        Ok(ServiceClients {
+        Ok(Clients {
             listeners,
             connections: BTreeMap::new(),
             latest: 0,
@@ -86,8 +86,8 @@ impl ServiceClients {
     }
 
     /// A client has sent something, or has room.
-    pub fn on_ready(&mut self, id: ClientId, protocol: &mut dyn Protocol, poller: &Poller) {
-        let (Some(connection), Some(services)) = (self.connections.get_mut(&id), protocol.services()) else {
+    pub fn on_ready(&mut self, id: ClientId, services: &mut dyn ServesClients, poller: &Poller) {
+        let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
         let tcp_port = connection.tcp_port;
@@ -118,11 +118,8 @@ impl ServiceClients {
         }
     }
 
-    /// Sends what services say to clients.
-    pub fn answer(&mut self, protocol: &mut dyn Protocol, poller: &Poller) {
-        let Some(services) = protocol.services() else {
-            return;
-        };
+    /// Sends what clients are answered.
+    pub fn answer(&mut self, services: &mut dyn ServesClients, poller: &Poller) {
         while let Some(reply) = services.poll_reply() {
             // One that has gone gets nothing.
             let Some(connection) = self.connections.get_mut(&reply.client) else {

@@ -15,7 +15,7 @@ use cubeyard_messages::{Configure, ToFabric, ToNode};
 use crate::bandwidth::{Available, Meters};
 use crate::carrier::CarrierWatch;
 use crate::chip::ChipServer;
-use crate::clients::ServiceClients;
+use crate::clients::Clients;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
 use crate::fabric::{Arrival, Fabric};
@@ -25,7 +25,7 @@ use crate::processes::Processes;
 use crate::services::{ServiceSockets, answers};
 use crate::signals::Signals;
 use crate::software::Software;
-use crate::workload::{FlowNews, Workload};
+use crate::workload::{AskedValues, FlowNews, Workload};
 
 /// From one report of the flows to the next.
 const REPORT: Duration = Duration::from_millis(100);
@@ -76,7 +76,8 @@ struct Server {
     services: Option<ServiceSockets>,
     modules: Modules,
     processes: Processes,
-    clients: Option<ServiceClients>,
+    clients: Option<Clients>,
+    key_values: Option<AskedValues>,
     report_at: Time,
     reports: u32,
 }
@@ -158,12 +159,16 @@ impl Node {
                 port,
                 rate_bits_per_sec,
             } => server.meters.set_rate(port, rate_bits_per_sec),
-            ToNode::Workload { flows } => server.workload.add(flows, &self.poller)?,
+            ToNode::Workload { flows } => {
+                server.workload.add(flows, &self.poller)?;
+                server.open_values(&self.poller)?;
+            }
             ToNode::Start => server.workload.start(now()),
             ToNode::Stop => {
                 server.report(&self.poller, &mut self.fabric, true);
                 let available = server.meters.forget();
                 server.tell_available(available);
+                server.key_values = None;
                 for flow in server.workload.stop() {
                     server.input(Input::FlowEnded(flow));
                 }
@@ -234,8 +239,8 @@ impl Node {
                 server.processes.fill_all(hosted, &self.poller);
             }
             services.fill_all(&mut **protocol, &self.poller);
-            if let Some(clients) = &mut server.clients {
-                clients.answer(&mut **protocol, &self.poller);
+            if let (Some(clients), Some(hosted)) = (&mut server.clients, protocol.services()) {
+                clients.answer(hosted, &self.poller);
             }
             for event in answers(&mut **protocol) {
                 let at_nanos = now().as_nanos() as u64;
@@ -285,7 +290,7 @@ impl Server {
         let services = has_services.then(|| ServiceSockets::open(poller, configuration));
         let services = services.transpose().map_err(|error| error.to_string())?;
         let hosted = protocol.as_mut().and_then(|protocol| protocol.services());
-        let clients = hosted.map(|services| ServiceClients::open(poller, services, configure.address));
+        let clients = hosted.map(|services| Clients::open(poller, services, configure.address));
         let clients = clients.transpose().map_err(|error| error.to_string())?;
         let forwarding = match &configure.forwarding {
             Some(name) => Some(entry.forwarding(name).ok_or_else(|| {
@@ -326,6 +331,7 @@ impl Server {
             modules: Modules::default(),
             processes: Processes::beside(fabric),
             clients,
+            key_values: None,
             report_at: now + REPORT,
             reports: 0,
         })
@@ -447,15 +453,31 @@ impl Server {
         }
     }
 
+    /// A server that answers requests has values for memcached's clients too, unless one of its services has them.
+    fn open_values(&mut self, poller: &Poller) -> Result<(), String> {
+        if self.clients.is_none() && self.key_values.is_none() && self.workload.answers_requests() {
+            let opened = AskedValues::open(self.workload.address(), poller);
+            self.key_values = Some(opened.map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
     fn on_knock(&mut self, index: usize, poller: &Poller) {
-        if let Some(clients) = &mut self.clients {
-            clients.on_knock(index, poller);
+        match (&mut self.clients, &mut self.key_values) {
+            (Some(clients), _) => clients.on_knock(index, poller),
+            (None, Some(values)) => values.on_knock(index, poller),
+            (None, None) => {}
         }
     }
 
     fn on_client(&mut self, id: u32, poller: &Poller) {
-        if let (Some(clients), Some(protocol)) = (&mut self.clients, &mut self.protocol) {
-            clients.on_ready(id, &mut **protocol, poller);
+        if let Some(values) = &mut self.key_values {
+            values.on_ready(id, poller);
+            return;
+        }
+        let services = self.protocol.as_mut().and_then(|protocol| protocol.services());
+        if let (Some(clients), Some(services)) = (&mut self.clients, services) {
+            clients.on_ready(id, services, poller);
         }
     }
 

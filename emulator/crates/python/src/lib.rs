@@ -104,8 +104,8 @@ mod cubeyard_engine {
     use super::plan_schema_json;
     #[pymodule_export]
     use super::predict::{
-        engines_json, fault_targets, figure, figures_json, outline, predict, rates_over_paths, requests_of,
-        routings_json, spanning_trees,
+        engines_json, fault_targets, figure, figures_json, outline, predict, rates_over_paths,
+        requests_answered, requests_of, routings_json, spanning_trees,
     };
     #[pymodule_export]
     use super::routed::routed_flows;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use cubeyard_plan::PlanError;
 use cubeyard_sim::workload::Requests;
-use cubeyard_sim::{Experiment, Network, PredictError, Progress, delivery, faults, figures, given_paths};
+use cubeyard_sim::{
+    Experiment, Network, PredictError, Progress, delivery, faults, figures, given_paths, packet,
+};
 use cubeyard_topology::Finding;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -218,6 +220,26 @@ pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u
     found
         .map(|document| document.to_string())
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+/// What becomes of an experiment's requests in the packet engine, of those that start at `from_secs` or later.
+#[pyfunction]
+pub fn requests_answered(
+    py: Python<'_>,
+    spec_json: &str,
+    experiment_json: &str,
+    from_secs: f64,
+) -> PyResult<String> {
+    watched(py, Callbacks::default(), |progress, _| {
+        let network = Network::open(spec_json).map_err(|error| PredictError::Findings(error.findings))?;
+        let experiment = Experiment::from_json(experiment_json)?;
+        let found = packet::answered_since(&network, &experiment, from_secs, progress)?;
+        let mean_secs = (found.answered > 0).then_some(found.mean_secs);
+        Ok(
+            json!({"requests": found.requests, "answered": found.answered, "mean_secs": mean_secs})
+                .to_string(),
+        )
+    })
 }
 
 /// The max-min fair rates over paths that are given as lists of server ids, in Gb/s. The slowest link has `link_gbps`.

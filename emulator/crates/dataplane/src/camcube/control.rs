@@ -24,7 +24,7 @@ use crate::inspection::{Cell, ColumnKind, Inspection};
 use crate::link_state::{Heard, LinkEnd, LinkState, Plan, Refusal, Timing};
 use crate::neighbours::{Intervals, Neighbours};
 use crate::protocol::{Input, Output, Protocol, Time};
-use crate::service::{ClientId, Reply, Service, Services};
+use crate::service::{ClientId, Reply, ServesClients, Service, Services};
 
 /// First byte of a hello; then whether the sender hears the receiver.
 const HELLO: u8 = 0xca;
@@ -422,7 +422,9 @@ impl Services for CamCube {
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)> {
         self.services.poll_answer()
     }
+}
 
+impl ServesClients for CamCube {
     fn tcp_ports(&self) -> Vec<u16> {
         self.services.tcp_ports()
     }

@@ -22,6 +22,7 @@ use nix::unistd::write;
 use crate::poller::Poller;
 use cubeyard_messages::limits::{FLOWS, RATES_BITS_PER_SEC};
 use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Latencies, Role, SubflowRow, Transport};
+pub use requests::values::AskedValues;
 
 /// Seconds for which a sender tries to connect.
 pub const CONNECT_SECS: f64 = 10.0;
@@ -250,6 +251,18 @@ impl Workload {
             Role::Send => self.client.add(order.id, &exchange.asking),
             Role::Receive => Ok(()),
         }
+    }
+
+    /// Whether the server here answers requests.
+    pub fn answers_requests(&self) -> bool {
+        let ends = self.entries.values().map(|entry| &entry.end);
+        ends.into_iter()
+            .any(|end| matches!(end, End::TcpAnswerer(_) | End::UdpAnswerer(_)))
+    }
+
+    /// The server's own address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.shared.ip
     }
 
     /// Starts the flows that have not been.

@@ -5,11 +5,13 @@
 //! | `mod.rs` | whom the client asks when, and how long responses take |
 //! | `udp.rs` | both ends over UDP |
 //! | `tcp.rs` | both ends over TCP |
+//! | `values.rs` | values for memcached's clients, beside the requests |
 //!
 //! Not here: flows that only send, and what is drawn for a client (`cubeyard_topology::asking`).
 
 pub mod tcp;
 pub mod udp;
+pub mod values;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::text::{Command, Next, Reader, TOO_LARGE, value};
-use super::words::{FOR_EVER, HEAD_BYTES, What, Words};
+use super::words::{HEAD_BYTES, What, Words};
+use crate::key_value::Change;
+use crate::key_value::asked::Asked;
+use crate::key_value::text::{Next, Reader, TOO_LARGE, value};
 use crate::protocol::Time;
 use crate::service::{ClientId, Context, Packet};
 
@@ -19,7 +21,7 @@ const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 
 /// A request under way.
 #[derive(Debug)]
-struct Asked {
+struct Request {
     request: u32,
     until: Time,
     /// Whether its client wants no answer.
@@ -38,7 +40,7 @@ struct Lookup {
 struct Client {
     reader: Reader,
     lookup: Option<Lookup>,
-    asked: Option<Asked>,
+    asked: Option<Request>,
     /// Whether it says nothing more.
     ended: bool,
 }
@@ -59,7 +61,7 @@ impl Clients {
     pub fn hear(&mut self, context: &mut dyn Context, id: ClientId, bytes: &[u8], values: (usize, usize)) {
         let client = self.clients.entry(id).or_default();
         client.reader.push(bytes);
-        if client.reader.len() > MOST_AHEAD {
+        if client.reader.waiting() > MOST_AHEAD {
             self.close(context, id);
         } else if client.asked.is_none() && !self.ready.contains(&id) {
             self.go_on(context, id, values);
@@ -93,7 +95,7 @@ impl Clients {
             }
             (Some(_), _) => Vec::new(),
             (None, What::Value) => [&words.value[..], b"\r\n"].concat(),
-            (None, what) => outcome(what).as_bytes().to_vec(),
+            (None, what) => what.outcome().text().into(),
         };
         if !quiet && !text.is_empty() {
             context.reply(id, text);
@@ -159,103 +161,33 @@ impl Clients {
                     context.reply(id, text.into());
                     return self.close(context, id);
                 }
-                Some(Next::Command(Command::Quit)) => return self.close(context, id),
-                Some(Next::Command(Command::Get { keys, versions })) => {
-                    context.count("client-commands", 1);
-                    client.lookup = Some(Lookup {
-                        keys: keys.into(),
-                        versions,
-                    });
-                }
-                Some(Next::Command(command)) => {
-                    context.count("client-commands", 1);
-                    if self.begin(context, id, command, values) {
-                        return;
+                Some(Next::Command(command)) => match command.asked(values) {
+                    Asked::End => return self.close(context, id),
+                    Asked::Values { keys, versions } => {
+                        context.count("client-commands", 1);
+                        client.lookup = Some(Lookup {
+                            keys: keys.into(),
+                            versions,
+                        });
                     }
-                }
+                    Asked::Said(text) => {
+                        context.count("client-commands", 1);
+                        if let Some(text) = text {
+                            context.reply(id, text);
+                        }
+                    }
+                    Asked::Change { change, quiet } => {
+                        context.count("client-commands", 1);
+                        if let Some(words) = request(context, change) {
+                            return self.ask(context, id, words, quiet);
+                        }
+                        if !quiet {
+                            context.reply(id, TOO_LARGE.into());
+                        }
+                    }
+                },
             }
         }
-    }
-
-    /// Begins a command; whether it has to wait for another server's answer.
-    fn begin(
-        &mut self,
-        context: &mut dyn Context,
-        id: ClientId,
-        command: Command,
-        (count, bytes): (usize, usize),
-    ) -> bool {
-        let here = context.here();
-        let words = |what, key| Words::new(what, here, key);
-        let (words, quiet) = match command {
-            Command::Write {
-                how,
-                key,
-                flags,
-                lives_millis,
-                version,
-                data,
-                quiet,
-            } => {
-                if key.len() + data.len() + HEAD_BYTES > context.max_payload() {
-                    if !quiet {
-                        context.reply(id, TOO_LARGE.into());
-                    }
-                    return false;
-                }
-                let words = Words {
-                    flags,
-                    lives_millis: lives_millis.unwrap_or(FOR_EVER),
-                    version,
-                    value: data,
-                    ..words(What::Write(how), key)
-                };
-                (words, quiet)
-            }
-            Command::Delete { key, quiet } => (words(What::Delete, key), quiet),
-            Command::Adjust { key, down, by, quiet } => {
-                let value = by.to_string().into_bytes();
-                let words = Words {
-                    value,
-                    ..words(What::Adjust(down), key)
-                };
-                (words, quiet)
-            }
-            Command::Touch {
-                key,
-                lives_millis,
-                quiet,
-            } => {
-                let lives_millis = lives_millis.unwrap_or(FOR_EVER);
-                let words = Words {
-                    lives_millis,
-                    ..words(What::Touch, key)
-                };
-                (words, quiet)
-            }
-            Command::Version => {
-                context.reply(
-                    id,
-                    concat!("VERSION cubeyard-", env!("CARGO_PKG_VERSION"), "\r\n").into(),
-                );
-                return false;
-            }
-            Command::Stats => {
-                let text = format!("STAT curr_items {count}\r\nSTAT bytes {bytes}\r\nEND\r\n");
-                context.reply(id, text.into_bytes());
-                return false;
-            }
-            Command::Verbosity { quiet } => {
-                if !quiet {
-                    context.reply(id, b"OK\r\n".to_vec());
-                }
-                return false;
-            }
-            // Both are the caller's.
-            Command::Get { .. } | Command::Quit => return false,
-        };
-        self.ask(context, id, words, quiet);
-        true
     }
 
     fn ask(&mut self, context: &mut dyn Context, id: ClientId, words: Words, quiet: bool) {
@@ -263,7 +195,7 @@ impl Clients {
         self.latest = self.latest.checked_add(1).unwrap_or(1);
         let request = self.latest;
         if let Some(client) = self.clients.get_mut(&id) {
-            client.asked = Some(Asked {
+            client.asked = Some(Request {
                 request,
                 until: context.now() + PATIENCE,
                 quiet,
@@ -287,16 +219,14 @@ impl Clients {
     }
 }
 
-/// What a client is told of a write that is over.
-fn outcome(what: What) -> &'static str {
-    match what {
-        What::Stored => "STORED\r\n",
-        What::NotStored => "NOT_STORED\r\n",
-        What::Exists => "EXISTS\r\n",
-        What::Deleted => "DELETED\r\n",
-        What::Touched => "TOUCHED\r\n",
-        What::NoNumber => "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n",
-        What::TooLarge => TOO_LARGE,
-        _ => "NOT_FOUND\r\n",
-    }
+/// What is sent to the server of a change's key; `None` if that is longer than a packet.
+fn request(context: &dyn Context, change: Change) -> Option<Words> {
+    let fits = change.key.len() + change.value.len() + HEAD_BYTES <= context.max_payload();
+    fits.then(|| Words {
+        flags: change.flags,
+        lives_millis: change.lives_millis,
+        version: change.version,
+        value: change.value,
+        ..Words::new(What::request(change.deed), context.here(), change.key)
+    })
 }

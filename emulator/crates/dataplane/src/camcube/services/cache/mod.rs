@@ -12,23 +12,24 @@
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | primaries, secondaries, and who answers whom |
-//! | `store.rs` | the values of a server |
+//! | `store.rs` | which of a server's values are out of date |
 //! | `words.rs` | what instances send to each other |
-//! | `text.rs` | memcached's text protocol |
 //! | `clients.rs` | clients' commands, one after the other |
+//!
+//! Not here: values, what commands do to them, and memcached's text protocol (`crate::key_value`).
 
 mod clients;
 mod store;
-mod text;
 mod words;
 
 use cubeyard_routing::torus::secondary_replicas;
 
 use super::wire::{fnv, key_of, number, torus};
+use crate::key_value::text::Write;
+use crate::key_value::{Change, Outcome, changed};
 use crate::service::{Action, ClientId, Context, Key, LOCAL, MessageForm, Packet, Service, ServiceEntry};
 use clients::Clients;
-use store::{Entry, Store};
-use text::Write;
+use store::Store;
 use words::{Counted, HEAD_BYTES, What, Words};
 
 /// It in the catalogue.
@@ -112,14 +113,14 @@ impl Cache {
         }
         let straight = counted.straight;
         packet.payload = words.emit();
-        let met = straight && self.store.get(context.now(), &words.key).is_some();
+        let met = straight && self.store.values.get(context.now(), &words.key).is_some();
         met.then_some(words)
     }
 
     /// A request at a coordinate that this server answers for.
     fn serve(&mut self, context: &mut dyn Context, at: Key, mut words: Words, packet: &mut Packet) -> Action {
         let (now, primary) = (context.now(), primary(context, &words.key));
-        let found = self.store.get(now, &words.key).cloned();
+        let found = self.store.values.get(now, &words.key).cloned();
         if words.what == What::Get {
             if found.is_none() && at != primary {
                 // The routing service asks `route` for the next replica, the primary.
@@ -147,28 +148,33 @@ impl Cache {
             return Action::Drop;
         } else {
             let most_bytes = context.max_payload().saturating_sub(HEAD_BYTES);
-            let version = self.store.next_version(now);
-            let (what, entry) = changed(&words, found, version, now, most_bytes);
-            words.what = what;
-            words.value = Vec::new();
+            let Some(deed) = words.what.deed() else {
+                return Action::Drop;
+            };
+            let change = Change {
+                deed,
+                key: words.key.clone(),
+                value: std::mem::take(&mut words.value),
+                flags: words.flags,
+                lives_millis: words.lives_millis,
+                version: words.version,
+            };
+            let values = &mut self.store.values;
+            let version = values.next_version(now);
+            let (outcome, entry) = changed(&change, found, version, now, most_bytes);
+            words.what = What::answer(outcome);
+            let deleted = outcome == Outcome::Deleted;
+            let is_new = entry.is_some() || deleted;
             if let Some(entry) = entry {
                 // The answer to an adjustment is the number.
-                if what == What::Value {
+                if outcome == Outcome::Adjusted {
                     words.value.clone_from(&entry.data);
                 }
-                self.store.put(words.key.clone(), entry);
-            } else if what == What::Deleted {
-                self.store.remove(&words.key);
+                values.put(change.key, entry);
+            } else if deleted {
+                values.remove(&words.key);
             }
-            if ![
-                What::Miss,
-                What::NotStored,
-                What::Exists,
-                What::NoNumber,
-                What::TooLarge,
-            ]
-            .contains(&what)
-            {
+            if is_new {
                 forget(context, primary, &words.key, version);
             }
         }
@@ -176,87 +182,6 @@ impl Cache {
         send(context, to, &words);
         Action::Consumed
     }
-}
-
-/// What a write does to what there is: the answer, and the new entry if there is one.
-fn changed(
-    words: &Words,
-    found: Option<Entry>,
-    version: u64,
-    now: crate::protocol::Time,
-    most_bytes: usize,
-) -> (What, Option<Entry>) {
-    let given = |data: Vec<u8>| Entry {
-        data,
-        flags: words.flags,
-        version,
-        until: Entry::end(now, words.lives_millis),
-    };
-    let entry = match (words.what, found) {
-        (What::Delete, Some(_)) => return (What::Deleted, None),
-        (What::Write(Write::Add), Some(_)) => return (What::NotStored, None),
-        (What::Write(Write::Set | Write::Add), _) | (What::Write(Write::Replace), Some(_)) => {
-            given(words.value.clone())
-        }
-        (What::Write(Write::Cas), Some(found)) if found.version != words.version => {
-            return (What::Exists, None);
-        }
-        (What::Write(Write::Cas), Some(_)) => given(words.value.clone()),
-        // Flags and time stay those of the value that it is added to.
-        (What::Write(Write::Append), Some(found)) => Entry {
-            data: [&found.data[..], &words.value].concat(),
-            version,
-            ..found
-        },
-        (What::Write(Write::Prepend), Some(found)) => Entry {
-            data: [&words.value[..], &found.data].concat(),
-            version,
-            ..found
-        },
-        (What::Write(Write::Replace | Write::Append | Write::Prepend), None) => {
-            return (What::NotStored, None);
-        }
-        (What::Adjust(down), Some(found)) => {
-            let (Some(number), Some(by)) = (decimal(&found.data), decimal(&words.value)) else {
-                return (What::NoNumber, None);
-            };
-            let number = if down {
-                number.saturating_sub(by)
-            } else {
-                number.wrapping_add(by)
-            };
-            let data = number.to_string().into_bytes();
-            return (
-                What::Value,
-                Some(Entry {
-                    data,
-                    version,
-                    ..found
-                }),
-            );
-        }
-        (What::Touch, Some(found)) => {
-            let until = Entry::end(now, words.lives_millis);
-            return (
-                What::Touched,
-                Some(Entry {
-                    until,
-                    version,
-                    ..found
-                }),
-            );
-        }
-        _ => return (What::Miss, None),
-    };
-    if words.key.len() + entry.data.len() > most_bytes {
-        return (What::TooLarge, None);
-    }
-    (What::Stored, Some(entry))
-}
-
-fn decimal(data: &[u8]) -> Option<u64> {
-    let digits = data.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(data).ok().filter(|_| digits)?.parse().ok()
 }
 
 /// Has the secondaries of a key forget what is older than a version.
@@ -331,7 +256,9 @@ impl Service for Cache {
 
     fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key> {
         match Words::parse(&packet.payload) {
-            Some(words) if words.is_straight() && self.store.get(context.now(), &words.key).is_some() => {
+            Some(words)
+                if words.is_straight() && self.store.values.get(context.now(), &words.key).is_some() =>
+            {
                 vec![at]
             }
             Some(words) if words.what == What::Get && !words.missed && !words.is_straight() => {
@@ -343,7 +270,7 @@ impl Service for Cache {
     }
 
     fn timer(&mut self, context: &mut dyn Context) {
-        self.clients.on_timer(context, self.store.size());
+        self.clients.on_timer(context, self.store.values.size());
     }
 
     fn message(&mut self, context: &mut dyn Context, bytes: &[u8]) {
@@ -389,7 +316,8 @@ impl Service for Cache {
     }
 
     fn client(&mut self, context: &mut dyn Context, client: ClientId, bytes: &[u8]) {
-        self.clients.hear(context, client, bytes, self.store.size());
+        self.clients
+            .hear(context, client, bytes, self.store.values.size());
     }
 
     fn client_ended(&mut self, context: &mut dyn Context, client: ClientId) {

@@ -1,13 +1,12 @@
 //! The payloads that the cache's instances send to each other.
 
-use super::text::Write;
 use crate::camcube::services::wire::{Reader, put_bytes};
+use crate::key_value::text::Write;
+use crate::key_value::{Deed, FOR_EVER, Outcome};
 use crate::service::Key;
 
 /// Bytes of a payload beside the key and the value.
 pub const HEAD_BYTES: usize = 33;
-/// A life without end, in milliseconds.
-pub const FOR_EVER: u32 = u32::MAX;
 
 /// What a payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +75,57 @@ impl What {
             self,
             What::Get | What::Write(_) | What::Delete | What::Adjust(_) | What::Touch
         )
+    }
+
+    /// The request for a deed.
+    pub fn request(deed: Deed) -> What {
+        match deed {
+            Deed::Write(how) => What::Write(how),
+            Deed::Delete => What::Delete,
+            Deed::Adjust(down) => What::Adjust(down),
+            Deed::Touch => What::Touch,
+        }
+    }
+
+    /// What a request does to a value; `None` for anything else.
+    pub fn deed(self) -> Option<Deed> {
+        match self {
+            What::Write(how) => Some(Deed::Write(how)),
+            What::Delete => Some(Deed::Delete),
+            What::Adjust(down) => Some(Deed::Adjust(down)),
+            What::Touch => Some(Deed::Touch),
+            _ => None,
+        }
+    }
+
+    /// The answer that tells an outcome; of an adjustment, the value.
+    pub fn answer(outcome: Outcome) -> What {
+        match outcome {
+            Outcome::Stored => What::Stored,
+            Outcome::NotStored => What::NotStored,
+            Outcome::Exists => What::Exists,
+            Outcome::Deleted => What::Deleted,
+            Outcome::Touched => What::Touched,
+            Outcome::Adjusted => What::Value,
+            Outcome::NoNumber => What::NoNumber,
+            Outcome::TooLarge => What::TooLarge,
+            Outcome::NotFound => What::Miss,
+        }
+    }
+
+    /// The outcome that an answer tells.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            What::Stored => Outcome::Stored,
+            What::NotStored => Outcome::NotStored,
+            What::Exists => Outcome::Exists,
+            What::Deleted => Outcome::Deleted,
+            What::Touched => Outcome::Touched,
+            What::Value => Outcome::Adjusted,
+            What::NoNumber => Outcome::NoNumber,
+            What::TooLarge => Outcome::TooLarge,
+            _ => Outcome::NotFound,
+        }
     }
 
     fn number(self) -> u8 {

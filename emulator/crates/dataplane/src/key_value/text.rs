@@ -135,7 +135,7 @@ impl Reader {
     }
 
     /// Bytes that wait.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.bytes.len()
     }
 

@@ -1,0 +1,194 @@
+"""What relaying detours costs a server's kernel, by how much of a port they fill. `[subways §8.8, Fig. 13]`
+
+The kernel works in whatever context a packet arrives, so its CPU is what the run takes more when the traffic of a hot rack goes
+around than when the rack's own ToRs carry all of it: its own processes and all software interrupts, in which packets are passed on. Both are
+measured by turns several times, and the difference in the middle counts. `[ours]`
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.shuffles import PLAN_GBPS
+
+RACKS_OF_LOOP = 6
+HOT = 2
+"""The rack, of one server, whose traffic goes around."""
+RELAYS: tuple[int, ...] = (0, 1, 3, 4)
+"""On either side of it: detours pass two of them at most."""
+LINK_BITS_PER_SEC = 60e6
+"""Of a server's port. With 100 Mb/s the fullest point took 0.77 of two cores. `[measured]`"""
+LOADS = (10, 25, 40, 55, 70, 85, 100)
+"""What a relay carries both ways together, in per cent of a port's rate."""
+SHORT_LOADS = (10, 40, 70)
+OVER_UPLINK = 4.0
+"""Of a ToR's uplink: what the hot rack sends, and gets; two of its ToRs and four beside them carry 4.4 with detours."""
+RELAYED = 2.33
+"""Of a ToR's uplink, what a relay beside the rack carries then, both ways together. `[measured]`"""
+WIDE_GBPS = 4 * PLAN_GBPS
+"""Uplinks with which no ToR is hot."""
+CONNECTIONS = 8
+"""From each server to each other."""
+MTU = 1500
+REBIND_SECS = 0.5
+SETTLE_SECS = 6.0
+SECS, LEAST_SECS = 8.0, 2.0
+ROUNDS = 3
+LEAST_R2 = 0.98
+PAPER_GBPS = 7.0
+BUSY = "the kernel samples CPU 250 times a second, and other work on the machine has software interrupts too"
+FULL = "the machine's cores were full: queues of sockets and links lose what waits for them"
+OTHER = (
+    "the kernel's segment routing here, on links that are shaped, in virtual cables; a program with the network card to itself there, whose packets "
+    "are not copied. The wrapping, the unwrapping and the next ToR's hop are in it, which no counter tells apart from the relay's"
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a relay carries, and takes."""
+
+    gbps: float
+    """On the links as they are here."""
+    cpu: float
+    """Cores."""
+
+
+def spec(uplink_gbps: float) -> Json:
+    """Two loops of a cluster; a server a rack, and an uplink a ToR."""
+    return {
+        "family": "subways", "type": 1, "p": 2, "q": 2, "l": RACKS_OF_LOOP, "loops_per_cluster": 2, "aggs_per_cluster": 1,
+        "server_gbps": PLAN_GBPS, "uplink_gbps": uplink_gbps,
+    }  # fmt: skip
+
+
+def uplink_gbps(load: float) -> float:
+    """So that a relay carries that many per cent of a port."""
+    return round(load / 100 * PLAN_GBPS / RELAYED, 4)
+
+
+def trial(lab: Lab, load: float, number: int, around: bool) -> Trial:
+    """Between the hot rack and every server of the other loop: around by relays, or straight over wide uplinks."""
+    plan = spec(uplink_gbps(load) if around else WIDE_GBPS)
+    names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
+    hot, far = names[HOT], names[RACKS_OF_LOOP:]
+    entries = [[a, b, 1.0] for other in far for a, b in ((hot, other), (other, hot))]
+    sent = OVER_UPLINK * uplink_gbps(load) / PLAN_GBPS * LINK_BITS_PER_SEC
+    return Trial(
+        name_of(load, number, around),
+        plan,
+        {"kind": "matrix", "entries": entries},
+        min(plan["uplink_gbps"], PLAN_GBPS) / PLAN_GBPS * LINK_BITS_PER_SEC,
+        {
+            "seconds": max(SECS * lab.brevity, LEAST_SECS),
+            "settle_secs": SETTLE_SECS,
+            "calibrate_secs": 0.0,
+            "mtu": MTU,
+            "protocol": "udp",
+            "connections": CONNECTIONS,
+            "flow_bits_per_sec": sent / len(far) / CONNECTIONS,
+            "balance": "detour",
+            "timers": {"rebind_secs": REBIND_SECS},
+        },
+    )
+
+
+def name_of(load: float, number: int, around: bool) -> str:
+    return f"{load:g} %, round {number + 1}, {'around' if around else 'straight'}"
+
+
+def relayed(found: Measured) -> dict[int, float]:
+    """Bits per second that each relay sent: those servers have no traffic of their own."""
+    links = found.network["links"]
+    ids = found.network["servers"]["id"]
+    sent = dict.fromkeys(RELAYS, 0.0)
+    for a, carried in zip(links["a"], found.report["per_link"], strict=True):
+        if a in ids and ids.index(a) in sent:
+            sent[ids.index(a)] += carried["ab_bits_per_sec"]
+    return sent
+
+
+def more_cores(around: Measured, straight: Measured) -> float:
+    """Cores that the run takes more than for the same goodput straight."""
+    as_much = around.goodput_bits_per_sec / straight.goodput_bits_per_sec if straight.goodput_bits_per_sec else 1.0
+    shares = [one.report["fidelity"]["own_cpu"] or 0.0 for one in (around, straight)]
+    return (shares[0] - as_much * shares[1]) * (os.cpu_count() or 1)
+
+
+def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
+    """The busiest relay's part of the difference, by what relays carry; the middle of the rounds."""
+    carried = [relayed(around) for around, _ in pairs]
+    busiest = median(max(one.values()) for one in carried)
+    cost = median(
+        more_cores(*pair) / sum(one.values()) if any(one.values()) else 0.0
+        for pair, one in zip(pairs, carried, strict=True)
+    )
+    return Point(busiest / 1e9, cost * busiest)
+
+
+def fit(points: Sequence[Point]) -> tuple[float, float, float]:
+    """The least squares' line, cores for each Gb/s and cores at none, and the share of the variance that it explains (R²)."""
+    x, y = (np.array(values) for values in zip(*((one.gbps, one.cpu) for one in points), strict=True))
+    slope, least = np.polyfit(x, y, 1)
+    rest = ((y - slope * x - least) ** 2).sum()
+    spread = ((y - y.mean()) ** 2).sum()
+    return float(slope), float(least), float(1 - rest / spread) if spread else 0.0
+
+
+def measure(lab: Lab) -> Outcome:
+    loads = LOADS if lab.brevity >= 1 else SHORT_LOADS
+    rounds = range(ROUNDS if lab.brevity >= 1 else 1)
+    ways = [(load, number, around) for number in rounds for load in loads for around in (True, False)]
+    found = lab.measure([trial(lab, *way) for way in ways])
+    pairs = {
+        load: [(found[name_of(load, number, True)], found[name_of(load, number, False)]) for number in rounds]
+        for load in loads
+    }
+    points = [point(pairs[load]) for load in loads]
+    slope, least, explained = fit(points)
+    port_gbps = LINK_BITS_PER_SEC / 1e9
+    loads_found = [100 * one.gbps / port_gbps for one in points]
+    delivered = min(
+        around.goodput_bits_per_sec / straight.goodput_bits_per_sec for of in pairs.values() for around, straight in of
+    )
+    return Outcome(
+        rows=rows(loads_found, slope, explained, 100 * delivered),
+        series=[
+            line("CPU, measured", loads_found, [100 * one.cpu for one in points]),
+            line("line through it", loads_found, [100 * (slope * one.gbps + least) for one in points]),
+        ],
+        axes=("detours through a relay (% of a port)", "CPU (% of a core)"),
+        choices=[
+            f"the server of rack {HOT} of a loop of {RACKS_OF_LOOP} sends UDP to the {RACKS_OF_LOOP} servers of another loop and gets as much, {OVER_UPLINK:g} times "
+            "what an uplink of its two ToRs carries; four racks beside it relay what goes around. Ports of 60 Mb/s for 10 Gb/s",
+            "a relay's load is what its ports send, both ways together, set by the uplinks' rate; the busiest relay's is told",
+            "CPU is what the run takes more, its processes and all software interrupts, than when uplinks are wide and nothing goes around, for the same goodput; of that, the busiest "
+            f"relay's part by what relays carry. The median of {len(rounds)} round{'s' if len(rounds) > 1 else ''}",
+            "one kernel does all of it: the paper's two cores with a task each are one here",
+        ],
+    )
+
+
+def rows(loads: Sequence[float], slope: float, explained: float, delivered: float) -> list[Row]:
+    """Of the loads in per cent of a port, the line's cores for each Gb/s, its R², and the least goodput in per cent of that straight."""
+    return [
+        Row("R² of a line through CPU by throughput: more than", "", None, explained, LEAST_R2, 1.0, 0.01, BUSY),
+        Row("busiest relay, least load", "% of a port", None, min(loads), 5.0, 15.0),
+        Row("busiest relay, most load", "% of a port", None, max(loads), 90.0, 110.0),
+        Row("goodput of what goes around, by that straight: least", "%", None, delivered, 95.0, 100.5, reason=FULL),
+        near(
+            "a core would relay",
+            "Gb/s",
+            PAPER_GBPS,
+            1 / slope if slope > 0 else None,
+            0.5,
+            BUSY if slope <= 0 else OTHER,
+        ),
+    ]

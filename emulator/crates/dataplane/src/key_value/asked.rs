@@ -1,0 +1,85 @@
+//! What memcached's commands ask of a store: values, a change of one, or nothing of it.
+
+use super::text::Command;
+use super::{Change, Deed, FOR_EVER};
+
+/// What a command asks of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The values of keys.
+    Values {
+        /// The keys.
+        keys: Vec<Vec<u8>>,
+        /// Whether versions are wanted.
+        versions: bool,
+    },
+    /// A change of one.
+    Change {
+        /// Which.
+        change: Change,
+        /// Whether no answer is wanted.
+        quiet: bool,
+    },
+    /// Nothing: this is the answer, if one is wanted.
+    Said(Option<Vec<u8>>),
+    /// The end of the connection.
+    End,
+}
+
+impl Command {
+    /// What it asks of a store that has so many values and bytes.
+    pub fn asked(self, (count, bytes): (usize, usize)) -> Asked {
+        let (change, quiet) = match self {
+            Command::Get { keys, versions } => return Asked::Values { keys, versions },
+            Command::Quit => return Asked::End,
+            Command::Version => {
+                // Clients read the number of memcached whose commands these are; libmemcached refuses one that begins with 0.
+                let text = concat!("VERSION 1.4.8-cubeyard-", env!("CARGO_PKG_VERSION"), "\r\n");
+                return Asked::Said(Some(text.into()));
+            }
+            Command::Stats => {
+                let text = format!("STAT curr_items {count}\r\nSTAT bytes {bytes}\r\nEND\r\n");
+                return Asked::Said(Some(text.into_bytes()));
+            }
+            Command::Verbosity { quiet } => return Asked::Said((!quiet).then(|| b"OK\r\n".to_vec())),
+            Command::Write {
+                how,
+                key,
+                flags,
+                lives_millis,
+                version,
+                data,
+                quiet,
+            } => {
+                let change = Change {
+                    value: data,
+                    flags,
+                    lives_millis: lives_millis.unwrap_or(FOR_EVER),
+                    version,
+                    ..Change::new(Deed::Write(how), key)
+                };
+                (change, quiet)
+            }
+            Command::Touch {
+                key,
+                lives_millis,
+                quiet,
+            } => {
+                let change = Change {
+                    lives_millis: lives_millis.unwrap_or(FOR_EVER),
+                    ..Change::new(Deed::Touch, key)
+                };
+                (change, quiet)
+            }
+            Command::Adjust { key, down, by, quiet } => {
+                let change = Change {
+                    value: by.to_string().into_bytes(),
+                    ..Change::new(Deed::Adjust(down), key)
+                };
+                (change, quiet)
+            }
+            Command::Delete { key, quiet } => (Change::new(Deed::Delete, key), quiet),
+        };
+        Asked::Change { change, quiet }
+    }
+}

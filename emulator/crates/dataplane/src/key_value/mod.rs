@@ -1,0 +1,216 @@
+//! Keys and values as memcached's clients know them: what a command does to a value, and the values of a server that has no replicas.
+//!
+//! Servers that answer a workload's requests have one such store each, and a cache service has its replicas' values and its
+//! clients' commands from here.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | what a write does to what there is |
+//! | `text.rs` | memcached's text protocol |
+//! | `asked.rs` | what its commands ask of a store |
+//! | `values.rs` | values in memory, within bounds |
+//! | `alone.rs` | a server's own values, for its clients |
+//!
+//! Not here: connections (`cubeyard-node`), and replicas.
+
+pub mod alone;
+pub mod asked;
+pub mod text;
+pub mod values;
+
+use std::time::Duration;
+
+use crate::protocol::Time;
+use text::{TOO_LARGE, Write};
+
+/// A life without end, in milliseconds.
+pub const FOR_EVER: u32 = u32::MAX;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it holds.
+    pub data: Vec<u8>,
+    /// For clients.
+    pub flags: u32,
+    /// Rises with every write.
+    pub version: u64,
+    /// When it ends; `None` for never.
+    pub until: Option<Time>,
+}
+
+impl Entry {
+    /// The time that is left, in milliseconds.
+    pub fn lives_millis(&self, now: Time) -> u32 {
+        let left = self.until.map(|until| until.saturating_sub(now).as_millis());
+        left.map_or(FOR_EVER, |left| left.min(u128::from(FOR_EVER - 1)) as u32)
+    }
+
+    /// The end of a life of so many milliseconds.
+    pub fn end(now: Time, lives_millis: u32) -> Option<Time> {
+        (lives_millis != FOR_EVER).then(|| now + Duration::from_millis(lives_millis.into()))
+    }
+}
+
+/// What is done to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A value is written.
+    Write(Write),
+    /// It ends.
+    Delete,
+    /// A number goes up (or, `true`, down) by the number that is given.
+    Adjust(bool),
+    /// It gets another time to live.
+    Touch,
+}
+
+/// A deed with all that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What is done.
+    pub deed: Deed,
+    /// The key.
+    pub key: Vec<u8>,
+    /// The value, or the number of an adjustment.
+    pub value: Vec<u8>,
+    /// For clients.
+    pub flags: u32,
+    /// How long the value lives from now on, in milliseconds.
+    pub lives_millis: u32,
+    /// The version that [`Write::Cas`] expects.
+    pub version: u64,
+}
+
+impl Change {
+    /// Of a key, with nothing given.
+    pub fn new(deed: Deed, key: Vec<u8>) -> Change {
+        Change {
+            deed,
+            key,
+            value: Vec::new(),
+            flags: 0,
+            lives_millis: FOR_EVER,
+            version: 0,
+        }
+    }
+}
+
+/// What has become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The write is done.
+    Stored,
+    /// There is something, or nothing, that the write does not want.
+    NotStored,
+    /// The value has another version.
+    Exists,
+    /// The value is deleted.
+    Deleted,
+    /// It lives for another time.
+    Touched,
+    /// It is another number, which the entry has.
+    Adjusted,
+    /// The value is no number.
+    NoNumber,
+    /// The value would be too long.
+    TooLarge,
+    /// There is no value.
+    NotFound,
+}
+
+impl Outcome {
+    /// What a client is told; an adjustment's answer is the number instead.
+    pub fn text(self) -> &'static str {
+        match self {
+            Outcome::Stored => "STORED\r\n",
+            Outcome::NotStored => "NOT_STORED\r\n",
+            Outcome::Exists => "EXISTS\r\n",
+            Outcome::Deleted => "DELETED\r\n",
+            Outcome::Touched => "TOUCHED\r\n",
+            Outcome::NoNumber => "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n",
+            Outcome::TooLarge => TOO_LARGE,
+            Outcome::Adjusted | Outcome::NotFound => "NOT_FOUND\r\n",
+        }
+    }
+}
+
+/// What a change does to what there is: the outcome, and the new entry if there is one, of that version.
+pub fn changed(
+    change: &Change,
+    found: Option<Entry>,
+    version: u64,
+    now: Time,
+    most_bytes: usize,
+) -> (Outcome, Option<Entry>) {
+    let given = Entry {
+        data: change.value.clone(),
+        flags: change.flags,
+        version,
+        until: Entry::end(now, change.lives_millis),
+    };
+    let entry = match (change.deed, found) {
+        (Deed::Delete, Some(_)) => return (Outcome::Deleted, None),
+        (Deed::Write(Write::Add), Some(_))
+        | (Deed::Write(Write::Replace | Write::Append | Write::Prepend), None) => {
+            return (Outcome::NotStored, None);
+        }
+        (Deed::Write(Write::Cas), Some(found)) if found.version != change.version => {
+            return (Outcome::Exists, None);
+        }
+        (Deed::Write(Write::Set | Write::Add), _) | (Deed::Write(Write::Replace | Write::Cas), Some(_)) => {
+            given
+        }
+        // Flags and time stay those of the value that it is added to.
+        (Deed::Write(Write::Append), Some(found)) => Entry {
+            data: [&found.data[..], &change.value].concat(),
+            version,
+            ..found
+        },
+        (Deed::Write(Write::Prepend), Some(found)) => Entry {
+            data: [&change.value[..], &found.data].concat(),
+            version,
+            ..found
+        },
+        (Deed::Adjust(down), Some(found)) => return adjusted(&change.value, down, &found, version),
+        (Deed::Touch, Some(found)) => {
+            let until = given.until;
+            let entry = Entry {
+                until,
+                version,
+                ..found
+            };
+            return (Outcome::Touched, Some(entry));
+        }
+        (Deed::Delete | Deed::Write(Write::Cas) | Deed::Adjust(_) | Deed::Touch, None) => {
+            return (Outcome::NotFound, None);
+        }
+    };
+    if change.key.len() + entry.data.len() > most_bytes {
+        return (Outcome::TooLarge, None);
+    }
+    (Outcome::Stored, Some(entry))
+}
+
+fn adjusted(by: &[u8], down: bool, found: &Entry, version: u64) -> (Outcome, Option<Entry>) {
+    let (Some(number), Some(by)) = (decimal(&found.data), decimal(by)) else {
+        return (Outcome::NoNumber, None);
+    };
+    let number = if down {
+        number.saturating_sub(by)
+    } else {
+        number.wrapping_add(by)
+    };
+    let data = number.to_string().into_bytes();
+    let entry = Entry {
+        data,
+        version,
+        ..*found
+    };
+    (Outcome::Adjusted, Some(entry))
+}
+
+fn decimal(data: &[u8]) -> Option<u64> {
+    let digits = data.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(data).ok().filter(|_| digits)?.parse().ok()
+}

@@ -1,0 +1,38 @@
+//! Values of a server that answers requests, for real clients of memcached: from any server, as long as the workload is there.
+//!
+//! Measured requests do not come here: they and their responses have sizes, but no contents.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::key_value::alone::KeyValues;
+
+use crate::clients::Clients;
+use crate::poller::Poller;
+
+/// The values and who asks for them.
+#[derive(Debug)]
+pub struct AskedValues {
+    values: KeyValues,
+    clients: Clients,
+}
+
+impl AskedValues {
+    /// Listens at the server's address. Errors name it.
+    pub fn open(address: Ipv4Addr, poller: &Poller) -> io::Result<AskedValues> {
+        let values = KeyValues::default();
+        let clients = Clients::open(poller, &values, address)?;
+        Ok(AskedValues { values, clients })
+    }
+
+    /// Clients knock.
+    pub fn on_knock(&mut self, index: usize, poller: &Poller) {
+        self.clients.on_knock(index, poller);
+    }
+
+    /// A client has said something, or has room for answers.
+    pub fn on_ready(&mut self, id: u32, poller: &Poller) {
+        self.clients.on_ready(id, &mut self.values, poller);
+        self.clients.answer(&mut self.values, poller);
+    }
+}
