@@ -34,11 +34,12 @@ side() {
   SIDE_COMMANDS+=("$(shift && printf '%q ' "$@")")
 }
 
-# Runs the stages that `side` has added, as many at once as there are processors. The output of each is shown when it ends.
+# side_by_side [WIDTH]: runs the stages that `side` has added, as many at once as there are processors, or WIDTH of them. The output of
+# each is shown when it ends.
 side_by_side() {
   local width next=0 failed='' pid i
   local -A at=() began=()
-  width=$(nproc)
+  width=${1:-$(nproc)}
   while [ "$next" -lt ${#SIDE_NAMES[@]} ] || [ ${#at[@]} -gt 0 ]; do
     while [ -z "$failed" ] && [ "$next" -lt ${#SIDE_NAMES[@]} ] && [ ${#at[@]} -lt "$width" ]; do
       measured "$STAGE_FOLDER/cpu.$next" eval "${SIDE_COMMANDS[$next]}" >"$STAGE_FOLDER/out.$next" 2>&1 </dev/null &

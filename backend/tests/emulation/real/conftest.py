@@ -21,6 +21,7 @@ from cubeyard.emulation.deploy.names import PLACE
 from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import Docker, EngineUnavailableError, docker_engine
+from tests.emulation.real import lanes
 from tests.processes import PROGRAM, environment
 
 Json = dict[str, Any]
@@ -40,6 +41,21 @@ def skip(why: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"in CI nothing may skip: {why}")
     pytest.skip(why)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if lanes.shared():
+        lanes.longest_first(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """In a lane, the loop over those files of tests that no other lane has taken; else pytest's own."""
+    folder = lanes.shared()
+    if folder is None or session.testsfailed or session.config.option.collectonly:
+        return None
+    lanes.run(session, folder)
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)
