@@ -65,6 +65,7 @@ from cubeyard.search.endpoints import router as search_router
 from cubeyard.settings import Settings
 from cubeyard.topologies.endpoints import IMPORT_MEDIA_TYPES, IMPORT_PATH
 from cubeyard.topologies.endpoints import router as topology_import_router
+from cubeyard.trials.endpoints import router as trials_router
 from cubeyard.worker import supervise
 
 log = structlog.get_logger(__name__)
@@ -170,6 +171,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         plans_router,
         search_router,
         life_router,
+        trials_router,
         work_router,
         as_built_router,
         notes_router,

@@ -145,18 +145,19 @@ class Engine:
         """Of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""
         return orjson.loads(_binding().service_limits())
 
-    def service_trial(self, module: bytes, options: Mapping[str, Any]) -> Json:
+    def service_trial(self, module: bytes, options: Mapping[str, Any], on_progress: OnProgress | None = None) -> Json:
         """A module on every server of a torus in virtual time: what was delivered over how many hops, calls, fuel, and what was lost.
 
-        `options`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. Raises PlanRejectedError.
+        `options`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. Takes a turn among the long ones where it is
+        watched. Raises PlanRejectedError, CancelledError.
         """
-        with self._turn("service_trial"), _findings():
-            return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
+        with self._turn("service_trial", self._long_turns if on_progress else None), _findings():
+            return orjson.loads(_binding().service_trial(module, canonical(options).decode(), on_progress))
 
-    def built_in_trial(self, name: str, options: Mapping[str, Any]) -> Json:
-        """The same of one of the services that every server of a run hosts, by its name. Raises PlanRejectedError."""
-        with self._turn("built_in_trial"), _findings():
-            return orjson.loads(_binding().built_in_trial(name, canonical(options).decode()))
+    def built_in_trial(self, name: str, options: Mapping[str, Any], on_progress: OnProgress | None = None) -> Json:
+        """The same of one of the services that every server of a run hosts, by its name. Raises PlanRejectedError, CancelledError."""
+        with self._turn("built_in_trial", self._long_turns if on_progress else None), _findings():
+            return orjson.loads(_binding().built_in_trial(name, canonical(options).decode(), on_progress))
 
     def service_process_trial(self, answer: Callable[[bytes], bytes], options: Mapping[str, Any]) -> Json:
         """The same of a service in a process: `answer` gives what it answers to a call. Raises what that does, and PlanRejectedError."""
@@ -336,7 +337,8 @@ class Engine:
         on_progress: OnProgress | None = None,
     ) -> Json:
         """Years of failures and repairs of a plan on all cores: up to a minute. `on_frame` gets every frame as JSON text, in order;
-        `on_progress`'s `False` cancels. Takes a turn among the long ones. Raises PlanRejectedError, CancelledError."""
+        `on_progress`'s `False` cancels. Takes a turn among the long ones where it is
+        watched. Raises PlanRejectedError, CancelledError."""
         with self._turn("life", self._long_turns), _findings():
             asked = canonical(question).decode(), canonical(book).decode()
             return orjson.loads(_binding().life(*asked, on_progress, on_frame))

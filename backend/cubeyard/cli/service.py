@@ -20,6 +20,7 @@ from cubeyard.cli.common import (
     errors,
     explained,
     open_database,
+    progress,
     quiet_logs,
     refuse,
     session_service,
@@ -158,11 +159,11 @@ def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) 
     named = is_name(file)
     module = b"" if named else read_module(file)
     began = time.monotonic()
-    with explained():
+    with explained(), progress("Virtual time") as told:
         if named:
-            report = engine.built_in_trial(file, options)
+            report = engine.built_in_trial(file, options, told)
         elif not is_python(file):
-            report = engine.service_trial(module, options)
+            report = engine.service_trial(module, options, told)
         else:
             try:
                 with answering(Path(file)) as answer:

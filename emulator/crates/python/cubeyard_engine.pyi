@@ -261,9 +261,9 @@ def chip_walk(spec_json: str, source: str, destination: str, path: int) -> str:
     """A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths, path, visits: [{server, name,
     trace}], arrived}`. Raises EngineError."""
 
-def built_in_trial(name: str, options_json: str) -> str:
+def built_in_trial(name: str, options_json: str, on_progress: Progress | None = None) -> str:
     """The same as `service_trial` of one of the services that every server of a run hosts, by its name: it takes no fuel, and its calls
-    are not counted. Raises EngineError."""
+    are not counted. Raises EngineError, EngineCancelled."""
 
 def service_limits() -> str:
     """Limits of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""
@@ -276,10 +276,11 @@ def service_process_trial(answer: Callable[[bytes], bytes], options_json: str) -
     """The same as `service_trial` of a service in a process: `answer` is called with each call of it, and returns what the process
     answers. What it raises ends the trial and is raised here. Raises EngineError."""
 
-def service_trial(module: bytes, options_json: str) -> str:
+def service_trial(module: bytes, options_json: str, on_progress: Progress | None = None) -> str:
     """A module on every server of a torus in virtual time: `{servers, secs, carried, delivered, hops: {hops: packets}, calls, fuel,
     lost: {reason: count}, counters, answers, said: [[second, server, text]], ended_early}`. `options_json`: `{size: [x, y, z],
-    secs, message, rate_bits_per_sec, seed}`; in `message`, `{key}` is a key drawn for each server. Raises EngineError."""
+    secs, message, rate_bits_per_sec, seed}`; in `message`, `{key}` is a key drawn for each server. `on_progress` is called with the
+    thousandths of that time that are over, and with 1000. Raises EngineError, EngineCancelled."""
 
 def torus_services(spec_json: str, asked_json: str) -> str:
     """What the models say of a torus's services, of any size: `{aggregation, joins, source, lookups}`, each of it if `asked_json` has it:

@@ -444,6 +444,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/service-trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a service on every server of a torus in virtual time, as a stream of events
+         * @description Queues, polling and fair shares of links are those of a run; there are no failures and no losses. The same trial gives the same
+         *     result. Nothing is stored: close the connection to cancel.
+         */
+        post: operations["try_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{id}/revisions/{revision}/work": {
         parameters: {
             query?: never;
@@ -8224,6 +8245,69 @@ export interface components {
             messages: components["schemas"]["ServiceMessageForm"][];
         };
         /**
+         * ServiceTrial
+         * @description A service, the torus whose servers all host it, and what each of them is told.
+         * @example {
+         *       "message": "get colour",
+         *       "service": "cache",
+         *       "size": [
+         *         20,
+         *         20,
+         *         20
+         *       ]
+         *     }
+         */
+        ServiceTrial: {
+            /**
+             * Service
+             * @description One that every server of a run hosts, like `cache`; or a `module`.
+             */
+            service?: string | null;
+            /**
+             * Module
+             * @description A WebAssembly module in base64: the binary format, at most 128 KiB, or the text format.
+             */
+            module?: string | null;
+            /**
+             * Size
+             * @description Servers along each axis; 2 to 8,000 servers in all.
+             * @default [
+             *       3,
+             *       3,
+             *       3
+             *     ]
+             */
+            size: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * Secs
+             * @description Virtual time.
+             * @default 10
+             */
+            secs: number;
+            /**
+             * Message
+             * @description What each server's instance gets once, within the first second; `{key}` is another key coordinate for each.
+             * @default {key} hello
+             */
+            message: string;
+            /**
+             * Rate Bits Per Sec
+             * @description Of every link.
+             * @default 100000000
+             */
+            rate_bits_per_sec: number;
+            /**
+             * Seed
+             * @description Of everything left to chance.
+             * @default 7
+             */
+            seed: number;
+        };
+        /**
          * Setting
          * @description A setting of an engine: one of `choices`, or a number from `minimum` to `maximum`.
          */
@@ -12363,6 +12447,50 @@ export interface operations {
                         /**
                          * Data
                          * @description JSON. `plan`: what lives; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: why there is none.
+                         */
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    try_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceTrial"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events: `progress` as virtual time goes on, then `result` or `problem`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Event
+                         * @enum {string}
+                         */
+                        event: "progress" | "result" | "problem";
+                        /**
+                         * Data
+                         * @description JSON. `progress`: `{done, total}`, in thousandths of the virtual time; `result`: a TrialReport; `problem`: why there is none.
                          */
                         data: string;
                     };

@@ -2,18 +2,24 @@
 //! Not here: the check and the trial, which are the sandbox's.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
-use cubeyard_sandbox::trial::{Options, run, run_built_in, run_process};
+use std::sync::atomic::Ordering;
+
+use cubeyard_sandbox::trial::{GoesOn, Options, Report, run, run_built_in, run_process};
 use cubeyard_sandbox::{Flaw, Module, limits};
+use cubeyard_sim::PredictError;
 use cubeyard_topology::Finding;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
 use crate::engine_error;
+use crate::predict::{Callbacks, watched};
 
 /// Servers of the largest torus that a trial takes: 20 x 20 x 20.
 const MAX_TRIAL_SERVERS: u64 = 8000;
 const MAX_TRIAL_SECS: f64 = 3600.0;
+/// Of a trial's time, in its progress.
+const PARTS: u64 = 1000;
 
 /// Limits of services that users write, as JSON: `{"module_bytes", "services", "first_id", "last_id", "max_servers",
 /// "max_secs"}`, the last two of a trial.
@@ -45,25 +51,62 @@ pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'
 }
 
 /// Lets a module run on every server of a torus in virtual time; the report as JSON. `options_json`: `{size: [x, y, z], secs,
-/// message, rate_bits_per_sec, seed}`. Raises EngineError.
+/// message, rate_bits_per_sec, seed}`. `on_progress` is called with the thousandths of that time that are over, and with 1000. Raises
+/// EngineError, EngineCancelled.
 #[pyfunction]
-pub fn service_trial(py: Python<'_>, module: Vec<u8>, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (module, options_json, on_progress=None))]
+pub fn service_trial(
+    py: Python<'_>,
+    module: Vec<u8>,
+    options_json: &str,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options = read_options(py, options_json)?;
-    let report = py.detach(|| Module::new(&module).and_then(|module| run(&module, &options)));
-    match report {
-        Ok(report) => Ok(json!(report).to_string()),
-        Err(flaw) => Err(refused(py, "module", &flaw)),
-    }
+    trial(py, "module", on_progress.as_ref(), |goes_on| {
+        Module::new(&module).and_then(|module| run(&module, &options, goes_on))
+    })
 }
 
-/// The same of one of the services that every server of a run hosts, by its name. Raises EngineError.
+/// The same of one of the services that every server of a run hosts, by its name. Raises EngineError, EngineCancelled.
 #[pyfunction]
-pub fn built_in_trial(py: Python<'_>, name: &str, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (name, options_json, on_progress=None))]
+pub fn built_in_trial(
+    py: Python<'_>,
+    name: &str,
+    options_json: &str,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options = read_options(py, options_json)?;
-    match py.detach(|| run_built_in(name, &options)) {
-        Ok(report) => Ok(json!(report).to_string()),
-        Err(flaw) => Err(refused(py, "service", &flaw)),
-    }
+    trial(py, "service", on_progress.as_ref(), |goes_on| {
+        run_built_in(name, &options, goes_on)
+    })
+}
+
+/// A trial in a thread of its own, watched from Python. What is wrong with it is said of `field`.
+fn trial(
+    py: Python<'_>,
+    field: &str,
+    on_progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(GoesOn<'_>) -> Result<Option<Report>, Flaw> + Send,
+) -> PyResult<String> {
+    let callbacks = Callbacks {
+        progress: on_progress,
+        ..Callbacks::default()
+    };
+    watched(py, callbacks, |progress, _| {
+        progress.total.store(PARTS, Ordering::Relaxed);
+        let report = work(&mut |share| {
+            progress
+                .done
+                .store((share * PARTS as f64) as u64, Ordering::Relaxed);
+            !progress.cancelled.load(Ordering::Relaxed)
+        });
+        match report {
+            Ok(Some(report)) => Ok(json!(report).to_string()),
+            Ok(None) => Err(PredictError::Cancelled),
+            Err(flaw) => Err(PredictError::Findings(vec![finding(field, &flaw)])),
+        }
+    })
 }
 
 /// The same of a service in a process. `answer` is called with each call of it and returns what the process answers; what it raises
@@ -129,6 +172,9 @@ fn read_options(py: Python<'_>, options_json: &str) -> PyResult<Options> {
 }
 
 fn refused(py: Python<'_>, field: &str, flaw: &Flaw) -> PyErr {
-    let finding = Finding::error(flaw.code, field, flaw.message.clone(), flaw.fix.clone());
-    engine_error(py, flaw.to_string(), &[finding])
+    engine_error(py, flaw.to_string(), &[finding(field, flaw)])
+}
+
+fn finding(field: &str, flaw: &Flaw) -> Finding {
+    Finding::error(flaw.code, field, flaw.message.clone(), flaw.fix.clone())
 }

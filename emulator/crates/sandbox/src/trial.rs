@@ -38,6 +38,8 @@ const ALL_MEMORY_BYTES: usize = 4 << 30;
 const ANSWERS: usize = 10;
 /// In a message: a key drawn for each server.
 const KEY: &str = "{key}";
+/// Things that happen from one look at whether a trial goes on to the next.
+const LOOK_EVERY: u64 = 4096;
 /// Packets that links carry in one trial; one that needs more ends there.
 const MOST_PACKETS: u64 = 20_000_000;
 
@@ -188,18 +190,21 @@ struct Torus<T> {
     report: Report,
 }
 
-/// Lets a module run on every server of a torus. Errors: it does not start.
-pub fn run(module: &Module, options: &Options) -> Result<Report, Flaw> {
+/// Told how much of the virtual time is over, from 0 to 1; whether the trial goes on.
+pub type GoesOn<'a> = &'a mut dyn FnMut(f64) -> bool;
+
+/// Lets a module run on every server of a torus; `None` where `goes_on` ended it. Errors: it does not start.
+pub fn run(module: &Module, options: &Options, goes_on: GoesOn<'_>) -> Result<Option<Report>, Flaw> {
     let [x, y, z] = options.size.map(|size| size.max(1) as usize);
     let memory_bytes = MEMORY_BYTES.min(ALL_MEMORY_BYTES / (x * y * z));
-    try_out(InModule { module, memory_bytes }, options)
+    try_out(InModule { module, memory_bytes }, options, goes_on)
 }
 
 /// The same of one of the services that every server of a run hosts, by its name: it takes no fuel, and its calls are not counted.
 /// Errors: there is none of that name, and a torus that there is not.
-pub fn run_built_in(name: &str, options: &Options) -> Result<Report, Flaw> {
+pub fn run_built_in(name: &str, options: &Options, goes_on: GoesOn<'_>) -> Result<Option<Report>, Flaw> {
     let name = name.to_owned();
-    try_out(BuiltIn { name }, options)
+    try_out(BuiltIn { name }, options, goes_on)
 }
 
 /// The same of a service in a process, all of whose instances one process has: `answer` passes a call to it, and gives its
@@ -209,10 +214,11 @@ pub fn run_process(
     answer: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Flaw>,
     options: &Options,
 ) -> Result<Report, Flaw> {
-    try_out(InProcess(answer), options)
+    // Nothing ends it early.
+    try_out(InProcess(answer), options, &mut |_| true).map(Option::unwrap_or_default)
 }
 
-fn try_out<T: Tried>(tried: T, options: &Options) -> Result<Report, Flaw> {
+fn try_out<T: Tried>(tried: T, options: &Options, goes_on: GoesOn<'_>) -> Result<Option<Report>, Flaw> {
     let mut torus = Torus::new(tried, options)?;
     let mut draws = Draws::new(options.seed);
     let [x, y, z] = options.size;
@@ -225,6 +231,7 @@ fn try_out<T: Tried>(tried: T, options: &Options) -> Result<Report, Flaw> {
         }
     }
     let end = Duration::from_secs_f64(options.secs);
+    let mut happened = 0;
     while let Some(Reverse((at, _, happening))) = torus.queue.pop() {
         if at > end {
             break;
@@ -233,10 +240,14 @@ fn try_out<T: Tried>(tried: T, options: &Options) -> Result<Report, Flaw> {
             torus.report.ended_early = true;
             break;
         }
+        if happened % LOOK_EVERY == 0 && !goes_on(at.as_secs_f64() / options.secs) {
+            return Ok(None);
+        }
+        happened += 1;
         torus.now = at;
         torus.happen(happening)?;
     }
-    Ok(torus.into_report(options.secs))
+    Ok(Some(torus.into_report(options.secs)))
 }
 
 impl<T: Tried> Torus<T> {

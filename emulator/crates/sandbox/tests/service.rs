@@ -14,6 +14,11 @@ use proptest::prelude::*;
 
 const GREETING: &str = include_str!("../../../../backend/cubeyard/cli/service_templates/greeting.wat");
 
+/// A trial that nobody ends.
+fn whole(module: &Module, options: &Options) -> Report {
+    run(module, options, &mut |_| true).unwrap().unwrap()
+}
+
 fn options() -> Options {
     Options {
         size: [3, 3, 3],
@@ -33,7 +38,7 @@ fn module_of(text: &str) -> Result<Module, Flaw> {
 }
 
 fn trial(text: &str) -> Report {
-    run(&module_of(text).unwrap(), &options()).unwrap()
+    whole(&module_of(text).unwrap(), &options())
 }
 
 /// A module whose exports do nothing but what is given for some of them.
@@ -110,7 +115,7 @@ fn the_same_seed_gives_the_same_report_and_a_large_torus_works() {
         size: [10, 10, 10],
         ..options()
     };
-    let report = run(&module_of(GREETING).unwrap(), &large).unwrap();
+    let report = whole(&module_of(GREETING).unwrap(), &large);
     assert_eq!(report.delivered, 1000);
 }
 
@@ -258,7 +263,7 @@ proptest! {
             bytes[at] = byte;
         }
         if let Ok(module) = Module::new(&bytes) {
-            let _ = run(&module, &Options { secs: 2.0, size: [2, 2, 2], ..options() });
+            let _ = run(&module, &Options { secs: 2.0, size: [2, 2, 2], ..options() }, &mut |_| true);
         }
     }
 
@@ -271,7 +276,7 @@ proptest! {
         );
         let text = module(&[("neighbour", "(call $set_timer (i32.const 1))"), ("timer", &timer)]);
         let options = Options { size: [2, 1, 1], secs: secs.into(), ..options() };
-        let report = run(&module_of(&text).unwrap(), &options).unwrap();
+        let report = whole(&module_of(&text).unwrap(), &options);
         prop_assert!(report.calls > 2);
         prop_assert!(report.fuel <= 2 * (FUEL_SAVED + u64::from(secs) * FUEL_PER_SEC));
     }
@@ -377,4 +382,24 @@ impl Context for Alone {
     }
     fn set_timer(&mut self, _: Duration) {}
     fn count(&mut self, _: &'static str, _: u64) {}
+}
+
+#[test]
+fn a_trial_ends_when_nobody_wants_it_and_tells_how_far_it_is() {
+    let module = module_of(GREETING).unwrap();
+    let mut shares = Vec::new();
+    let mut watched = |share: f64| {
+        shares.push(share);
+        shares.len() < 3
+    };
+    let large = Options {
+        size: [10, 10, 10],
+        ..options()
+    };
+    assert_eq!(run(&module, &large, &mut watched).unwrap(), None);
+    assert_eq!(shares.len(), 3);
+    assert!(
+        shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)),
+        "{shares:?}"
+    );
 }
