@@ -44,7 +44,9 @@ ROUNDS = 3
 LEAST_R2 = 0.98
 PAPER_GBPS = 7.0
 BUSY = "the kernel samples CPU 250 times a second, and other work on the machine has software interrupts too"
-FULL = "the machine's cores were full: queues of sockets and links lose what waits for them"
+FULL = (
+    "the least of all loads and rounds; why was not looked into: sockets and links lose what waits for a core too long"
+)
 OTHER = (
     "the kernel's segment routing here, on links that are shaped, in virtual cables; a program with the network card to itself there, whose packets "
     "are not copied. The wrapping, the unwrapping and the next ToR's hop are in it, which no counter tells apart from the relay's"
