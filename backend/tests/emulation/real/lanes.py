@@ -7,7 +7,7 @@ name there; so a lane that is done takes the next file, and none waits for anoth
 from __future__ import annotations
 
 import os
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -50,16 +50,16 @@ def claimed(folder: Path, name: str) -> bool:
 def run(session: pytest.Session, folder: Path) -> None:
     """Runs the files of tests that no other lane has taken, one after the other, in the order of the session.
 
-    The next file is taken before the last test of one, whose end must know which fixtures are wanted further.
+    The next file is taken just before the last test of one, which must know at its end which fixtures are wanted further.
     """
-    files = [list(tests) for _, tests in groupby(session.items, key=lambda item: item.path)]
-    mine = (tests for tests in files if claimed(folder, tests[0].path.stem))
-    tests = next(mine, [])
-    while tests:
-        for item, after in pairwise(tests):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-            if session.shouldstop:
-                return
-        last, following = tests[-1], next(mine, [])
-        last.config.hook.pytest_runtest_protocol(item=last, nextitem=following[0] if following else None)
-        tests = following
+    files = groupby(session.items, key=lambda item: item.path)
+    mine = (item for path, tests in files if claimed(folder, path.stem) for item in tests)
+    item = next(mine, None)
+    while item is not None:
+        following = next(mine, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
