@@ -17,7 +17,7 @@ from cubeyard.jobs.service import JobService, at_once, described, export_tag, fo
 from cubeyard.kit.db import Database, UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import disposition, download, json_bytes, matches, partial, ranged
+from cubeyard.kit.responses import NotJson, disposition, download, json_bytes, matches, partial, ranged
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.spec import normal_spec, on_paper
@@ -49,12 +49,6 @@ def get_service(request: Request, session: UnitOfWork, engine: EngineOf) -> JobS
 Service = Annotated[JobService, Depends(get_service)]
 
 
-class FileResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
-
-
 @router.get("/exports", operation_id="list_export_formats", summary="Every export format", responses=responses())
 def list_export_formats() -> schemas.FormatList:
     return formats()
@@ -76,7 +70,7 @@ def list_plan_exports(plans: Plans, id: Id) -> schemas.FormatList:
     "/plans/{id}/exports/{format}",
     operation_id="export_plan",
     summary="Export a saved plan",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={
         200: FILE,
         202: {
@@ -159,7 +153,7 @@ def _by_job(job: schemas.Job, preferred: bool) -> Response:
     "/exports/{format}",
     operation_id="export_spec",
     summary="Export a plan that is not saved",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={200: FILE, **responses(404)},
 )
 def export_spec(
@@ -217,7 +211,7 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
     "/jobs/{id}/result",
     operation_id="read_job_result",
     summary="The file that a job made",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={
         200: FILE,
         206: FILE | {"description": "The bytes that `Range` asked for."},

@@ -136,3 +136,9 @@ def download(
     own = {"content-disposition": disposition(filename), "cache-control": "no-store"}
     own |= ({"content-length": str(size_bytes)} if ended else {}) | dict(headers or {})
     return StreamingResponse(every(), status_code=status, media_type=media_type, headers=own)
+
+
+class NotJson(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
+from cubeyard.kit.responses import NotJson
 from cubeyard.kit.sse import EventStream
 from cubeyard.life import schemas
 from cubeyard.life.service import LifeService
@@ -33,12 +34,6 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> LifeService:
 Service = Annotated[LifeService, Depends(get_service)]
 
 
-class StreamResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
-
-
 @router.get(
     "/rates", operation_id="list_failure_rates", summary="How often parts fail, with sources", responses=responses()
 )
@@ -60,7 +55,7 @@ def get_life_example() -> ExampleResult:
     "",
     operation_id="simulate_life",
     summary="Simulate years of failures and repairs of a plan, as a stream of events",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={**EVENTS, **responses()},
 )
 def simulate_life(request: Request, service: Service, question: schemas.LifeQuestion) -> Response:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from cubeyard.experiments.endpoints import Service as Experiments
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import download
+from cubeyard.kit.responses import NotJson, download
 from cubeyard.reports import service
 from cubeyard.reports.content import Report
 from cubeyard.reports.html import html
@@ -28,12 +28,6 @@ PRINT = {
 }
 
 
-class FileResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
-
-
 def get_report(request: Request, runs: Runs, experiments: Experiments, id: Id) -> Report:
     run, database = runs.read(id), request.app.state.database
     if run.experiment_id is None:
@@ -48,7 +42,7 @@ Wanted = Annotated[Report, Depends(get_report)]
     "/runs/{id}/report.html",
     operation_id="read_report_page",
     summary="A run's report as one HTML file",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={**PAGE, **responses(404)},
 )
 def read_report_page(report: Wanted, id: Id) -> Response:
@@ -60,7 +54,7 @@ def read_report_page(report: Wanted, id: Id) -> Response:
     "/runs/{id}/report.pdf",
     operation_id="read_report_pdf",
     summary="A run's report as PDF",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={**PRINT, **responses(404)},
 )
 def read_report_pdf(report: Wanted, id: Id) -> Response:

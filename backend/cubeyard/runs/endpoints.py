@@ -16,7 +16,7 @@ from cubeyard.experiments.scenario.verdict import RunVerdict
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import PATTERN, Id
-from cubeyard.kit.responses import download, json_bytes
+from cubeyard.kit.responses import NotJson, download, json_bytes
 from cubeyard.kit.sse import EventStream
 from cubeyard.kit.text import PlainText
 from cubeyard.runs import results, schemas, verdicts
@@ -48,12 +48,6 @@ FLOWS: dict[int | str, dict[str, Any]] = {200: {"content": TABLES}}
 VERDICT: dict[int | str, dict[str, Any]] = {
     200: {"model": RunVerdict, "content": {junit.MEDIA_TYPE: {"schema": {"type": "string"}}}}
 }
-
-
-class PlainResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
 
 
 def get_service(request: Request, session: UnitOfWork) -> RunService:
@@ -130,7 +124,7 @@ def delete_experiment(service: Service, experiments: Experiments, id: Id) -> Non
     "/runs/{id}/events",
     operation_id="follow_run",
     summary="A run's frames as they come, from the first or from where you were",
-    response_class=PlainResponse,
+    response_class=NotJson,
     responses={**EVENTS, **responses(404)},
 )
 def follow_run(
@@ -181,7 +175,7 @@ def read_results(
     "/runs/{id}/flows",
     operation_id="read_flow_times",
     summary="Each flow's times of a simulation so far, as CSV or Parquet",
-    response_class=PlainResponse,
+    response_class=NotJson,
     responses={**FLOWS, **responses(404, 409)},
 )
 def read_flow_times(

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
+from cubeyard.kit.responses import NotJson
 from cubeyard.kit.sse import EventStream
 from cubeyard.search import schemas
 from cubeyard.search.example import ExampleResult, example_in
@@ -30,12 +31,6 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> SearchService:
 
 
 Service = Annotated[SearchService, Depends(get_service)]
-
-
-class StreamResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
 
 
 @router.get(
@@ -59,7 +54,7 @@ def get_search_example() -> ExampleResult:
     "",
     operation_id="search_plans",
     summary="Search for the best plans, as a stream of events",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={**EVENTS, **responses()},
 )
 def search_plans(request: Request, service: Service, question: schemas.SearchQuestion) -> Response:

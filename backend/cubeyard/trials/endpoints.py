@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from cubeyard.kit.errors import responses
+from cubeyard.kit.responses import NotJson
 from cubeyard.kit.sse import EventStream
 from cubeyard.search.service import streamed
 from cubeyard.trials import schemas
@@ -20,17 +21,11 @@ EVENTS = {
 }
 
 
-class StreamResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
-
-
 @router.post(
     "",
     operation_id="try_service",
     summary="Try a service on every server of a torus in virtual time, as a stream of events",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={**EVENTS, **responses()},
 )
 def try_service(request: Request, trial: schemas.ServiceTrial) -> Response:

@@ -21,7 +21,7 @@ from cubeyard.experiments.checks import refused_by_field
 from cubeyard.kit.db import UnitOfWork, mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import download
+from cubeyard.kit.responses import NotJson, download
 
 router = APIRouter(tags=["emulation"])
 
@@ -39,12 +39,6 @@ FILE = {
     "description": "The file.",
     "content": {"application/x-pcapng": {"schema": {"type": "string", "format": "binary"}}},
 }
-
-
-class FileResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
 
 
 def get_service(session: UnitOfWork, engine: EngineOf) -> SessionService:
@@ -186,7 +180,7 @@ def list_captures(service: Service, id: Id) -> schemas.CaptureList:
     "/runs/{id}/captures/{capture}/file",
     operation_id="read_capture",
     summary="The pcapng file of a capture",
-    response_class=FileResponse,
+    response_class=NotJson,
     responses={200: FILE, **responses(404, 409)},
 )
 def read_capture(service: Service, id: Id, capture: Id) -> Response:

@@ -17,6 +17,7 @@ from cubeyard.emulation.live.service import SessionService
 from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.responses import NotJson
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
 
 router = APIRouter(prefix="/runs/{id}/servers/{name}/chip", tags=["emulation"])
@@ -31,12 +32,6 @@ EVENTS = {
     "description": "Events `packet`, then `end`.",
     "content": {MEDIA_TYPE: {"schema": schemas.ChipPunt.model_json_schema()}},
 }
-
-
-class StreamResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
 
 
 def get_chip(request: Request, engine: EngineOf, id: Id, name: ServerName) -> ServerChip:
@@ -135,7 +130,7 @@ def send_chip_packet(chip: Chip, asked: schemas.ChipPacket) -> schemas.ChipSent:
     "/packets",
     operation_id="watch_chip_packets",
     summary="Packets that a server's chip sends to the CPU",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={200: EVENTS, **RESPONSES},
 )
 async def watch_chip_packets(chip: Chip) -> Response:

@@ -16,6 +16,7 @@ from cubeyard.emulation.live.service import SessionService
 from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.responses import NotJson
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
 
 router = APIRouter(tags=["emulation"])
@@ -31,12 +32,6 @@ EVENTS = {
     "description": "Events `packets`, then `end`.",
     "content": {MEDIA_TYPE: {"schema": schemas.PacketsEvent.model_json_schema()}},
 }
-
-
-class StreamResponse(Response):
-    """For the API's description only: a body that is not JSON."""
-
-    media_type = None
 
 
 class _PcapngStream(EventStream):
@@ -76,7 +71,7 @@ def _watched(request: Request, id: str, asked: schemas.StreamRequest) -> Watched
     "/runs/{id}/packets",
     operation_id="watch_packets",
     summary="Packets of a link or port in words, while they flow",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={200: EVENTS, **responses(404, 409, 503)},
 )
 async def watch_packets(request: Request, id: Id, asked: Annotated[schemas.StreamRequest, Query()]) -> Response:
@@ -90,7 +85,7 @@ async def watch_packets(request: Request, id: Id, asked: Annotated[schemas.Strea
     "/runs/{id}/packets.pcapng",
     operation_id="stream_packets",
     summary="Packets of a link or port as a pcapng stream, while they flow",
-    response_class=StreamResponse,
+    response_class=NotJson,
     responses={200: FILE, **responses(404, 409, 503)},
 )
 async def stream_packets(request: Request, id: Id, asked: Annotated[schemas.StreamRequest, Query()]) -> Response:
