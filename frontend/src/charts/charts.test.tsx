@@ -3,15 +3,25 @@
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { moneyIn } from "@/units";
+import { moneyIn, THEMES } from "@/units";
 import { barColumns } from "./bars";
 import { fileNameOf } from "./chart-frame";
 import { toCsv } from "./csv";
 import { LineChart } from "./line-chart";
 import { readingsAt, readoutText } from "./plot-readout";
 import { MARGIN, plotScales } from "./plot-scales";
-import { bandSegments, mergedRows, nearestIndex, segmentsOf } from "./series";
+import { bandSegments, mergedRows, nearestIndex, segmentsOf, seriesLook, symbolPath } from "./series";
 import { SmallMultiples, sharedDomains } from "./small-multiples";
+
+describe("a line's look", () => {
+  it("differs for thirty lines, and for thirty sets of points", () => {
+    for (const tokens of Object.values(THEMES)) {
+      const looks = Array.from({ length: 30 }, (_, index) => seriesLook(tokens, index));
+      expect(new Set(looks.map(({ colour, dashPx }) => `${colour} ${dashPx}`)).size).toBe(30);
+      expect(new Set(looks.map((look) => `${look.colour} ${symbolPath(look.symbol, 4)}`)).size).toBe(30);
+    }
+  });
+});
 
 describe("csv", () => {
   it("quotes, keeps full precision and disarms formulas", () => {
@@ -258,7 +268,7 @@ describe("charts on the page", () => {
     const line = host.querySelector("svg g path")!.getAttribute("d")!;
     expect(line.match(/M/g)).toHaveLength(4);
     expect(line.match(/L/g)).toHaveLength(40 - 4);
-    expect(host.querySelectorAll("svg g circle")).toHaveLength(1);
+    expect(host.querySelectorAll("svg g path[transform]")).toHaveLength(1);
   });
 
   it("read values with the arrow keys and share the crosshair", () => {

@@ -5,7 +5,7 @@ import { formatShort, THEMES } from "@/units";
 import styles from "./chart.module.css";
 import { ChartFrame } from "./chart-frame";
 import { LinePlot } from "./line-plot";
-import { mergedRows, seriesLook } from "./series";
+import { mergedRows, seriesLook, symbolPath } from "./series";
 import type { ChartColumn, LineChartProps, LineSeries } from "./types";
 
 export function LineChart(props: LineChartProps) {
@@ -39,7 +39,13 @@ export function LineChart(props: LineChartProps) {
                 <li key={s.id}>
                   <svg width="24" height="10" aria-hidden="true">
                     {s.pointsOnly ? (
-                      <circle cx="12" cy="5" r="3.5" fill="none" stroke={look.colour} strokeWidth="2" />
+                      <path
+                        transform="translate(12 5)"
+                        d={symbolPath(look.symbol, 3.5)}
+                        fill="none"
+                        stroke={look.colour}
+                        strokeWidth="2"
+                      />
                     ) : (
                       <line
                         x2="24"

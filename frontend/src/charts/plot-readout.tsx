@@ -1,7 +1,7 @@
 /** What the lines say where the crosshair stands. */
 import type { ThemeTokens } from "@/units";
 import { CHARACTER_PX, MARGIN, type PlotScales } from "./plot-scales";
-import { nearestIndex, seriesLook, stepAt } from "./series";
+import { nearestIndex, seriesLook, stepAt, symbolPath } from "./series";
 import type { LineSeries, Point } from "./types";
 
 /** Room for the axis' unit, in px. */
@@ -53,17 +53,19 @@ export function PlotReadout({
   return (
     <g data-live="">
       <line x1={x(at)} x2={x(at)} y1={MARGIN.top} y2={height - MARGIN.bottom} stroke={tokens.rule} />
-      {readings.map(({ series, index, point }) => (
-        <circle
-          key={series.id}
-          cx={x(point.x)}
-          cy={y(point.y)}
-          r={4}
-          fill={seriesLook(tokens, index).colour}
-          stroke={tokens.background}
-          strokeWidth={1.5}
-        />
-      ))}
+      {readings.map(({ series, index, point }) => {
+        const look = seriesLook(tokens, index);
+        return (
+          <path
+            key={series.id}
+            transform={`translate(${x(point.x)} ${y(point.y)})`}
+            d={symbolPath(look.symbol, 4)}
+            fill={look.colour}
+            stroke={tokens.background}
+            strokeWidth={1.5}
+          />
+        );
+      })}
       <text x={width - MARGIN.right} y={14} textAnchor="end" fill={tokens.ink}>
         {text}
       </text>

@@ -3,7 +3,7 @@ import type { ScaleLinear } from "d3-scale";
 import { curveLinear, curveStepAfter, line as lineShape } from "d3-shape";
 import type { ThemeTokens } from "@/units";
 import type { PlotScales } from "./plot-scales";
-import { bandSegments, segmentsOf, seriesLook } from "./series";
+import { bandSegments, segmentsOf, seriesLook, symbolPath } from "./series";
 import type { LineSeries, Point } from "./types";
 
 /** Lines of at most so many points show each point as a dot. */
@@ -53,11 +53,10 @@ export function PlotSeries({
         />
       )}
       {dots.map((p) => (
-        <circle
+        <path
           key={p.x}
-          cx={x(p.x)}
-          cy={y(p.y)}
-          r={pointsOnly ? 4 : dotted ? 2.5 : 1}
+          transform={`translate(${x(p.x)} ${y(p.y)})`}
+          d={symbolPath(look.symbol, pointsOnly ? 4 : dotted ? 2.5 : 1)}
           strokeWidth={dotted ? 2 : 0}
           fill={pointsOnly ? tokens.background : look.colour}
         />

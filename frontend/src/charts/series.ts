@@ -1,14 +1,38 @@
 /** Look of a series: colour, dash and marker together, so that colour is never the only cue. */
+import {
+  type SymbolType,
+  symbol,
+  symbolCircle,
+  symbolDiamond,
+  symbolSquare,
+  symbolTriangle,
+  symbolWye,
+} from "d3-shape";
 import { levelColour, levelDashPx, type ThemeTokens } from "@/units";
 import type { Point } from "./types";
 
 export interface SeriesLook {
   colour: string;
   dashPx: readonly number[];
+  /** Of its points. */
+  symbol: SymbolType;
 }
 
+const SYMBOLS = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolWye] as const;
+
+/** Colours come again after a round of them, with the next dashes and the next symbol: thirty looks before one repeats. */
 export function seriesLook(theme: ThemeTokens, index: number): SeriesLook {
-  return { colour: levelColour(theme, index), dashPx: levelDashPx(index) };
+  const round = Math.floor(index / theme.levels.length);
+  return {
+    colour: levelColour(theme, index),
+    dashPx: levelDashPx(index + round),
+    symbol: SYMBOLS[round % SYMBOLS.length]!,
+  };
+}
+
+/** A point's outline around 0, 0, as large as a circle of that radius. */
+export function symbolPath(type: SymbolType, radius: number): string {
+  return symbol(type, Math.PI * radius * radius)() ?? "";
 }
 
 /** Rows for a table of several series over one x: every x that any of them has, ascending. */

@@ -50,10 +50,17 @@ test("subflows are those of the flow, up or down as they were told last", () => 
   expect(at(6)[1]).toEqual([1, [0, 2, 1], null]);
 });
 
+const tickAt = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, subflows }) as unknown as Tick;
+/** Three seconds of ticks in which a flow's one subflow carries 1,000 bytes a second, told at these ticks. */
+const told = (...reports: number[]) =>
+  Array.from({ length: 30 }, (_, index) => {
+    const before = reports.filter((one) => one < index).at(-1) ?? 0;
+    return tickAt(index / 10, reports.includes(index) ? [[0, 100 * (index - before)]] : []);
+  });
+
 test("rates are of the latest second, and of the flow alone", () => {
-  const tick = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, subflows }) as unknown as Tick;
   const history = Array.from({ length: 30 }, (_, index) =>
-    tick(
+    tickAt(
       index / 10,
       index % 10 === 5
         ? [
@@ -68,4 +75,17 @@ test("rates are of the latest second, and of the flow alone", () => {
   expect([...rates.keys()]).toEqual([0, 1]);
   expect(rates.get(0)).toBeCloseTo(25_000 * 8, 3);
   expect([...subflowRates(history, 1, 2.9).keys()]).toEqual([0]);
+});
+
+test("reports that come late, or close together, change no rate", () => {
+  expect(subflowRates(told(3, 13, 24), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(told(3, 13), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(told(3, 24, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+  expect(subflowRates(told(0, 14, 27), 0, 2.9).get(0)).toBeCloseTo(8000, 3);
+});
+
+test("a flow that has told nothing for seconds carries nothing", () => {
+  const history = [...told(5), ...Array.from({ length: 30 }, (_, index) => tickAt(3 + index / 10, []))];
+  expect(subflowRates(history, 0, 3).size).toBe(1);
+  expect(subflowRates(history, 0, 5.9).size).toBe(0);
 });

@@ -36,19 +36,33 @@ export function subflowsAt(
   return [...found.values()].sort((a, b) => a.number - b.number);
 }
 
-/** Servers report once a second what subflows carried. */
+/** Servers report about once a second what subflows carried; on a full machine two reports come late, or close together. */
 const REPORT_SECS = 1;
+/** A flow without a report for so long carries nothing. */
+const SILENT_SECS = 3;
 
-/** Bits per second of each subflow of a flow over the latest second, by number; only of those that carried something. */
+/**
+ * Bits per second of each subflow of a flow, by number; only of those that carried something. They are of its latest report, and of
+ * those before it within a second, over the time since the report before them all.
+ */
 export function subflowRates(history: readonly Tick[], flow: number, at: number): Map<number, number> {
   const bytes = new Map<number, number>();
   let secs = 0;
-  for (let index = lastIndexAt(history, at); index >= 0 && secs < REPORT_SECS - 0.05; index -= 1) {
+  let latest: number | null = null;
+  for (let index = lastIndexAt(history, at); index >= 0; index -= 1) {
     const tick = history[index]!;
+    const rows = tick.subflows.filter(([row]) => Math.floor(row / SUBFLOWS) === flow);
+    // Nine tenths: reports keep their second as exactly as ticks tell it.
+    if (latest !== null && secs - latest >= REPORT_SECS * 0.9 && rows.length > 0)
+      return ratesOf(bytes, secs - latest);
+    if (rows.length > 0) latest ??= secs;
+    for (const [row, count] of rows) bytes.set(row % SUBFLOWS, (bytes.get(row % SUBFLOWS) ?? 0) + count);
     secs += tick.secs;
-    for (const [row, count] of tick.subflows)
-      if (Math.floor(row / SUBFLOWS) === flow)
-        bytes.set(row % SUBFLOWS, (bytes.get(row % SUBFLOWS) ?? 0) + count);
+    if (latest === null ? secs >= SILENT_SECS : secs - latest >= SILENT_SECS) break;
   }
+  return ratesOf(bytes, REPORT_SECS);
+}
+
+function ratesOf(bytes: ReadonlyMap<number, number>, secs: number): Map<number, number> {
   return new Map([...bytes].map(([number, count]) => [number, (count * 8) / secs]));
 }
