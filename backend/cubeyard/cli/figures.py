@@ -83,9 +83,10 @@ def _print_figure(console: Console, document: Json) -> None:
         if reason := row.get("reason"):
             verdict += f": {reason}"
         style = VERDICT_STYLES[row["verdict"]]
-        table.add_row(
-            escape(row["name"]), _number_text(row["paper"]), ours, row["unit"], f"[{style}]{escape(verdict)}[/]"
-        )
+        expected = _number_text(row["paper"])
+        if by := row.get("predicted_by"):
+            expected = f"{_number_text(row['predicted'])} ({by})"
+        table.add_row(escape(row["name"]), expected, ours, row["unit"], f"[{style}]{escape(verdict)}[/]")
     console.print(table)
     for choice in document["choices"]:
         console.print(f"  - {escape(choice)}", style="dim", highlight=False)

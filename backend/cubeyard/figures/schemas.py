@@ -11,10 +11,14 @@ from cubeyard.runs.schemas import Run
 
 
 class FigureRow(BaseModel, extra="allow"):
-    """One published number beside ours."""
+    """One published number beside ours, or what an engine predicts for the network that was measured."""
 
     name: str
-    paper: float | None
+    paper: float | None = Field(
+        description="Null for what the paper only says in words, and for what an engine predicts."
+    )
+    predicted: float | None = Field(default=None, description="What `predicted_by` gives for the same network.")
+    predicted_by: Literal["flow engine", "packet engine"] | None = None
     ours: float | None
     unit: str
     low: float | None = Field(description="The least that counts as within the band; null for a bound from above.")
@@ -82,13 +86,17 @@ class FigureSummary(BaseModel):
     whole_secs: float | None = Field(
         description="The same with the whole data, or else as many times as long as a part; null where there are no parts."
     )
-    verdicts: dict[str, int] = Field(description="How many rows of the result have each verdict.")
+    verdicts: dict[str, int] = Field(
+        description="How many rows of the result have each verdict, those beside a prediction included."
+    )
 
 
 class PaperCount(BaseModel):
     """How the numbers of one paper stand, over the latest results of its figures."""
 
-    paper: str = Field(description="As in the figures' sources.", examples=["bcube"])
+    paper: str = Field(
+        description="As in the figures' sources. Only its own numbers count, no engine's.", examples=["bcube"]
+    )
     agree: int = Field(description="Rows that match or lie within the band.")
     bound: int = Field(description="Rows of which the paper gives a bound, which holds.")
     differ: int = Field(description="Rows that differ, each with its reason.")

@@ -29,8 +29,7 @@ class FigureService:
         latest = self._repository.latest_of_figures(succeeded=False)
         good = self._repository.latest_of_figures(succeeded=True)
         shown = [self._shown(one, latest.get(one["id"]), good.get(one["id"])) for one in self._catalog.entries]
-        items = [summary for summary, _ in shown]
-        return schemas.FigureList(items=items, papers=_papers(items))
+        return schemas.FigureList(items=[summary for summary, _ in shown], papers=_papers(shown))
 
     def read(self, figure_id: str) -> Json:
         """As the API tells it. The result is its maker's own document and is passed on as it is."""
@@ -92,22 +91,22 @@ def _told(reference: Reference) -> schemas.FigureReference:
     )
 
 
-def _papers(items: list[schemas.FigureSummary]) -> list[schemas.PaperCount]:
+def _papers(shown: list[tuple[schemas.FigureSummary, Json | None]]) -> list[schemas.PaperCount]:
     """In the order of their first figure; papers without any come last."""
-    sources = [*(one.source for one in items), *(one.source for one in ABSENT)]
+    sources = [*(one.source for one, _ in shown), *(one.source for one in ABSENT)]
     counts = []
     for paper in dict.fromkeys(_paper(source) for source in sources):
-        of_paper = [one for one in items if _paper(one.source) == paper]
-        verdicts: Counter[str] = Counter()
-        for one in of_paper:
-            verdicts.update(one.verdicts)
+        of_paper = [(one, result) for one, result in shown if _paper(one.source) == paper]
+        verdicts = Counter(
+            row["verdict"] for _, result in of_paper if result for row in result["rows"] if "predicted_by" not in row
+        )
         counts.append(
             schemas.PaperCount(
                 paper=paper,
                 agree=verdicts["matches"] + verdicts["within band"],
                 bound=verdicts["bound holds"],
                 differ=verdicts["differs"],
-                not_run=sum(one.result_from is None for one in of_paper),
+                not_run=sum(result is None for _, result in of_paper),
                 absent=absent_of(paper),
             )
         )

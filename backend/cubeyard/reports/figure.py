@@ -8,17 +8,22 @@ from typing import Any
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table
 
 Json = dict[str, Any]
-COLUMNS = (
-    Column(""), Column("Paper", number=True), Column("Ours", number=True), Column("Unit"), Column("Band from", number=True),
-    Column("to", number=True), Column("Verdict"), Column("Reason"),
+NAME, PAPER = Column(""), Column("Paper", number=True)
+PREDICTION = (Column("Prediction", number=True), Column("by"))
+"""Only where a row stands beside an engine."""
+OURS = (
+    Column("Ours", number=True), Column("Unit"), Column("Band from", number=True), Column("to", number=True), Column("Verdict"),
+    Column("Reason"),
 )  # fmt: skip
 
 
 def sections(figure: Json) -> list[Section]:
+    predicted = any("predicted_by" in row for row in figure["rows"])
     rows: list[list[Cell]] = [
         [
             row["name"],
             row["paper"],
+            *([row.get("predicted"), row.get("predicted_by", "")] if predicted else []),
             row["ours"],
             row["unit"],
             row["low"],
@@ -34,8 +39,9 @@ def sections(figure: Json) -> list[Section]:
         if figure["series"]
         else []
     )
+    columns = (NAME, PAPER, *(PREDICTION if predicted else ()), *OURS)
     made = [
-        Section("The paper's numbers beside ours", charts=charts, tables=[Table("Published numbers", COLUMNS, rows)])
+        Section("The paper's numbers beside ours", charts=charts, tables=[Table("Published numbers", columns, rows)])
     ]
     if figure["choices"]:
         made.append(Section("Choices", notes=list(figure["choices"])))
@@ -43,11 +49,16 @@ def sections(figure: Json) -> list[Section]:
 
 
 def findings(figure: Json) -> list[str]:
-    verdicts = Counter(row["verdict"] for row in figure["rows"])
-    counts = ", ".join(
-        f"{verdicts[verdict]} {verdict}" for verdict in ("matches", "within band", "differs") if verdicts[verdict]
-    )
-    said = [f"Of {len(figure['rows'])} published numbers: {counts}."]
+    said = []
+    for what, predicted in (("published numbers", False), ("predictions for the same network", True)):
+        verdicts = Counter(row["verdict"] for row in figure["rows"] if ("predicted_by" in row) == predicted)
+        counts = ", ".join(
+            f"{verdicts[verdict]} {verdict}"
+            for verdict in ("matches", "within band", "bound holds", "differs")
+            if verdicts[verdict]
+        )
+        if counts:
+            said.append(f"Of {verdicts.total()} {what}: {counts}.")
     return said + [
         f"{row['name']} differs: {row.get('reason') or 'no reason is known'}."
         for row in figure["rows"]

@@ -23,7 +23,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "ideal_bits_per_sec": "float64", "fidelity_verdict": "string", "fidelity_reason": "string",
     },
     "figure": {
-        "name": "string", "paper": "float64", "ours": "float64", "unit": "string", "low": "float64", "high": "float64",
+        "name": "string", "paper": "float64", "predicted": "float64", "predicted_by": "string", "ours": "float64", "unit": "string", "low": "float64", "high": "float64",
         "verdict": "string", "reason": "string",
     },
 }  # fmt: skip

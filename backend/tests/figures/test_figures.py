@@ -66,6 +66,19 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
             by_verdict.update(one["verdicts"])
     assert counted["agree"] == by_verdict["matches"] + by_verdict["within band"]
     assert (counted["bound"], counted["differ"]) == (by_verdict["bound holds"], by_verdict["differs"])
+    predicted = [
+        row for one in every["items"] if one["source"].startswith("[subways ")
+        for row in working_client.get(f"{API}/figures/{one['id']}").json()["result"]["rows"] if row.get("predicted_by")
+    ]  # fmt: skip
+    assert {row["predicted_by"] for row in predicted} == {"flow engine", "packet engine"}
+    assert all(row["paper"] is None and row["predicted"] is not None for row in predicted)
+    of_subways = Counter[str]()
+    for one in every["items"]:
+        if one["source"].startswith("[subways "):
+            of_subways.update(one["verdicts"])
+    of_subways.subtract(row["verdict"] for row in predicted)
+    assert papers["subways"]["differ"] == of_subways["differs"], "an engine's number is none of the paper's"
+    assert papers["subways"]["agree"] == of_subways["matches"] + of_subways["within band"]
     # Every figure came with a result, those measured on another machine too; some numbers have no figure.
     assert [one["id"] for one in every["items"] if one["result_from"] is None] == []
     assert counted["not_run"] == 0

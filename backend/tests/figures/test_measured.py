@@ -232,7 +232,7 @@ def test_variants_are_judged_by_their_gain_over_type_0_and_beside_the_packet_eng
     assert found["type 0 at 5:1"].verdict == "matches"
     assert found["type 1D at 10:1"].ours == pytest.approx(5 * ours[2])
     beside = found["type 1LB at 10:1, by the packet engine"]
-    assert beside.paper == pytest.approx(5 * packets[1])
+    assert beside.expected == pytest.approx(5 * packets[1])
     assert (beside.verdict == "differs") == (abs(ours[1] / packets[1] - 1) > 0.15 + 1e-9)
 
 
@@ -388,9 +388,9 @@ def test_loops_are_judged_beside_the_paper_and_beside_the_fluid(ours: list[float
     by_name = {row.name: row for row in found}
     assert len(by_name) == len(found) == len(subways_fig10.PAPER) + 1 + len(keys)
     for row in found[-len(keys) :]:
-        assert row.paper is not None
+        assert row.expected is not None
         assert row.ours is not None
-        assert (row.verdict == "differs") == (abs(row.ours / row.paper - 1) > subways_fig10.BAND + 1e-9)
+        assert (row.verdict == "differs") == (abs(row.ours / row.expected - 1) > subways_fig10.BAND + 1e-9)
     ratio = by_name["Type 1 at l = 4 over l = 3: less than"]
     assert (ratio.verdict == "within band") == (
         ours[keys.index(("ecmp", 4))] <= ours[keys.index(("ecmp", 3))] * (1 + 1e-9)
@@ -424,7 +424,7 @@ def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: l
     found = subways_fig11.rows(*halves)
     adds = [ours[3] / ours[0], ours[5] / ours[2]]
     assert found[0].ours == pytest.approx(adds[1] / adds[0])
-    assert [row.paper for row in found[2:]] == ideal
+    assert [row.expected for row in found[2:]] == ideal
     assert [row.ours for row in found[2:]] == ours
     unknown = subways_fig11.rows({**halves[0], "Type 1": [None, *ours[1:3]]}, halves[1])
     assert [row.verdict for row in unknown[:3]] == ["differs"] * 3

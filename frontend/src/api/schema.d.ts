@@ -4987,7 +4987,7 @@ export interface components {
             whole_secs: number | null;
             /**
              * Verdicts
-             * @description How many rows of the result have each verdict.
+             * @description How many rows of the result have each verdict, those beside a prediction included.
              */
             verdicts: {
                 [key: string]: number;
@@ -5044,13 +5044,23 @@ export interface components {
         };
         /**
          * FigureRow
-         * @description One published number beside ours.
+         * @description One published number beside ours, or what an engine predicts for the network that was measured.
          */
         FigureRow: {
             /** Name */
             name: string;
-            /** Paper */
+            /**
+             * Paper
+             * @description Null for what the paper only says in words, and for what an engine predicts.
+             */
             paper: number | null;
+            /**
+             * Predicted
+             * @description What `predicted_by` gives for the same network.
+             */
+            predicted?: number | null;
+            /** Predicted By */
+            predicted_by?: ("flow engine" | "packet engine") | null;
             /** Ours */
             ours: number | null;
             /** Unit */
@@ -5163,7 +5173,7 @@ export interface components {
             whole_secs: number | null;
             /**
              * Verdicts
-             * @description How many rows of the result have each verdict.
+             * @description How many rows of the result have each verdict, those beside a prediction included.
              */
             verdicts: {
                 [key: string]: number;
@@ -6395,7 +6405,7 @@ export interface components {
         PaperCount: {
             /**
              * Paper
-             * @description As in the figures' sources.
+             * @description As in the figures' sources. Only its own numbers count, no engine's.
              * @example bcube
              */
             paper: string;

@@ -10,6 +10,7 @@ from typing import Any
 Json = dict[str, Any]
 
 
+FLOW_ENGINE, PACKET_ENGINE = "flow engine", "packet engine"
 WHOLE = {"%": (0.0, 100.0), "": (-inf, inf)}
 """All that a unit's values can be; of any other they are above 0."""
 
@@ -22,11 +23,12 @@ def cannot_fail(unit: str, low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """One number. `paper` is None for what the paper only says in words; then `low` and `high` are those words."""
+    """One number. `expected` is the paper's, or what `predicted_by` gives for the network that is measured; None for what the paper
+    only says in words: then `low` and `high` are those words."""
 
     name: str
     unit: str
-    paper: float | None
+    expected: float | None
     ours: float | None
     low: float
     high: float
@@ -36,6 +38,8 @@ class Row:
     """Why it may differ."""
     deviation: float | None = None
     """Of ours over seeds; None if it is of one."""
+    predicted_by: str = ""
+    """The engine whose number is expected: `FLOW_ENGINE`, `PACKET_ENGINE`. Empty: the paper."""
 
     def __post_init__(self) -> None:
         if cannot_fail(self.unit, self.low, self.high):
@@ -47,15 +51,15 @@ class Row:
     def verdict(self) -> str:
         if self.ours is None:
             return "differs"
-        slack = 1e-9 * max(abs(self.paper or 0.0), 1.0)
-        if self.paper is not None and abs(self.ours - self.paper) <= self.step / 2 + slack:
+        slack = 1e-9 * max(abs(self.expected or 0.0), 1.0)
+        if self.expected is not None and abs(self.ours - self.expected) <= self.step / 2 + slack:
             return "matches"
         return "within band" if self.low - slack <= self.ours <= self.high + slack else "differs"
 
     def document(self) -> Json:
         found: Json = {
             "name": self.name,
-            "paper": self.paper,
+            "paper": None if self.predicted_by else self.expected,
             "ours": self.ours,
             "unit": self.unit,
             "low": self.low,
@@ -64,12 +68,17 @@ class Row:
         }
         if self.deviation is not None:
             found["deviation"] = self.deviation
+        if self.predicted_by:
+            found |= {"predicted": self.expected, "predicted_by": self.predicted_by}
         return {**found, "reason": self.reason} if self.reason and self.verdict != "matches" else found
 
 
-def near(name: str, unit: str, paper: float, ours: float | None, share: float, reason: str = "") -> Row:
-    """A number with a band of that share of the paper's value either way."""
-    return Row(name, unit, paper, ours, paper * (1 - share), paper * (1 + share), reason=reason)
+def near(
+    name: str, unit: str, expected: float, ours: float | None, share: float, reason: str = "", *, predicted_by: str = ""
+) -> Row:
+    """A number with a band of that share of the paper's value, or the engine's, either way."""
+    low, high = expected * (1 - share), expected * (1 + share)
+    return Row(name, unit, expected, ours, low, high, reason=reason, predicted_by=predicted_by)
 
 
 @dataclass(frozen=True)

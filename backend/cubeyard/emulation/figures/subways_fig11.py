@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cubeyard.emulation.figures.lab import Json, Lab
-from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     SERVERS_OF_RACK,
@@ -80,7 +80,7 @@ def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequenc
         Row("type 1, 4 ports over 2: more than", "x", None, grows, 1.0, 3.0, reason=WORDS),
     ]
     return found + [
-        near(f"{name_of(title, ports)}, by the ideal fluid", "x", expected, got, BAND, HASHES)
+        near(f"{name_of(title, ports)}, by the ideal fluid", "x", expected, got, BAND, HASHES, predicted_by=FLOW_ENGINE)
         for title in ours
         for ports, expected, got in zip(PORTS, ideal[title], ours[title], strict=True)
     ]

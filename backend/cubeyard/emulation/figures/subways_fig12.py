@@ -12,7 +12,7 @@ from statistics import fmean
 import orjson
 
 from cubeyard.emulation.figures.lab import SEED, Json, Lab, Measured, Trial
-from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import PACKET_ENGINE, Outcome, Row, line, near
 from cubeyard.emulation.figures.shuffles import PLAN_GBPS, SCHEMES
 
 RACKS = 12
@@ -277,6 +277,7 @@ def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[st
             mqps(got),
             BAND,
             PLANNED if title == "Type 1D" else HASHES,
+            predicted_by=PACKET_ENGINE,
         )
         for title in ours
         for ratio, expected, got in zip(ratios, packets[title], ours[title], strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubeyard.emulation.figures.lab import Json, Lab
-from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     SERVERS_OF_RACK,
@@ -83,4 +83,4 @@ def measure(lab: Lab) -> Outcome:
 
 
 def beside(name: str, ideal: float, ours: float | None) -> Row:
-    return near(name, "x", ideal, ours, BAND, HASHES)
+    return near(name, "x", ideal, ours, BAND, HASHES, predicted_by=FLOW_ENGINE)

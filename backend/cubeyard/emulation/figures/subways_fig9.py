@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
-from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     LINK_BITS_PER_SEC,
@@ -134,7 +134,7 @@ def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -
         )
     )
     told += [
-        near(f"{name}, by the ideal fluid", "x", ideal[name], ours[name], BAND, TCP)
+        near(f"{name}, by the ideal fluid", "x", ideal[name], ours[name], BAND, TCP, predicted_by=FLOW_ENGINE)
         for name in ideal
         if name != "type 2D"
     ]

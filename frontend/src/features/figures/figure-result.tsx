@@ -24,6 +24,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
   const provenance = provenanceText(figure);
   const choices = choicesOf(result);
   const axes = axesOf(result);
+  const expected = result.rows.some((row) => row.predicted_by) ? "Paper or prediction" : "Paper";
   return (
     <>
       {lines.length > 0 && (
@@ -56,7 +57,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
               <tr>
                 <th scope="col">Value</th>
                 <th scope="col" className={styles.number}>
-                  Paper
+                  {expected}
                 </th>
                 <th scope="col" className={styles.number}>
                   Ours
@@ -76,8 +77,15 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
               {result.rows.map((row, at) => (
                 <tr key={at}>
                   <th scope="row">{row.name}</th>
-                  <td className={styles.number} data-column="Paper">
-                    {printedText(row.paper)}
+                  <td className={styles.number} data-column={row.predicted_by ? "Prediction" : "Paper"}>
+                    {row.predicted_by ? (
+                      <>
+                        {valueText(row.predicted)}
+                        <span className={styles.muted}>{` ${row.predicted_by}`}</span>
+                      </>
+                    ) : (
+                      printedText(row.paper)
+                    )}
                   </td>
                   <td className={styles.number} data-column="Ours">
                     {valueText(row.ours)}
@@ -123,6 +131,8 @@ export function rowsCsv(result: FigureResult): string {
     [
       "Value",
       "Paper",
+      "Predicted",
+      "Predicted by",
       "Ours",
       "Standard deviation",
       "Unit",
@@ -134,6 +144,8 @@ export function rowsCsv(result: FigureResult): string {
     result.rows.map((row) => [
       row.name,
       text(row.paper),
+      text(row.predicted),
+      row.predicted_by ?? "",
       text(row.ours),
       text(row.deviation),
       row.unit,

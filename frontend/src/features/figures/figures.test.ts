@@ -128,6 +128,13 @@ test("the paper's numbers are points without a line, over time too", () => {
 
 test("the paper's values look like the line that they belong to", () => {
   expect(looksOf(["BCube", "paper: BCube", "Fat-tree", "paper: Fat-tree"])).toEqual([0, 0, 3, 3]);
+  const two = looksOf([
+    "type 1, ToRs, measured",
+    "type 2D, ToRs, measured",
+    "type 2D, ToRs, fluid",
+    "paper: type 2D, ToRs",
+  ]);
+  expect(two[3]).toBe(two[1]);
   expect(looksOf(["BCube", "Tree", "paper: BCube is over", "paper: the tree is over"])).toEqual([0, 4, 0, 4]);
   expect(looksOf(["Type 1", "Type 1, one cluster", "paper: Type 1, one cluster"])).toEqual([0, 1, 1]);
   expect(looksOf(["reduction in links", "paper: all servers join"])).toEqual([0, 1]);

@@ -246,7 +246,7 @@ const PAPER = /^paper:\s*(the )?/i;
 
 /**
  * Looks of lines by their names: the paper's values have the look of our line that they belong to, "paper: BCube" and
- * "paper: BCube is over" that of "BCube". Others have looks of their own.
+ * "paper: BCube is over" that of "BCube", "paper: type 2D" that of "Type 2D, measured". Others have looks of their own.
  */
 export function looksOf(names: readonly string[]): number[] {
   const ours = names.filter((name) => !PAPER.test(name));
@@ -257,8 +257,9 @@ export function looksOf(names: readonly string[]): number[] {
     const said = name.replace(PAPER, "").toLowerCase();
     const of = ours
       .map((line, at) => ({ line: line.toLowerCase(), at }))
-      .filter(({ line }) => said === line || said.startsWith(`${line} `))
-      .sort((a, b) => b.line.length - a.line.length)[0];
+      .filter(({ line }) => said === line || said.startsWith(`${line} `) || line.startsWith(`${said},`))
+      // Of several that begin as the paper's ("A, measured", "A, ideal fluid") the first; else the one that says most.
+      .sort((a, b) => Math.min(b.line.length, said.length) - Math.min(a.line.length, said.length))[0];
     return of ? looks[of.at]! : free++;
   });
 }
