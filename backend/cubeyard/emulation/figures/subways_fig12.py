@@ -46,7 +46,7 @@ FLUID_GIGABITS = 1.0
 BAND = 0.15
 DETOURS = (1.8, 2.5)
 SHOWN = ("Type 1LB", "Type 1D")
-"""Of the packet engine's lines those in the chart, where more than six would look alike; the rows have all."""
+"""Of the packet engine's lines those in the chart, where LB and D are what the figure is about; the rows have all."""
 PAPER_MQPS = 10.0
 HASHES = "the two racks' 320 pairs of client and server choose ToRs and uplinks by hash, where the paper has 4,500: the fullest uplink loses first"
 PLANNED = (
