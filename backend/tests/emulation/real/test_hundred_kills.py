@@ -1,4 +1,5 @@
-"""A hundred `kill -9` of servers' processes and of commands, on the networks whose servers relay: nothing of any run is left."""
+"""A hundred `kill -9` of servers' processes and of commands, on networks of servers that relay and on routed ones: nothing of any run is
+left."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from cubeyard.emulation.fabric.process import FABRIC, NODE
 
 from .conftest import Command
@@ -18,7 +21,12 @@ Left = Callable[[], dict[str, set[str]]]
 
 SEED = int(os.environ.get("CUBEYARD_KILL_SEED", "2009"))
 TORUS, DCELL = '{"family":"torus3d","x":4,"y":4,"z":4}', '{"family":"dcell","n":2,"k":2}'
-RUNS = ((TORUS, 64), (DCELL, 42))
+FAT_TREE = '{"family":"fat_tree","ports":6,"layers":3}'
+SUBWAYS = '{"family":"subways","type":2,"p":2,"q":8,"l":6,"c":2,"clusters":2,"cores":2,"loops_per_cluster":1,"aggs_per_cluster":2}'
+RUNS = {
+    "relays": ((TORUS, 64, "ecmp"), (DCELL, 42, "ecmp")),
+    "routers": ((SUBWAYS, 48, "detour"), (FAT_TREE, 54, "ecmp")),
+}
 """Of every run all servers' processes are killed, then the command or its fabric."""
 KILLS = 100
 UP_SECS = 1.5
@@ -57,13 +65,14 @@ def kill(pid: int) -> bool:
     return True
 
 
-def test_a_hundred_kills_leave_nothing(emulate: Command, nothing_left: Left) -> None:
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_hundred_kills_leave_nothing(emulate: Command, nothing_left: Left, kind: str) -> None:
     draws = Random(SEED)
     killed = 0
-    for turn, (spec, servers) in enumerate(RUNS):
+    for turn, (spec, servers, balance) in enumerate(RUNS[kind]):
         process = emulate.start(
             "--spec", spec, "--mode", "namespaces", "--workload", "permutation", "--link-rate", "10M", "--seconds", "300",
-            "--settle", "0.5", "--calibrate", "0",
+            "--settle", "0.5", "--calibrate", "0", *(("--balance", balance) if balance != "ecmp" else ()),
         )  # fmt: skip
         deadline = time.monotonic() + 60
         nodes: list[int] = []
