@@ -69,6 +69,9 @@ class FabricProcess:
             str(self.place.socket),
             "--state",
             str(self.place.state),
+            # If this process is killed, the fabric ends by itself once it has no run and no caller.
+            "--starter",
+            str(os.getpid()),
             *self._node(),
         ]
         if by_sudo:

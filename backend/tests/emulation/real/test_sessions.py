@@ -131,6 +131,22 @@ def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: 
     emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "containers", *SHORT)
 
 
+def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: Command, nothing_left: Left) -> None:
+    with emulate.start("--spec", TINY, "--seconds", "60", "--mode", "namespaces", *SHORT) as process:
+        deadline = time.monotonic() + 60
+        while not (found := fabrics(process.pid)):
+            assert time.monotonic() < deadline, "it starts no fabric"
+            time.sleep(0.1)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(20)
+        # It ends the command's run first, and then itself, once nobody has needed it for ten seconds.
+        deadline = time.monotonic() + 60
+        while set(_pids()) & set(found):
+            assert time.monotonic() < deadline, "its fabric goes on"
+            time.sleep(0.2)
+    emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "namespaces", *SHORT)
+
+
 def fabrics(owner: int) -> list[int]:
     """The fabric of a command."""
     place = f"/run/cubeyard/cli-{owner}/".encode()

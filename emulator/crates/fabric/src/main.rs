@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cubeyard_fabric::api::{END_SIGNALS, Fabric, Options, serve, stop_on_signal};
+use cubeyard_fabric::api::{END_SIGNALS, Fabric, Options, end_after, serve, stop_on_signal};
 use cubeyard_fabric::error::{FabricError, Result};
 use cubeyard_fabric::host::{namespace, probe};
 use cubeyard_fabric::journal::State;
@@ -13,11 +13,12 @@ use cubeyard_fabric::reap;
 use nix::sys::signal::SigSet;
 
 const USAGE: &str = "\
-usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH]
+usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH] [--starter PID]
        cubeyard-fabric probe [--json]
        cubeyard-fabric reap --state DIR
 
-serve   makes networks for callers of the socket, until SIGTERM, SIGINT, SIGHUP or SIGQUIT; needs root
+serve   makes networks for callers of the socket, until SIGTERM, SIGINT, SIGHUP or SIGQUIT; needs root.
+        With --starter it also ends after that process, once it has no run and no caller
 probe   shows what this host supports
 reap    removes what a killed fabric has left";
 
@@ -27,6 +28,7 @@ struct Arguments {
     state: Option<PathBuf>,
     node: Option<PathBuf>,
     uid: Option<u32>,
+    starter: Option<u32>,
     json: bool,
 }
 
@@ -62,10 +64,9 @@ fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> 
             "--socket" => arguments.socket = Some(value.into()),
             "--state" => arguments.state = Some(value.into()),
             "--node" => arguments.node = Some(value.into()),
-            "--uid" => {
-                let uid = value.parse();
-                let wrong = |_| FabricError::bad("--uid", &value, "a number", "give the number of id -u");
-                arguments.uid = Some(uid.map_err(wrong)?);
+            "--uid" => arguments.uid = Some(number(&word, &value, "give the number of id -u")?),
+            "--starter" => {
+                arguments.starter = Some(number(&word, &value, "give the number of a process")?);
             }
             _ => {
                 return Err(FabricError::malformed(format!(
@@ -75,6 +76,11 @@ fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> 
         }
     }
     Ok(arguments)
+}
+
+fn number(option: &str, value: &str, fix: &str) -> Result<u32> {
+    let wrong = |_| FabricError::bad(option, value, "a number", fix);
+    value.parse().map_err(wrong)
 }
 
 fn required(value: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
@@ -103,6 +109,9 @@ fn run_server(arguments: &Arguments) -> Result<()> {
         .thread_block()
         .map_err(|cause| FabricError::system("blocking signals", cause))?;
     let fabric = Arc::new(Fabric::open(options)?);
+    if let Some(starter) = arguments.starter {
+        end_after(&fabric, starter)?;
+    }
     let server = std::thread::spawn({
         let (fabric, socket, uid) = (fabric.clone(), socket.clone(), arguments.uid);
         move || match serve(&fabric, &socket, uid) {

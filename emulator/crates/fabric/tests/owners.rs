@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Container, Host, can_emulate, connect, describe, fresh_run, row};
+use common::{Container, Host, can_emulate, connect, describe, fresh_folder, fresh_run, row, silent_node};
 use cubeyard_fabric::host::namespace;
 use serde_json::{Value, json};
 
@@ -169,4 +169,45 @@ fn a_fabric_that_hangs_up_or_quits_removes_everything() {
         rustix::process::kill_process(pid, signal).expect("it runs");
         wait_until("the run is gone", || names_of(&run) == 0);
     }
+}
+
+#[test]
+fn a_fabric_ends_after_the_program_that_started_it_and_its_last_run() {
+    if !can_emulate("a_fabric_ends_after_the_program_that_started_it_and_its_last_run") {
+        return;
+    }
+    let folder = fresh_folder();
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut starter = Command::new("sleep").arg("120").spawn().expect("sleep starts");
+    let mut fabric = Command::new(env!("CARGO_BIN_EXE_cubeyard-fabric"))
+        .args(["serve", "--starter", &starter.id().to_string(), "--socket"])
+        .arg(folder.join("socket"))
+        .arg("--state")
+        .arg(folder.join("state"))
+        .arg("--node")
+        .arg(silent_node())
+        .spawn()
+        .expect("the fabric starts");
+    let mut goes_on = || fabric.try_wait().expect("it is ours").is_none();
+    let network = bcube();
+    let run = &network["run"];
+    let mut caller = connect(&folder);
+    ask(&mut caller, "prepare", &json!({"run": run, "network": network}));
+    ask(&mut caller, "wire", &json!({"run": run, "plain": true}));
+    drop(caller);
+    starter.kill().expect("it runs");
+    starter.wait().expect("it ends");
+    // Longer than it waits for somebody.
+    std::thread::sleep(Duration::from_secs(12));
+    assert!(goes_on(), "it has a run");
+    let mut caller = connect(&folder);
+    ask(&mut caller, "destroy", &json!({"run": run}));
+    drop(caller);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while goes_on() {
+        assert!(Instant::now() < deadline, "nobody needs it, and it goes on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!folder.join("socket").exists());
+    assert_eq!(names_of(run.as_str().expect("a run")), 0);
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::capture::{self, Captures};
 use super::owners::{Owners, end_with_caller};
-use super::server::write_line;
+use super::server::{Callers, write_line};
 use crate::error::{During, FabricError, Result};
 use crate::host::clock::monotonic_nanos;
 use crate::host::strays::{ContainerId, processes_of, remove_strays};
@@ -47,6 +47,8 @@ pub struct Fabric {
     most_servers: usize,
     /// Callers that runs end with.
     pub(super) owners: Owners,
+    /// Who is connected.
+    pub(super) callers: Callers,
     /// Packet captures that are running.
     pub(super) captures: Captures,
 }
@@ -100,6 +102,7 @@ impl Fabric {
             runs: Mutex::new(BTreeMap::new()),
             most_servers: most_servers(),
             owners: Owners::default(),
+            callers: Callers::default(),
             captures: Captures::default(),
         })
     }
@@ -278,6 +281,11 @@ impl Fabric {
         self.run(&json.run)?.ask(Request::Wire(homes))
     }
 
+    /// Whether it has no run, and nobody is connected.
+    pub(super) fn is_unused(&self) -> bool {
+        self.callers.now() == 0 && self.runs().is_empty()
+    }
+
     fn destroy(&self, id: &RunId) -> Result<Value> {
         self.remove(id, Request::Destroy { end_processes: false })
     }
@@ -321,7 +329,7 @@ impl Fabric {
 }
 
 /// Ends this process as SIGTERM does: a caller that is not root cannot send the signal.
-fn end_process() -> Result<Value> {
+pub(super) fn end_process() -> Result<Value> {
     kill_process(getpid(), Signal::TERM).during(|| "ending".to_owned())?;
     Ok(json!({}))
 }

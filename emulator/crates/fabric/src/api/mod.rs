@@ -24,12 +24,15 @@
 //! | `end` | | ends this program |
 //!
 //! `server` reads and writes lines, `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
+//! `starter` the program whose starter is gone,
 //! `capture` returns packets of a link. What a method does to a run is in `run/verbs/`.
 
 mod capture;
 mod fabric;
 mod owners;
 mod server;
+mod starter;
 
 pub use fabric::{Caller, Fabric, Options};
 pub use server::{END_SIGNALS, serve, stop_on_signal};
+pub use starter::end_after;

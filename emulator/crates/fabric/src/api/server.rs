@@ -23,23 +23,49 @@ const MAX_CALLERS: usize = 64;
 /// Frames that wait for a caller that does not read, half a minute of them; further ones are dropped, which their numbers tell.
 const MAX_FRAMES_WAITING: usize = 300;
 
+/// Those who are connected, counted.
+#[derive(Debug, Default)]
+pub(super) struct Callers {
+    now: AtomicUsize,
+    so_far: AtomicUsize,
+}
+
+impl Callers {
+    /// One more is connected; how many that makes.
+    fn come(&self) -> usize {
+        self.so_far.fetch_add(1, Ordering::SeqCst);
+        self.now.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    fn go(&self) {
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn now(&self) -> usize {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    /// How many have ever connected.
+    pub(super) fn so_far(&self) -> usize {
+        self.so_far.load(Ordering::SeqCst)
+    }
+}
+
 /// Listens at `path` for root and for the user `uid`, until the process ends.
 pub fn serve(fabric: &Arc<Fabric>, path: &Path, uid: Option<u32>) -> Result<()> {
     let listener = listen(path, uid)?;
-    let callers = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
-        let (fabric, callers) = (fabric.clone(), callers.clone());
-        let busy = callers.fetch_add(1, Ordering::SeqCst) >= MAX_CALLERS;
+        let busy = fabric.callers.come() > MAX_CALLERS;
         let spawned = std::thread::Builder::new().name("caller".to_owned()).spawn({
-            let callers = callers.clone();
+            let fabric = fabric.clone();
             move || {
                 attend(&fabric, stream, uid, busy);
-                callers.fetch_sub(1, Ordering::SeqCst);
+                fabric.callers.go();
             }
         });
         if spawned.is_err() {
-            callers.fetch_sub(1, Ordering::SeqCst);
+            fabric.callers.go();
         }
     }
     Ok(())
