@@ -65,13 +65,14 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
     """Makes labs that belong to this process alone. Their fabric starts with the first measurement, and goes at the end."""
-    from cubeyard.emulation.deploy.reaper import reap_left_alone
-    from cubeyard.emulation.fabric.process import FabricProcess
-    from cubeyard.emulation.figures.lab import Lab
-
     with ExitStack() as held:
 
         def lab(told: OnProgress | None) -> Lab:
+            # Most figures need none of it.
+            from cubeyard.emulation.deploy.reaper import reap_left_alone
+            from cubeyard.emulation.fabric.process import FabricProcess
+            from cubeyard.emulation.figures.lab import Lab
+
             quiet_logs(settings)
             reap_left_alone(settings)
             interrupted = held.enter_context(stoppable())

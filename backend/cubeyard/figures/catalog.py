@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import orjson
 
 from cubeyard.emulation.figures.catalog import FIGURES, refuse_unable
-from cubeyard.emulation.figures.lab import Lab
 from cubeyard.engine import Engine, OnPartial, OnProgress
 from cubeyard.kit.errors import ProblemError, field_error
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.figures.lab import Lab
 
 Basis = Literal["modelled", "measured"]
 

@@ -51,6 +51,8 @@ def loaded(*arguments: str) -> set[str]:
         ("topology", "--edges", "--spec", SMALL),
         ("plan", "--spec", SMALL),
         ("predict", "--spec", SMALL),
+        ("figures",),
+        ("figure", "bcube-table2"),
         *((name, "--help") for name in ("capture", "changes", "chip", "clean", "emulate", "routes", "service")),
     ],
     ids=lambda arguments: " ".join(arguments[:2]),

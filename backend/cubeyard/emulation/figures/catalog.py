@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from cubeyard.emulation.deploy.probe import probe
-from cubeyard.emulation.figures import (
-    balance,
-    camcube_fig1,
-    camcube_fig2,
-    camcube_fig3,
-    camcube_fig4,
-    camcube_fig5,
-    camcube_fig6,
-    camcube_table1,
-    chip_bcube,
-    chip_fig9,
-    chip_fig10,
-    congestion,
-    dcell_fig11,
-    dcell_fig12,
-    dcell_table2,
-    failover,
-    fig9,
-    fig10,
-    fig11,
-    hot_racks,
-    subways_fig8,
-    subways_fig9,
-    subways_fig10,
-    subways_fig11,
-    subways_fig12,
-    subways_fig13,
-    table5,
-    upgrade,
-)
-from cubeyard.emulation.figures.lab import Json, Lab
-from cubeyard.emulation.figures.rows import Outcome
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.figures.lab import Json, Lab
+    from cubeyard.emulation.figures.rows import Outcome
 
 
 @dataclass(frozen=True)
@@ -50,7 +22,11 @@ class MeasuredFigure:
     id: str
     title: str
     source: str
-    measure: Callable[[Lab], Outcome]
+    module: str
+    """Beside this one. It is loaded when it measures: who only lists figures loads no emulator."""
+
+    def measure(self, lab: Lab) -> Outcome:
+        return import_module(f"{__package__}.{self.module}").measure(lab)
 
     def document(self, lab: Lab) -> Json:
         """Measured now, in the shape of the engine's own figures. Raises CancelledError."""
@@ -73,113 +49,107 @@ class MeasuredFigure:
 
 
 FIGURES = (
-    MeasuredFigure("bcube-fig9", "Forwarding by MTU, eBPF and user space", "[bcube §7.4, Fig. 9]", fig9.measure),
+    MeasuredFigure("bcube-fig9", "Forwarding by MTU, eBPF and user space", "[bcube §7.4, Fig. 9]", "fig9"),
     MeasuredFigure(
-        "bcube-fig10-measured", "Throughput of traffic patterns, measured", "[bcube §7.5, Fig. 10]", fig10.measure
+        "bcube-fig10-measured", "Throughput of traffic patterns, measured", "[bcube §7.5, Fig. 10]", "fig10"
     ),
-    MeasuredFigure("bcube-fig11-measured", "All-to-all in time, measured", "[bcube §7.5, Fig. 11]", fig11.measure),
-    MeasuredFigure("bcube-failover", "A server on the path goes off", "[bcube §7.5]", failover.measure),
-    MeasuredFigure("bcube-balance", "Load of the links and what balances it", "[bcube §7.5]", balance.measure),
+    MeasuredFigure("bcube-fig11-measured", "All-to-all in time, measured", "[bcube §7.5, Fig. 11]", "fig11"),
+    MeasuredFigure("bcube-failover", "A server on the path goes off", "[bcube §7.5]", "failover"),
+    MeasuredFigure("bcube-balance", "Load of the links and what balances it", "[bcube §7.5]", "balance"),
     MeasuredFigure(
-        "dcell-fig11-measured", "TCP while a cable and a server fail", "[dcell §7.3, Fig. 11]", dcell_fig11.measure
+        "dcell-fig11-measured", "TCP while a cable and a server fail", "[dcell §7.3, Fig. 11]", "dcell_fig11"
     ),
-    MeasuredFigure(
-        "dcell-fig12-measured", "All-to-all in time, measured", "[dcell §7.3, Fig. 12]", dcell_fig12.measure
-    ),
+    MeasuredFigure("dcell-fig12-measured", "All-to-all in time, measured", "[dcell §7.3, Fig. 12]", "dcell_fig12"),
     MeasuredFigure(
         "dcell-table2-measured",
         "Pairs and hops after failures, measured",
         "[dcell §6.1, Table 2]",
-        dcell_table2.measure,
+        "dcell_table2",
     ),
     MeasuredFigure(
         "camcube-fig1-measured",
         "Throughput over disjoint paths, measured",
         "[camcube §3.1, Fig. 1]",
-        camcube_fig1.measure,
+        "camcube_fig1",
     ),
     MeasuredFigure(
         "camcube-fig2-measured",
         "Links saved by joins along corners, measured",
         "[camcube §3.2, Fig. 2]",
-        camcube_fig2.measure,
+        "camcube_fig2",
     ),
-    MeasuredFigure(
-        "camcube-fig3-measured", "Hops to a cache hit, measured", "[camcube §3.3, Fig. 3]", camcube_fig3.measure
-    ),
+    MeasuredFigure("camcube-fig3-measured", "Hops to a cache hit, measured", "[camcube §3.3, Fig. 3]", "camcube_fig3"),
     MeasuredFigure(
         "camcube-fig4-measured",
         "Packets of the services' own protocols, measured",
         "[camcube §3.5, Fig. 4]",
-        camcube_fig4.measure,
+        "camcube_fig4",
     ),
     MeasuredFigure(
         "camcube-fig5-measured",
         "Links by the number of services on them, measured",
         "[camcube §3.5, Fig. 5]",
-        camcube_fig5.measure,
+        "camcube_fig5",
     ),
     MeasuredFigure(
         "camcube-table1-measured",
         "Links of the aggregation service, measured",
         "[camcube §3.4, Table 1]",
-        camcube_table1.measure,
+        "camcube_table1",
     ),
     MeasuredFigure(
-        "camcube-fig6-measured", "What the extended routing service costs", "[camcube §6, Fig. 6]", camcube_fig6.measure
+        "camcube-fig6-measured", "What the extended routing service costs", "[camcube §6, Fig. 6]", "camcube_fig6"
     ),
     MeasuredFigure(
-        "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
+        "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", "chip_bcube"
     ),
     MeasuredFigure(
         "serverswitch-fig9-measured",
         "Forwarding by packet size, chip and user space, and registers",
         "[serverswitch §6.1, Fig. 9]",
-        chip_fig9.measure,
+        "chip_fig9",
     ),
     MeasuredFigure(
         "serverswitch-fig10-measured",
         "A cache in the network: traffic saved and CPU",
         "[serverswitch §6.1, Fig. 10]",
-        chip_fig10.measure,
+        "chip_fig10",
     ),
-    MeasuredFigure("subways-upgrade", "Servers get a second port while flows run", "[subways §4.3]", upgrade.measure),
+    MeasuredFigure("subways-upgrade", "Servers get a second port while flows run", "[subways §4.3]", "upgrade"),
     MeasuredFigure(
-        "subways-fig8-measured", "A shuffle by job size, measured", "[subways §8.3, Fig. 8]", subways_fig8.measure
+        "subways-fig8-measured", "A shuffle by job size, measured", "[subways §8.3, Fig. 8]", "subways_fig8"
     ),
+    MeasuredFigure("subways-fig9-measured", "A shuffle by upgrade, measured", "[subways §8.4, Fig. 9]", "subways_fig9"),
     MeasuredFigure(
-        "subways-fig9-measured", "A shuffle by upgrade, measured", "[subways §8.4, Fig. 9]", subways_fig9.measure
-    ),
-    MeasuredFigure(
-        "subways-fig10-measured", "A shuffle by loop size, measured", "[subways §8.5, Fig. 10]", subways_fig10.measure
+        "subways-fig10-measured", "A shuffle by loop size, measured", "[subways §8.5, Fig. 10]", "subways_fig10"
     ),
     MeasuredFigure(
-        "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", subways_fig11.measure
+        "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", "subways_fig11"
     ),
     MeasuredFigure(
         "subways-fig12-measured",
         "Memcache throughput by oversubscription, measured",
         "[subways §8.7, Fig. 12]",
-        subways_fig12.measure,
+        "subways_fig12",
     ),
-    MeasuredFigure(
-        "subways-fig13-measured", "CPU of a relay by detours", "[subways §8.8, Fig. 13]", subways_fig13.measure
-    ),
+    MeasuredFigure("subways-fig13-measured", "CPU of a relay by detours", "[subways §8.8, Fig. 13]", "subways_fig13"),
     MeasuredFigure(
         "serverswitch-fig11-measured",
         "A rate that drops and grows again under QCN, measured",
         "[serverswitch §6.3, Fig. 11]",
-        congestion.measure,
+        "congestion",
     ),
-    MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
+    MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", "hot_racks"),
     MeasuredFigure(
-        "subways-table5-measured", "Tail completion on the testbed, measured", "[subways §8.2, Table 5]", table5.measure
+        "subways-table5-measured", "Tail completion on the testbed, measured", "[subways §8.2, Table 5]", "table5"
     ),
 )
 
 
 def refuse_unable(settings: Settings) -> None:
     """Raise, naming each thing that this host lacks, if no real packets can be sent here."""
+    from cubeyard.emulation.deploy.probe import probe
+
     missing = [one for one in probe(settings).capabilities if one.needed and not one.available]
     if missing:
         said = "; ".join(f"{one.title}: {one.reason.rstrip('.')}. {one.fix.rstrip('.')}" for one in missing)
