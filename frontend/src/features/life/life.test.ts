@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { afterEvent, ended, type Told } from "../shared/answer-stream";
 import { bandSeries, computedSeries, fallenSeries } from "./curves";
 import { initial, messageOf, questionOf } from "./question";
-import { after, EMPTY, ended, type LifeDocument } from "./use-life";
+import { EMPTY, LIFE, type LifeDocument, type LifeState } from "./use-life";
+
+const after = (state: LifeState, told: Told) => afterEvent(LIFE, state, told);
 
 const plan = { topology: { family: "bcube", n: 4, k: 1 } };
 
@@ -44,8 +47,8 @@ describe("the stream", () => {
     ].reduce(after, running);
     expect([told.state, told.plan?.title, told.curves]).toEqual(["running", "BCube", ["a", "b"]]);
     expect(after(told, { event: "result", data: {} }).state).toBe("done");
-    expect(ended(told).state).toBe("failed");
-    expect(ended({ ...told, state: "cancelled" }).state).toBe("cancelled");
+    expect(ended(LIFE, told).state).toBe("failed");
+    expect(ended(LIFE, { ...told, state: "cancelled" }).state).toBe("cancelled");
   });
 });
 

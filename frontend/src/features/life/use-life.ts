@@ -1,8 +1,6 @@
 /** A simulation as it is streamed, from its start to its end or to Cancel. */
-import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiError } from "@/api/client";
-import { readEvents } from "@/api/events";
-import type { Finding, LifeQuestion } from "@/api/types";
+import type { LifeQuestion } from "@/api/types";
+import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
 
 export interface Band {
   p5: number[];
@@ -91,15 +89,12 @@ export interface Progress {
   of: number;
 }
 
-export interface LifeState {
-  state: "idle" | "running" | "cancelled" | "done" | "failed";
+export interface LifeState extends Answering {
   progress: Progress | null;
   plan: LivedPlan | null;
   /** By policy, as they come: throughput is known at the end only. */
   curves: Curves[];
   document: LifeDocument | null;
-  error: unknown;
-  findings: Finding[];
 }
 
 export const EMPTY: LifeState = {
@@ -121,54 +116,17 @@ export const answered = (document: LifeDocument): LifeState => ({
   document,
 });
 
-/** One simulation at a time: starting another or leaving the page cancels it. */
-export function useLife() {
-  const [state, setState] = useState<LifeState>(EMPTY);
-  const running = useRef<AbortController | null>(null);
-  const cancel = useCallback(() => {
-    running.current?.abort();
-    running.current = null;
-    setState((before) => (before.state === "running" ? { ...before, state: "cancelled" } : before));
-  }, []);
-  const start = useCallback(async (question: LifeQuestion) => {
-    running.current?.abort();
-    const own = new AbortController();
-    running.current = own;
-    setState({ ...EMPTY, state: "running" });
-    try {
-      for await (const events of readEvents("/api/v1/life", 0, own.signal, question)) {
-        if (own.signal.aborted) return;
-        const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
-        if (told.length > 0) setState((before) => told.reduce(after, before));
-      }
-      setState(ended);
-    } catch (error) {
-      if (own.signal.aborted) return;
-      const findings = error instanceof ApiError ? error.findings : [];
-      setState((before) => ({ ...before, state: "failed", error, findings }));
-    }
-  }, []);
-  useEffect(() => () => running.current?.abort(), []);
-  return { ...state, start, cancel };
-}
+export const LIFE: AnswerStream<LifeState> = {
+  address: "/api/v1/life",
+  empty: EMPTY,
+  after(state, { event, data }) {
+    if (event === "plan") return { ...state, plan: data };
+    if (event === "progress") return { ...state, progress: data };
+    if (event === "servers") return { ...state, curves: [...state.curves, data.curves] };
+    if (event === "result") return { ...state, state: "done", document: data };
+    return state;
+  },
+  unfinished: "The server ended the simulation before its result. Simulate again.",
+};
 
-// biome-ignore lint/suspicious/noExplicitAny: each kind of event has its own fields
-export function after(state: LifeState, { event, data }: { event: string; data: any }): LifeState {
-  if (event === "plan") return { ...state, plan: data };
-  if (event === "progress") return { ...state, progress: data };
-  if (event === "servers") return { ...state, curves: [...state.curves, data.curves] };
-  if (event === "result") return { ...state, state: "done", document: data };
-  if (event === "problem")
-    return { ...state, state: "failed", error: new Error(data.detail), findings: data.findings };
-  return state;
-}
-
-/** A stream that is over tells the result or the problem before; without either, the server has gone. */
-export const ended = (state: LifeState): LifeState =>
-  state.state === "running"
-    ? {
-        ...state,
-        state: "failed",
-        error: new Error("The server ended the simulation before its result. Simulate again."),
-      }
-    : state;
+export const useLife = () => useAnswerStream<LifeQuestion, LifeState>(LIFE);

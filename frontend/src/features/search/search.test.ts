@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { afterEvent, ended } from "../shared/answer-stream";
 import { initial, messageOf, questionOf } from "./question";
-import { after, EMPTY, ended, type FoundPoint, withPoint } from "./use-search";
+import { EMPTY, type FoundPoint, SEARCH, withPoint } from "./use-search";
 
 const point = (number: number, meets = true): FoundPoint => ({
   number,
@@ -23,10 +24,10 @@ describe("the front while it is searched", () => {
   });
 
   test("a stream that is over without a result has failed; one with a result is done", () => {
-    expect(ended(running).state).toBe("failed");
-    const told = after(running, { event: "result", data: { front: [point(1)], others: [] } });
-    expect(ended(told).state).toBe("done");
-    expect(ended({ ...running, state: "cancelled" }).state).toBe("cancelled");
+    expect(ended(SEARCH, running).state).toBe("failed");
+    const told = afterEvent(SEARCH, running, { event: "result", data: { front: [point(1)], others: [] } });
+    expect(ended(SEARCH, told).state).toBe("done");
+    expect(ended(SEARCH, { ...running, state: "cancelled" }).state).toBe("cancelled");
   });
 });
 

@@ -1,7 +1,6 @@
-import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiError } from "@/api/client";
-import { readEvents } from "@/api/events";
-import type { Finding, SearchQuestion } from "@/api/types";
+/** A search as it is streamed, from its start to its end or to Cancel. */
+import type { SearchQuestion } from "@/api/types";
+import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
 import type { PlanSpec } from "../shared/spec";
 
 export interface FoundPoint {
@@ -37,15 +36,12 @@ export interface Progress {
   of: number;
 }
 
-export interface SearchState {
-  state: "idle" | "running" | "cancelled" | "done" | "failed";
+export interface SearchState extends Answering {
   progress: Progress | null;
   candidates: number;
   front: FoundPoint[];
   others: FoundPoint[];
   document: SearchDocument | null;
-  error: unknown;
-  findings: Finding[];
 }
 
 export const EMPTY: SearchState = {
@@ -69,58 +65,21 @@ export const answered = (document: SearchDocument): SearchState => ({
   others: document.others,
 });
 
-/** One search at a time: starting another or leaving the page cancels it. */
-export function useSearch() {
-  const [state, setState] = useState<SearchState>(EMPTY);
-  const running = useRef<AbortController | null>(null);
-  const cancel = useCallback(() => {
-    running.current?.abort();
-    running.current = null;
-    setState((before) => (before.state === "running" ? { ...before, state: "cancelled" } : before));
-  }, []);
-  const start = useCallback(async (question: SearchQuestion) => {
-    running.current?.abort();
-    const own = new AbortController();
-    running.current = own;
-    setState({ ...EMPTY, state: "running" });
-    try {
-      for await (const events of readEvents("/api/v1/search", 0, own.signal, question)) {
-        if (own.signal.aborted) return;
-        const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
-        if (told.length > 0) setState((before) => told.reduce(after, before));
-      }
-      setState(ended);
-    } catch (error) {
-      if (own.signal.aborted) return;
-      const findings = error instanceof ApiError ? error.findings : [];
-      setState((before) => ({ ...before, state: "failed", error, findings }));
-    }
-  }, []);
-  useEffect(() => () => running.current?.abort(), []);
-  return { ...state, start, cancel };
-}
+export const SEARCH: AnswerStream<SearchState> = {
+  address: "/api/v1/search",
+  empty: EMPTY,
+  after(state, { event, data }) {
+    if (event === "space") return { ...state, candidates: data.candidates };
+    if (event === "progress") return { ...state, progress: data };
+    if (event === "point") return withPoint(state, data);
+    if (event === "result")
+      return { ...state, state: "done", document: data, front: data.front, others: data.others };
+    return state;
+  },
+  unfinished: "The server ended the search before its result. Search again.",
+};
 
-// biome-ignore lint/suspicious/noExplicitAny: each kind of event has its own fields
-export function after(state: SearchState, { event, data }: { event: string; data: any }): SearchState {
-  if (event === "space") return { ...state, candidates: data.candidates };
-  if (event === "progress") return { ...state, progress: data };
-  if (event === "point") return withPoint(state, data);
-  if (event === "result")
-    return { ...state, state: "done", document: data, front: data.front, others: data.others };
-  if (event === "problem")
-    return { ...state, state: "failed", error: new Error(data.detail), findings: data.findings };
-  return state;
-}
-
-/** A stream that is over tells the result or the problem before; without either, the server has gone. */
-export const ended = (state: SearchState): SearchState =>
-  state.state === "running"
-    ? {
-        ...state,
-        state: "failed",
-        error: new Error("The server ended the search before its result. Search again."),
-      }
-    : state;
+export const useSearch = () => useAnswerStream<SearchQuestion, SearchState>(SEARCH);
 
 export function withPoint(
   state: SearchState,

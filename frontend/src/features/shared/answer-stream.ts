@@ -1,0 +1,79 @@
+/** A question whose answer comes as a stream of events, from its start to its end or to Cancel. */
+import { useCallback, useEffect, useRef, useState } from "react";
+import { ApiError } from "@/api/client";
+import { readEvents } from "@/api/events";
+import type { Finding } from "@/api/types";
+
+/** What every answer has while it comes; each adds what its own events say. */
+export interface Answering {
+  state: "idle" | "running" | "cancelled" | "done" | "failed";
+  error: unknown;
+  findings: Finding[];
+}
+
+export interface Told {
+  event: string;
+  // biome-ignore lint/suspicious/noExplicitAny: each kind of event has its own fields
+  data: any;
+}
+
+export interface AnswerStream<State extends Answering> {
+  address: string;
+  /** Before the first question. */
+  empty: State;
+  /** The state after an event of its own; `problem` is told for all. */
+  after: (state: State, told: Told) => State;
+  /** What to say where the server goes before it has said all. */
+  unfinished: string;
+}
+
+/** One question at a time: another one, and leaving the page, cancels it. `stream` has to stay the same object. */
+export function useAnswerStream<Question, State extends Answering>(stream: AnswerStream<State>) {
+  const [state, setState] = useState<State>(stream.empty);
+  const running = useRef<AbortController | null>(null);
+  const cancel = useCallback(() => {
+    running.current?.abort();
+    running.current = null;
+    setState((before) => (before.state === "running" ? { ...before, state: "cancelled" } : before));
+  }, []);
+  const start = useCallback(
+    async (question: Question) => {
+      running.current?.abort();
+      const own = new AbortController();
+      running.current = own;
+      setState({ ...stream.empty, state: "running" });
+      try {
+        for await (const events of readEvents(stream.address, 0, own.signal, question)) {
+          if (own.signal.aborted) return;
+          const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
+          if (told.length > 0)
+            setState((before) => told.reduce((so, one) => afterEvent(stream, so, one), before));
+        }
+        setState((before) => ended(stream, before));
+      } catch (error) {
+        if (own.signal.aborted) return;
+        const findings = error instanceof ApiError ? error.findings : [];
+        setState((before) => ({ ...before, state: "failed", error, findings }));
+      }
+    },
+    [stream],
+  );
+  useEffect(() => () => running.current?.abort(), []);
+  return { ...state, start, cancel };
+}
+
+export function afterEvent<State extends Answering>(
+  stream: AnswerStream<State>,
+  state: State,
+  told: Told,
+): State {
+  if (told.event !== "problem") return stream.after(state, told);
+  return { ...state, state: "failed", error: new Error(told.data.detail), findings: told.data.findings };
+}
+
+/** A stream that is over has told the result or the problem before; without either, the server has gone. */
+export function ended<State extends Answering>(stream: AnswerStream<State>, state: State): State {
+  return state.state === "running"
+    ? { ...state, state: "failed", error: new Error(stream.unfinished) }
+    : state;
+}
