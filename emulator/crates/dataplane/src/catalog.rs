@@ -137,10 +137,52 @@ pub enum ForwardingKind {
     Software(MakeForwarding),
 }
 
+/// The tables of a protocol's own forwarding.
+#[derive(Clone, Copy)]
+pub struct OwnForwarding {
+    /// As in [`ForwardingEntry`].
+    pub tables: &'static [TableSchema],
+    /// As in [`ForwardingEntry`].
+    pub own_entries: OwnEntries,
+    /// As in [`ForwardingEntry`].
+    pub rules: MakeRules,
+}
+
 impl ForwardingEntry {
+    /// A protocol's own programs in the kernel, an object of `bpf/` with programs of the usual names.
+    pub const fn in_kernel(object: &'static [u8], own: OwnForwarding) -> ForwardingEntry {
+        let kind = ForwardingKind::Kernel(KernelObject {
+            bytes: object,
+            virtual_nic: Some("cubeyard_vnic"),
+            port: "cubeyard_port",
+            own_tables: None,
+        });
+        own.by(KERNEL, "Kernel (eBPF)", kind)
+    }
+
+    /// A protocol's own code in user space.
+    pub const fn in_user_space(make: MakeForwarding, own: OwnForwarding) -> ForwardingEntry {
+        own.by(SOFTWARE, "User space", ForwardingKind::Software(make))
+    }
+
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<&'static TableSchema> {
         self.tables.iter().find(|schema| schema.name == name)
+    }
+}
+
+impl OwnForwarding {
+    const fn by(self, name: &'static str, title: &'static str, kind: ForwardingKind) -> ForwardingEntry {
+        ForwardingEntry {
+            name,
+            kind,
+            title,
+            tables: self.tables,
+            own_entries: self.own_entries,
+            rules: self.rules,
+            one_host: false,
+            program: None,
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use cubeyard_topology::NodeId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::configuration::{Configuration, ConfigurationError, RunPlan};
+use crate::counts::{FLOWS, FlowCount};
+use crate::flow::Flow;
 
 /// One change of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,39 @@ impl TableUpdate {
             value: None,
         }
     }
+
+    /// Has `write` change the entry of a table in user space: table, key and value, which have the lengths that its schema says.
+    /// An error where there is no such table, or `write` knows no such entry.
+    pub fn write_to(
+        &self,
+        schemas: &[TableSchema],
+        write: impl FnOnce(&str, &[u8], Option<&[u8]>) -> Option<()>,
+    ) -> Result<(), TableError> {
+        let schema = schemas.iter().find(|schema| schema.name == self.table);
+        let key = &self.key.0[..];
+        let value = self.value.as_ref().map(|value| &value.0[..]);
+        let shaped = schema.is_some_and(|schema| {
+            key.len() == schema.key_bytes && value.is_none_or(|value| value.len() == schema.value_bytes)
+        });
+        let written = shaped.then(|| write(&self.table, key, value)).flatten();
+        written.ok_or_else(|| TableError::new(&self.table, "no such entry"))
+    }
+}
+
+/// Applies the entries of a server's own place, as its configuration gives them.
+pub fn set_up(
+    entries: &[TableUpdate],
+    mut apply: impl FnMut(&TableUpdate) -> Result<(), TableError>,
+) -> Result<(), ConfigurationError> {
+    for entry in entries {
+        apply(entry).map_err(|error| ConfigurationError {
+            field: "ports".to_owned(),
+            value: error.table,
+            limit: "entries of this protocol's tables".to_owned(),
+            fix: error.message,
+        })?;
+    }
+    Ok(())
 }
 
 /// Bytes that are hexadecimal digits in JSON.
@@ -119,6 +154,30 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
+    /// The table with what a server is: one entry, of so many bytes.
+    pub const fn of_server(name: &'static str, value_bytes: usize) -> TableSchema {
+        TableSchema {
+            name,
+            kind: TableKind::Array,
+            key_bytes: 4,
+            value_bytes,
+            entries: 1,
+            writer: Writer::SetUp,
+        }
+    }
+
+    /// The table of what flows have sent: [`FlowCount`] by [`Flow`].
+    pub const fn of_flow_counts(name: &'static str) -> TableSchema {
+        TableSchema {
+            name,
+            kind: TableKind::LruHash,
+            key_bytes: size_of::<Flow>(),
+            value_bytes: size_of::<FlowCount>(),
+            entries: FLOWS,
+            writer: Writer::Forwarding,
+        }
+    }
+
     /// Checks the shape of an update, as the server's protocol may send it: lengths, bounds, and whether it may write
     /// this table.
     pub fn check(&self, update: &TableUpdate) -> Result<(), TableError> {

@@ -10,7 +10,6 @@ use cubeyard_topology::{NodeId, Topology};
 use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
-use crate::random::Draws;
 use crate::shortest::{Choice, Shortest, UNREACHED};
 
 /// Links that one search may try; what it has found by then is what there is.
@@ -88,12 +87,7 @@ impl Router for KShortest {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        let mut paths = PathSet::default();
-        self.good_paths(source, destination, flow, &mut paths)?;
-        let chosen = Draws::new(flow).below(paths.len() as u32);
-        path.extend_from_slice(paths.path(chosen as usize));
-        Ok(())
+        self.drawn(source, destination, flow, path)
     }
 
     fn multipath(&self) -> Option<&dyn MultipathRouter> {

@@ -3,6 +3,7 @@
 use cubeyard_topology::NodeId;
 
 use crate::path::{DirectedLink, NoPath, Router};
+use crate::random::Draws;
 
 /// Paths of one flow, one after another; reused from flow to flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,4 +62,20 @@ pub trait MultipathRouter: Router {
         flow: u64,
         paths: &mut PathSet,
     ) -> Result<(), NoPath>;
+
+    /// Fills `path` with one of the flow's good paths, each as likely.
+    fn drawn(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        path.clear();
+        let mut paths = PathSet::default();
+        self.good_paths(source, destination, flow, &mut paths)?;
+        let chosen = Draws::new(flow).below(paths.len() as u32);
+        path.extend_from_slice(paths.path(chosen as usize));
+        Ok(())
+    }
 }

@@ -48,13 +48,19 @@ pub use bsr::Bsr;
 use cubeyard_chip::bcube::{MARKED, SHARED};
 
 use crate::catalog::{
-    CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, ServerProgram,
+    CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, OwnForwarding, ProtocolEntry, ServerProgram,
     SwitchKind,
 };
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::object::{KernelObject, OwnTables};
 use crate::protocol::{Protocol, Time};
 use nha::Nha;
+
+const OWN: OwnForwarding = OwnForwarding {
+    tables: tables::SCHEMAS,
+    own_entries: rules::own_entries,
+    rules: rules::rules,
+};
 
 /// BCube in the catalogue.
 pub const ENTRY: ProtocolEntry = ProtocolEntry {
@@ -77,31 +83,8 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     check: structure::check,
     protocol: Some(make),
     forwardings: &[
-        ForwardingEntry {
-            name: KERNEL,
-            kind: ForwardingKind::Kernel(KernelObject {
-                bytes: crate::include_object!("../../../../bpf/bcube/bcube.bpf.o"),
-                virtual_nic: Some("cubeyard_vnic"),
-                port: "cubeyard_port",
-                own_tables: None,
-            }),
-            title: "Kernel (eBPF)",
-            tables: tables::SCHEMAS,
-            own_entries: rules::own_entries,
-            rules: rules::rules,
-            one_host: false,
-            program: None,
-        },
-        ForwardingEntry {
-            name: SOFTWARE,
-            kind: ForwardingKind::Software(forwarding::forwarding),
-            title: "User space",
-            tables: tables::SCHEMAS,
-            own_entries: rules::own_entries,
-            rules: rules::rules,
-            one_host: false,
-            program: None,
-        },
+        ForwardingEntry::in_kernel(crate::include_object!("../../../../bpf/bcube/bcube.bpf.o"), OWN),
+        ForwardingEntry::in_user_space(forwarding::forwarding, OWN),
         ForwardingEntry {
             name: CHIP,
             kind: ForwardingKind::Kernel(KernelObject {

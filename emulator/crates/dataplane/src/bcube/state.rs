@@ -23,7 +23,7 @@ use crate::lru::Lru;
 use crate::packet::Ipv4Packet;
 use crate::protocol::Time;
 use crate::rate_limit::{RateLimit, notices};
-use crate::tables::{TableError, TableUpdate, array_index};
+use crate::tables::{TableError, TableUpdate, array_index, set_up};
 
 /// One server.
 #[derive(Clone, Debug)]
@@ -83,14 +83,7 @@ impl State {
     /// A server that knows its neighbours and no path yet.
     pub fn of(configuration: &Configuration) -> Result<State, ConfigurationError> {
         let mut state = State::default();
-        for update in own_entries(configuration)? {
-            state.apply(&update).map_err(|error| ConfigurationError {
-                field: "ports".to_owned(),
-                value: error.table,
-                limit: "entries of this protocol's tables".to_owned(),
-                fix: error.message,
-            })?;
-        }
+        set_up(&own_entries(configuration)?, |entry| state.apply(entry))?;
         Ok(state)
     }
 
@@ -108,14 +101,7 @@ impl State {
 
     /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
     pub fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
-        let schema = SCHEMAS.iter().find(|schema| schema.name == update.table);
-        let key = &update.key.0[..];
-        let value = update.value.as_ref().map(|value| &value.0[..]);
-        let shaped = schema.is_some_and(|schema| {
-            key.len() == schema.key_bytes && value.is_none_or(|value| value.len() == schema.value_bytes)
-        });
-        let applied = shaped.then(|| self.write(&update.table, key, value)).flatten();
-        applied.ok_or_else(|| TableError::new(&update.table, "no such entry"))
+        update.write_to(SCHEMAS, |table, key, value| self.write(table, key, value))
     }
 
     /// Writes an entry whose key and value have the right lengths; `None` for an entry that there cannot be.

@@ -11,7 +11,7 @@ use super::nha::Nha;
 use super::route::{NumberedPath, SourceRoute};
 use crate::address::{port_mac, vnic_mac};
 use crate::configuration::{Configuration, NeighbourAddress, Port};
-use crate::counts::{FLOWS, FlowCount};
+use crate::counts::FLOWS;
 use crate::flow::Flow;
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
@@ -25,19 +25,12 @@ pub const NST: &str = "nst";
 pub const FLOW_PATHS: &str = "flows";
 /// Name of the table of default paths: [`Path`] by virtual address.
 pub const DEFAULT_PATHS: &str = "routes";
-/// Name of the table of what flows have sent: [`FlowCount`] by [`Flow`].
+/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
 /// All tables.
 pub const SCHEMAS: &[TableSchema] = &[
-    TableSchema {
-        name: CONFIG,
-        kind: TableKind::Array,
-        key_bytes: 4,
-        value_bytes: size_of::<Config>(),
-        entries: 1,
-        writer: Writer::SetUp,
-    },
+    TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
         name: NST,
         kind: TableKind::Array,
@@ -62,14 +55,7 @@ pub const SCHEMAS: &[TableSchema] = &[
         entries: ROUTES,
         writer: Writer::Protocol,
     },
-    TableSchema {
-        name: FLOW_COUNTS,
-        kind: TableKind::LruHash,
-        key_bytes: size_of::<Flow>(),
-        value_bytes: size_of::<FlowCount>(),
-        entries: FLOWS,
-        writer: Writer::Forwarding,
-    },
+    TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
 /// Flag of [`Config`]: the server is a gateway, and carries packets of addresses outside the virtual network.

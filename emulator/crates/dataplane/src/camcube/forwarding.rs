@@ -25,7 +25,7 @@ use crate::frame::{ETHERNET_BYTES, ETHERTYPE_ARP, ETHERTYPE_IPV4, PacketBuffer, 
 use crate::lru::Lru;
 use crate::packet::Ipv4Packet;
 use crate::protocol::Time;
-use crate::tables::{TableError, TableUpdate, array_index};
+use crate::tables::{TableError, TableUpdate, array_index, set_up};
 
 /// The forwarding state of one server.
 #[derive(Clone, Debug)]
@@ -61,14 +61,7 @@ impl Default for SoftwareForwarding {
 /// The forwarding of a server that knows its neighbours and no way yet.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = SoftwareForwarding::default();
-    for update in own_entries(configuration)? {
-        forwarding.apply(&update).map_err(|error| ConfigurationError {
-            field: "ports".to_owned(),
-            value: error.table,
-            limit: "entries of this protocol's tables".to_owned(),
-            fix: error.message,
-        })?;
-    }
+    set_up(&own_entries(configuration)?, |entry| forwarding.apply(entry))?;
     Ok(Box::new(forwarding))
 }
 
@@ -88,14 +81,7 @@ impl Forwarding for SoftwareForwarding {
     }
 
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
-        let schema = SCHEMAS.iter().find(|schema| schema.name == update.table);
-        let key = &update.key.0[..];
-        let value = update.value.as_ref().map(|value| &value.0[..]);
-        let shaped = schema.is_some_and(|schema| {
-            key.len() == schema.key_bytes && value.is_none_or(|value| value.len() == schema.value_bytes)
-        });
-        let applied = shaped.then(|| self.write(&update.table, key, value)).flatten();
-        applied.ok_or_else(|| TableError::new(&update.table, "no such entry"))
+        update.write_to(SCHEMAS, |table, key, value| self.write(table, key, value))
     }
 
     fn traffic(&self) -> Traffic {

@@ -31,10 +31,15 @@ pub mod ways;
 
 pub use structure::Structure;
 
-use crate::catalog::{ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind};
+use crate::catalog::{ForwardingEntry, OwnForwarding, ProtocolEntry, SwitchKind};
 use crate::configuration::{Configuration, ConfigurationError};
-use crate::object::KernelObject;
 use crate::protocol::{Protocol, Time};
+
+const OWN: OwnForwarding = OwnForwarding {
+    tables: tables::SCHEMAS,
+    own_entries: rules::own_entries,
+    rules: rules::rules,
+};
 
 /// CamCube in the catalogue.
 pub const ENTRY: ProtocolEntry = ProtocolEntry {
@@ -57,31 +62,11 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     check: structure::check,
     protocol: Some(make),
     forwardings: &[
-        ForwardingEntry {
-            name: KERNEL,
-            kind: ForwardingKind::Kernel(KernelObject {
-                bytes: crate::include_object!("../../../../bpf/camcube/camcube.bpf.o"),
-                virtual_nic: Some("cubeyard_vnic"),
-                port: "cubeyard_port",
-                own_tables: None,
-            }),
-            title: "Kernel (eBPF)",
-            tables: tables::SCHEMAS,
-            own_entries: rules::own_entries,
-            rules: rules::rules,
-            one_host: false,
-            program: None,
-        },
-        ForwardingEntry {
-            name: SOFTWARE,
-            kind: ForwardingKind::Software(forwarding::forwarding),
-            title: "User space",
-            tables: tables::SCHEMAS,
-            own_entries: rules::own_entries,
-            rules: rules::rules,
-            one_host: false,
-            program: None,
-        },
+        ForwardingEntry::in_kernel(
+            crate::include_object!("../../../../bpf/camcube/camcube.bpf.o"),
+            OWN,
+        ),
+        ForwardingEntry::in_user_space(forwarding::forwarding, OWN),
     ],
     slice_around_max_k: None,
 };

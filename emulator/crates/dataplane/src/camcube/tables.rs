@@ -8,8 +8,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::structure::Structure;
 use crate::address::{port_mac, vnic_mac};
 use crate::configuration::{Configuration, NeighbourAddress, Port};
-use crate::counts::{FLOWS, FlowCount};
-use crate::flow::Flow;
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
 /// Servers of a torus, at most.
@@ -27,19 +25,12 @@ pub const CONFIG: &str = "config";
 pub const NST: &str = "nst";
 /// Name of the table of ways: [`Way`] by the key's home server.
 pub const WAYS: &str = "ways";
-/// Name of the table of what flows have sent: [`FlowCount`] by [`Flow`].
+/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
 /// All tables. The ports' virtual clocks and the count of packets to each key are the forwarding's own.
 pub const SCHEMAS: &[TableSchema] = &[
-    TableSchema {
-        name: CONFIG,
-        kind: TableKind::Array,
-        key_bytes: 4,
-        value_bytes: size_of::<Config>(),
-        entries: 1,
-        writer: Writer::SetUp,
-    },
+    TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
         name: NST,
         kind: TableKind::Array,
@@ -56,14 +47,7 @@ pub const SCHEMAS: &[TableSchema] = &[
         entries: SERVERS,
         writer: Writer::Protocol,
     },
-    TableSchema {
-        name: FLOW_COUNTS,
-        kind: TableKind::LruHash,
-        key_bytes: size_of::<Flow>(),
-        value_bytes: size_of::<FlowCount>(),
-        entries: FLOWS,
-        writer: Writer::Forwarding,
-    },
+    TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
 /// What one server is: the one entry of `config`.

@@ -9,7 +9,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::header::Rerouting;
 use crate::address::{port_mac, vnic_mac};
 use crate::configuration::{Configuration, NeighbourAddress, Port};
-use crate::counts::{FLOWS, FlowCount};
 use crate::drops::DropReason;
 use crate::flow::Flow;
 use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
@@ -20,7 +19,7 @@ pub const CONFIG: &str = "config";
 pub const NST: &str = "nst";
 /// Name of the forwarding table: [`Route`] by the destination's id `[dcell §7.2]`.
 pub const FIB: &str = "fib";
-/// Name of the table of what flows have sent: [`FlowCount`] by [`Flow`].
+/// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 /// Neighbours of a server.
 pub const HOPS: usize = 256;
@@ -29,14 +28,7 @@ pub const DESTINATIONS: usize = 1024;
 
 /// All tables.
 pub const SCHEMAS: &[TableSchema] = &[
-    TableSchema {
-        name: CONFIG,
-        kind: TableKind::Array,
-        key_bytes: 4,
-        value_bytes: size_of::<Config>(),
-        entries: 1,
-        writer: Writer::SetUp,
-    },
+    TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
         name: NST,
         kind: TableKind::Array,
@@ -53,14 +45,7 @@ pub const SCHEMAS: &[TableSchema] = &[
         entries: DESTINATIONS,
         writer: Writer::Protocol,
     },
-    TableSchema {
-        name: FLOW_COUNTS,
-        kind: TableKind::LruHash,
-        key_bytes: size_of::<Flow>(),
-        value_bytes: size_of::<FlowCount>(),
-        entries: FLOWS,
-        writer: Writer::Forwarding,
-    },
+    TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
 /// Flag of [`Route`]: there is a hop.

@@ -8,7 +8,6 @@ use super::shape::{Shape, Ties, nearer};
 use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
-use crate::random::Draws;
 
 /// The link-disjoint paths between two different servers: one for each axis in which they differ, the
 /// shorter way round (upwards where both are equal), and one for each way along the others. None is more than
@@ -128,12 +127,7 @@ impl Router for DisjointPaths {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        let mut paths = PathSet::default();
-        self.good_paths(source, destination, flow, &mut paths)?;
-        let chosen = Draws::new(flow).below(paths.len() as u32);
-        path.extend_from_slice(paths.path(chosen as usize));
-        Ok(())
+        self.drawn(source, destination, flow, path)
     }
 
     fn multipath(&self) -> Option<&dyn MultipathRouter> {
