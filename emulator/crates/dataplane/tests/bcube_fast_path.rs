@@ -7,18 +7,20 @@
 mod chip_header;
 #[path = "bcube_common/mod.rs"]
 mod common;
-#[path = "bcube_kernel/damage.rs"]
+#[path = "damage/mod.rs"]
 mod damage;
 #[path = "bcube_kernel/mod.rs"]
 mod kernel;
 
-use common::{Case, Entrance, Vectors, Verdict};
+use common::forwarding_vectors::{Entrance, Verdict};
+use common::{Case, Vectors};
 use cubeyard_dataplane::bcube::chip::ChipForwarding;
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::catalog::{CHIP, KERNEL};
 use damage::damage;
-use kernel::{FastPath, can_run};
+use kernel::FastPath;
+use kernel::kernel_run::can_run;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -34,7 +36,7 @@ fn the_fast_path_does_what_the_vectors_say() {
         };
         let cases = vectors.cases.iter().filter(|case| case.server == *name);
         for case in cases.filter(|case| can_run(&case.frame())) {
-            let outcome = fast_path.run(&case.enters, &case.frame());
+            let outcome = fast_path.run(case.enters, &case.frame());
             assert_eq!(outcome, case.outcome(server), "{}", case.name);
             fast_path.forget();
         }
@@ -61,9 +63,9 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();
-            let in_kernel = fast_path.run(&case.enters, &frame);
+            let in_kernel = fast_path.run(case.enters, &frame);
             let in_software =
-                server.in_software(&mut server.software::<SoftwareForwarding>(), &case.enters, &frame);
+                server.in_software(&mut server.software::<SoftwareForwarding>(), case.enters, &frame);
             prop_assert_eq!(in_kernel, in_software, "{}: {:02x?}", case.name, frame);
             Ok(())
         })
@@ -95,9 +97,9 @@ fn the_chip_in_the_kernel_does_what_the_one_in_user_space_does() {
                 continue;
             }
             fast_path.forget();
-            let in_kernel = fast_path.run(&case.enters, &frame);
+            let in_kernel = fast_path.run(case.enters, &frame);
             let in_software =
-                server.in_software(&mut server.software::<ChipForwarding>(), &case.enters, &frame);
+                server.in_software(&mut server.software::<ChipForwarding>(), case.enters, &frame);
             assert_eq!(in_kernel, in_software, "{}", case.name);
             // Packets that BCube's own programs send or deliver go the same way. The paper's program delivers at the path's end
             // whatever hops are left.
@@ -128,9 +130,9 @@ fn the_chip_in_the_kernel_does_what_the_one_in_user_space_does() {
             prop_assume!(can_run(&frame));
             let mut fast_path = fast_path.borrow_mut();
             fast_path.forget();
-            let in_kernel = fast_path.run(&case.enters, &frame);
+            let in_kernel = fast_path.run(case.enters, &frame);
             let in_software =
-                server.in_software(&mut server.software::<ChipForwarding>(), &case.enters, &frame);
+                server.in_software(&mut server.software::<ChipForwarding>(), case.enters, &frame);
             prop_assert_eq!(in_kernel, in_software, "{}: {:02x?}", case.name, frame);
             Ok(())
         })

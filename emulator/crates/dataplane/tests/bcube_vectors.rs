@@ -7,7 +7,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Entrance, Outcome, Vectors, Verdict};
+use common::forwarding_vectors::{Entrance, Verdict};
+use common::{Outcome, Vectors};
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forwarding::Forwarding;
@@ -20,7 +21,7 @@ fn user_space_does_what_the_vectors_say() {
         let server = &vectors.servers[&case.server];
         let mut software = server.software::<SoftwareForwarding>();
         let expected = case.outcome(server);
-        let outcome = server.in_software(&mut software, &case.enters, &case.frame());
+        let outcome = server.in_software(&mut software, case.enters, &case.frame());
         assert_eq!(outcome, expected, "{}", case.name);
         let counted: Vec<_> = DropReason::ALL
             .iter()
@@ -68,8 +69,8 @@ fn traffic_is_counted_by_whose_it_is() {
     let mut software = server.software::<SoftwareForwarding>();
     let (mut own, mut relayed, mut delivered) = ((0, 0), (0, 0), (0, 0));
     for case in vectors.cases.iter().filter(|case| case.server == "plain") {
-        let Outcome { verdict, frame, .. } = server.in_software(&mut software, &case.enters, &case.frame());
-        let (counter, bytes) = match (verdict, &case.enters) {
+        let Outcome { verdict, frame, .. } = server.in_software(&mut software, case.enters, &case.frame());
+        let (counter, bytes) = match (verdict, case.enters) {
             (Verdict::Send, Entrance::Vnic) => (&mut own, frame.len() - 50),
             (Verdict::Send, Entrance::Port) => {
                 let total = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
@@ -113,7 +114,7 @@ proptest! {
         let enters = if from_port { Entrance::Port } else { Entrance::Vnic };
         let server = state.get(&servers);
         let mut software = server.software::<SoftwareForwarding>();
-        let outcome = server.in_software(&mut software, &enters, &frame);
+        let outcome = server.in_software(&mut software, enters, &frame);
         let dropped = matches!(outcome.verdict, Verdict::Drop(_));
         prop_assert_eq!(software.drops().iter().sum::<u64>(), u64::from(dropped));
     }

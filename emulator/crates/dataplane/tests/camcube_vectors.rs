@@ -7,7 +7,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Entrance, Vectors, Verdict};
+use common::Vectors;
+use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;
@@ -19,7 +20,7 @@ fn user_space_does_what_the_vectors_say() {
         let server = &vectors.servers[&case.server];
         let mut software = server.software();
         let expected = case.outcome(server);
-        let outcome = server.in_software(&mut software, &case.enters, &case.frame());
+        let outcome = server.in_software(&mut software, case.enters, &case.frame());
         assert_eq!(outcome, expected, "{}", case.name);
         let counts = |reason: &DropReason| software.drops()[reason.index()];
         let dropped =
@@ -79,7 +80,7 @@ fn many_packets_share_the_links_by_bytes() {
     let mut sent = [0; 2];
     for turn in 0..1000 {
         let frame = if turn % 2 == 0 { &long } else { &short };
-        let outcome = server.in_software(&mut software, &Entrance::Vnic, frame);
+        let outcome = server.in_software(&mut software, Entrance::Vnic, frame);
         sent[usize::from(outcome.frame[8] == 2)] += outcome.frame.len();
     }
     let share = sent[0] as f64 / (sent[0] + sent[1]) as f64;
@@ -105,7 +106,7 @@ proptest! {
         let enters = if from_port { Entrance::Port } else { Entrance::Vnic };
         let server = state.get(&servers);
         let mut software = server.software();
-        let outcome = server.in_software(&mut software, &enters, &frame);
+        let outcome = server.in_software(&mut software, enters, &frame);
         let dropped = matches!(outcome.verdict, Verdict::Drop(_));
         prop_assert_eq!(software.drops().iter().sum::<u64>(), u64::from(dropped));
     }

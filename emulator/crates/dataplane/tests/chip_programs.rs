@@ -10,7 +10,8 @@ mod kernel;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Entrance, Vectors, Verdict};
+use common::Vectors;
+use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
 use cubeyard_chip::{
@@ -23,7 +24,8 @@ use cubeyard_dataplane::chip_tables::SCHEMAS;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use cubeyard_dataplane::tables::TableUpdate;
-use kernel::{FastPath, can_run};
+use kernel::FastPath;
+use kernel::kernel_run::can_run;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -131,7 +133,7 @@ fn the_kernel_sends_what_the_model_sends() {
                     })
                     .unwrap();
                 let out = left.filter(|(port, _)| *port < EXTERNAL_PORTS);
-                let outcome = fast_path.run(&Entrance::Port, &packet);
+                let outcome = fast_path.run(Entrance::Port, &packet);
                 match out {
                     Some((_, bytes)) => {
                         prop_assert_eq!(&outcome.verdict, &Verdict::Send);

@@ -7,7 +7,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Entrance, Vectors, Verdict};
+use common::Vectors;
+use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;

@@ -1,6 +1,9 @@
 //! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+#[path = "../forwarding_vectors/mod.rs"]
+pub mod forwarding_vectors;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -8,10 +11,11 @@ use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::tables::{Config, GATEWAY, NEW_FLOW, NEXT_HOP_DEAD, NextHop, Notice, Path};
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::forwarding::Forwarding;
-use cubeyard_dataplane::frame::PacketBuffer;
 use cubeyard_dataplane::tables::TableUpdate;
 use serde::Deserialize;
 use zerocopy::FromBytes;
+
+use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What an engine did with a frame, in the same words for each engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +25,6 @@ pub struct Outcome {
     pub frame: Vec<u8>,
     /// Notices, their times set to 0.
     pub notices: Vec<Notice>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Out by a port: by which, its hardware address in the frame tells.
-    Send,
-    Deliver,
-    Pass,
-    Drop(String),
 }
 
 #[derive(Deserialize)]
@@ -103,15 +98,6 @@ struct FlowJson {
     dport: u16,
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entrance {
-    /// From the server's own applications.
-    Vnic,
-    /// From a neighbour.
-    Port,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -125,17 +111,6 @@ pub struct Case {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Leaves {
-    drop: Option<String>,
-    send: Option<u32>,
-    frame: Option<String>,
-    deliver: Option<String>,
-    #[serde(default)]
-    pass: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct EventJson {
     kind: String,
     src: Ipv4Addr,
@@ -143,20 +118,6 @@ struct EventJson {
     path_id: u32,
     nha: u32,
     flow: FlowJson,
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| {
-            let pair = std::str::from_utf8(pair).expect("hex is ASCII");
-            u8::from_str_radix(pair, 16).expect("two hex digits")
-        })
-        .collect()
-}
-
-fn mac(text: &str) -> [u8; 6] {
-    bytes(&text.replace(':', "")).try_into().expect("six bytes")
 }
 
 impl FlowJson {
@@ -212,11 +173,10 @@ impl Server {
         self.flows.iter().map(|flow| (flow.flow.flow(), flow.path.path()))
     }
 
-    /// The interface whose hardware address a frame leaves with.
-    fn ifindex_of(&self, frame: &[u8]) -> Option<u32> {
-        let mut hops = self.next_hops();
-        hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
-            .map(|(_, hop)| hop.ifindex)
+    /// The next hop whose hardware address a frame leaves with.
+    fn hop_of(&self, frame: &[u8]) -> Option<NextHop> {
+        let mut hops = self.next_hops().map(|(_, hop)| hop);
+        hops.find(|hop| frame.get(6..12) == Some(&hop.own_mac))
     }
 
     /// What its tables hold.
@@ -238,27 +198,9 @@ impl Server {
     }
 
     /// What the forwarding in user space does with a frame.
-    pub fn in_software(&self, software: &mut dyn Forwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
-        use cubeyard_dataplane::forwarding::Verdict as Software;
-        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
-        let (now, mut verdicts) = (std::time::Duration::ZERO, Vec::new());
-        match enters {
-            Entrance::Vnic => software.send(&mut buffer, now, &mut verdicts),
-            Entrance::Port => software.receive(0, &mut buffer, now, &mut verdicts),
-        }
-        let frame = buffer.frame().to_vec();
-        let (verdict, frame) = match &verdicts[..] {
-            [Software::Send { port }] => {
-                let mut hops = self.next_hops().map(|(_, hop)| hop);
-                let out = hops.find(|hop| hop.port == *port).map(|hop| hop.ifindex);
-                assert_eq!(self.ifindex_of(&frame), out, "the port's own address");
-                (Verdict::Send, frame)
-            }
-            [Software::Deliver] => (Verdict::Deliver, frame),
-            [Software::Pass] => (Verdict::Pass, Vec::new()),
-            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
-            other => panic!("one frame has one verdict here, not {other:?}"),
-        };
+    pub fn in_software(&self, software: &mut dyn Forwarding, enters: Entrance, frame: &[u8]) -> Outcome {
+        let port_of = |frame: &[u8]| self.hop_of(frame).map(|hop| hop.port);
+        let (verdict, frame) = in_user_space(software, enters, frame, port_of);
         let notices = software.take_notices();
         Outcome {
             verdict,
@@ -278,25 +220,8 @@ impl Case {
 
     /// What must become of the frame.
     pub fn outcome(&self, server: &Server) -> Outcome {
-        let (verdict, frame) = match &self.leaves {
-            Leaves {
-                drop: Some(reason), ..
-            } => (Verdict::Drop(reason.clone()), Vec::new()),
-            Leaves {
-                deliver: Some(frame), ..
-            } => (Verdict::Deliver, bytes(frame)),
-            Leaves {
-                send: Some(ifindex),
-                frame: Some(frame),
-                ..
-            } => {
-                let frame = bytes(frame);
-                assert_eq!(server.ifindex_of(&frame), Some(*ifindex), "{}", self.name);
-                (Verdict::Send, frame)
-            }
-            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
-            _ => panic!("{}: nothing is said of what becomes of it", self.name),
-        };
+        let ifindex_of = |frame: &[u8]| server.hop_of(frame).map(|hop| hop.ifindex);
+        let (verdict, frame) = self.leaves.outcome(&self.name, ifindex_of);
         let notices = self.events.iter().map(EventJson::notice).collect();
         Outcome {
             verdict,

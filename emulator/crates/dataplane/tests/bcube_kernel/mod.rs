@@ -2,36 +2,28 @@
 //! without them tests say so and pass, in CI (`CI` set) they fail.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+#[path = "../kernel_run/mod.rs"]
+pub mod kernel_run;
 #[path = "../kernel_tables/mod.rs"]
 mod kernel_tables;
 
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
-use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
-use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
+use aya::maps::{Array, HashMap, RingBuf};
 use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
-use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
 
-use crate::common::{Entrance, Outcome, Server, Verdict};
+use crate::common::forwarding_vectors::Entrance;
+use crate::common::{Outcome, Server};
+use kernel_run::{map, program};
 use kernel_tables::Tables;
 
-pub const TC_ACT_OK: u32 = 0;
-pub const TC_ACT_SHOT: u32 = 2;
-pub const TC_ACT_REDIRECT: u32 = 7;
-const LONGEST: usize = 16 * 1024;
 /// The chip without a protocol around it.
 const CHIP_ALONE: &str = "serverswitch_chip";
-
-/// `BPF_PROG_TEST_RUN` refuses frames without a whole IP header: those are for user space alone.
-pub fn can_run(frame: &[u8]) -> bool {
-    let ipv6 = frame.get(12..14) == Some(&[0x86, 0xdd]);
-    frame.len() >= if ipv6 { 54 } else { 34 }
-}
 
 /// The programs of one server, in the kernel.
 pub struct FastPath {
@@ -45,17 +37,9 @@ impl FastPath {
     pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
         let tables = Tables::of(&ENTRY, forwarding);
         let object = tables.object;
-        let mut ebpf = match Ebpf::load(object.bytes) {
-            Ok(ebpf) => ebpf,
-            Err(refused) if std::env::var_os("CI").is_none() => {
-                eprintln!("skipped: eBPF needs root here: {refused}");
-                return None;
-            }
-            Err(refused) => panic!("eBPF must load in CI: {refused}"),
-        };
-        let chip = ebpf.program(CHIP_ALONE).map(|_| CHIP_ALONE);
-        for name in object.virtual_nic.into_iter().chain([object.port]).chain(chip) {
-            program(&mut ebpf, name).load().unwrap();
+        let mut ebpf = kernel_run::load(object.bytes, object.virtual_nic.into_iter().chain([object.port]))?;
+        if ebpf.program(CHIP_ALONE).is_some() {
+            program(&mut ebpf, CHIP_ALONE).load().unwrap();
         }
         let mut fast_path = FastPath {
             ebpf,
@@ -132,15 +116,7 @@ impl FastPath {
 
     /// Runs the chip alone on a frame: what TC is to do, and the frame afterwards.
     pub fn run_chip(&mut self, frame: &[u8]) -> (u32, Vec<u8>) {
-        let mut out = vec![0; LONGEST];
-        let options = TestRunOptions {
-            data_in: Some(frame),
-            data_out: Some(&mut out),
-            ..TestRunOptions::new()
-        };
-        let result = program(&mut self.ebpf, CHIP_ALONE).test_run(options).unwrap();
-        out.truncate(result.data_size_out as usize);
-        (result.return_value, out)
+        kernel_run::run_raw(&mut self.ebpf, CHIP_ALONE, frame)
     }
 
     /// Writes an entry of a table.
@@ -149,46 +125,17 @@ impl FastPath {
     }
 
     /// Runs the program at an entrance on one frame.
-    pub fn run(&mut self, enters: &Entrance, frame: &[u8]) -> Outcome {
+    pub fn run(&mut self, enters: Entrance, frame: &[u8]) -> Outcome {
         let name = match enters {
             Entrance::Vnic => self.tables.object.virtual_nic.unwrap(),
             Entrance::Port => self.tables.object.port,
         };
-        let before = self.drops();
-        let mut out = vec![0; LONGEST];
-        let options = TestRunOptions {
-            data_in: Some(frame),
-            data_out: Some(&mut out),
-            ..TestRunOptions::new()
-        };
-        let result = program(&mut self.ebpf, name)
-            .test_run(options)
-            .unwrap_or_else(|refused| panic!("{refused}: {frame:02x?}"));
-        out.truncate(result.data_size_out as usize);
-        let dropped: Vec<&DropReason> = DropReason::ALL
-            .iter()
-            .zip(before.iter().zip(self.drops()))
-            .flat_map(|(reason, (before, after))| std::iter::repeat_n(reason, (after - before) as usize))
-            .collect();
-        let (verdict, frame) = match (result.return_value, &dropped[..]) {
-            (TC_ACT_OK, []) => (Verdict::Pass, Vec::new()),
-            (TC_ACT_SHOT, [reason]) => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
-            // Both are redirects; only what is delivered goes to the virtual NIC's address.
-            (TC_ACT_REDIRECT, []) if out[..6] == self.server.config().vnic_mac => (Verdict::Deliver, out),
-            (TC_ACT_REDIRECT, []) => (Verdict::Send, out),
-            other => panic!("action and drops {other:?} do not go together"),
-        };
+        let (verdict, frame) = kernel_run::run(&mut self.ebpf, name, frame, self.server.config().vnic_mac);
         Outcome {
             verdict,
             frame,
             notices: self.notices(),
         }
-    }
-
-    fn drops(&mut self) -> Vec<u64> {
-        let drops: PerCpuArray<_, u64> = map(&mut self.ebpf, "drops");
-        let count = |index| drops.get(&index, 0).unwrap().iter().sum();
-        (0..DropReason::COUNT as u32).map(count).collect()
     }
 
     fn notices(&mut self) -> Vec<Notice> {
@@ -216,13 +163,4 @@ impl FastPath {
             limits.set(kind, 0, 0).unwrap();
         }
     }
-}
-
-/// A map of the object, with the types of its keys and values.
-fn map<'a, M: TryFrom<&'a mut Map, Error = MapError>>(ebpf: &'a mut Ebpf, name: &str) -> M {
-    ebpf.map_mut(name).unwrap().try_into().unwrap()
-}
-
-fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
-    ebpf.program_mut(name).unwrap().try_into().unwrap()
 }

@@ -1,29 +1,24 @@
 //! `vectors/camcube/forwarding.json`, read: servers, and frames with what must become of them.
 
+#[path = "../forwarding_vectors/mod.rs"]
+pub mod forwarding_vectors;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::camcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::camcube::tables::{Config, DISJOINT_PATHS, NextHop, PORTS, Way};
 use cubeyard_dataplane::forwarding::Forwarding;
-use cubeyard_dataplane::frame::PacketBuffer;
 use cubeyard_dataplane::tables::TableUpdate;
 use serde::Deserialize;
+
+use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What a forwarding did with a frame, in the same words for each: the frame that left, empty where none did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
     pub frame: Vec<u8>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Out by a port: by which, its hardware address in the frame tells.
-    Send,
-    Deliver,
-    Pass,
-    Drop(String),
 }
 
 #[derive(Deserialize)]
@@ -72,15 +67,6 @@ struct WayJson {
     onward: [u8; PORTS],
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entrance {
-    /// From the server's own applications.
-    Vnic,
-    /// From a neighbour.
-    Port,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -89,31 +75,6 @@ pub struct Case {
     pub enters: Entrance,
     frame: String,
     leaves: Leaves,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Leaves {
-    drop: Option<String>,
-    send: Option<u8>,
-    frame: Option<String>,
-    deliver: Option<String>,
-    #[serde(default)]
-    pass: bool,
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| {
-            let pair = std::str::from_utf8(pair).expect("hex is ASCII");
-            u8::from_str_radix(pair, 16).expect("two hex digits")
-        })
-        .collect()
-}
-
-fn mac(text: &str) -> [u8; 6] {
-    bytes(&text.replace(':', "")).try_into().expect("six bytes")
 }
 
 impl Server {
@@ -176,25 +137,8 @@ impl Server {
     }
 
     /// What the forwarding in user space does with a frame.
-    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
-        use cubeyard_dataplane::forwarding::Verdict as Software;
-        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
-        let (now, mut verdicts) = (std::time::Duration::ZERO, Vec::new());
-        match enters {
-            Entrance::Vnic => software.send(&mut buffer, now, &mut verdicts),
-            Entrance::Port => software.receive(0, &mut buffer, now, &mut verdicts),
-        }
-        let frame = buffer.frame().to_vec();
-        let (verdict, frame) = match &verdicts[..] {
-            [Software::Send { port }] => {
-                assert_eq!(self.port_of(&frame), Some(*port), "the port's own address");
-                (Verdict::Send, frame)
-            }
-            [Software::Deliver] => (Verdict::Deliver, frame),
-            [Software::Pass] => (Verdict::Pass, Vec::new()),
-            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
-            other => panic!("one frame has one verdict here, not {other:?}"),
-        };
+    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: Entrance, frame: &[u8]) -> Outcome {
+        let (verdict, frame) = in_user_space(software, enters, frame, |frame| self.port_of(frame));
         Outcome { verdict, frame }
     }
 }
@@ -206,25 +150,8 @@ impl Case {
 
     /// What must become of the frame.
     pub fn outcome(&self, server: &Server) -> Outcome {
-        let (verdict, frame) = match &self.leaves {
-            Leaves {
-                drop: Some(reason), ..
-            } => (Verdict::Drop(reason.clone()), Vec::new()),
-            Leaves {
-                deliver: Some(frame), ..
-            } => (Verdict::Deliver, bytes(frame)),
-            Leaves {
-                send: Some(port),
-                frame: Some(frame),
-                ..
-            } => {
-                let frame = bytes(frame);
-                assert_eq!(server.port_of(&frame), Some(*port), "{}", self.name);
-                (Verdict::Send, frame)
-            }
-            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
-            _ => panic!("{}: nothing is said of what becomes of it", self.name),
-        };
+        let port_of = |frame: &[u8]| server.port_of(frame).map(u32::from);
+        let (verdict, frame) = self.leaves.outcome(&self.name, port_of);
         Outcome { verdict, frame }
     }
 }

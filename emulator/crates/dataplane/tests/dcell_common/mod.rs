@@ -2,19 +2,22 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses its part of it")]
 
+#[path = "../forwarding_vectors/mod.rs"]
+pub mod forwarding_vectors;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use cubeyard_dataplane::dcell::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::dcell::tables::{
     Config, HAS_ALTERNATIVE, HAS_HOP, NEW_FLOW, NextHop, Notice, REROUTED, Route,
 };
 use cubeyard_dataplane::flow::Flow;
-use cubeyard_dataplane::forwarding::{Forwarding, Verdict as Software};
-use cubeyard_dataplane::frame::PacketBuffer;
+use cubeyard_dataplane::forwarding::Forwarding;
 use serde::Deserialize;
 use zerocopy::FromBytes;
+
+use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What became of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +27,6 @@ pub struct Outcome {
     pub frame: Vec<u8>,
     /// Notices, their times set to 0.
     pub notices: Vec<Notice>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Out by a port: by which, its hardware address in the frame tells.
-    Send,
-    Deliver,
-    Pass,
-    Drop(String),
 }
 
 #[derive(Deserialize)]
@@ -82,15 +76,6 @@ struct Alternative {
     cell: u16,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Entrance {
-    /// From the server's own applications.
-    Vnic,
-    /// From a neighbour.
-    Port,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -104,17 +89,6 @@ pub struct Case {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Leaves {
-    drop: Option<String>,
-    send: Option<u8>,
-    frame: Option<String>,
-    deliver: Option<String>,
-    #[serde(default)]
-    pass: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct NoticeJson {
     kind: String,
     proxy: u32,
@@ -123,17 +97,6 @@ struct NoticeJson {
     proto: u8,
     sport: u16,
     dport: u16,
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let pairs = hex.as_bytes().chunks(2);
-    pairs
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
-}
-
-fn mac(text: &str) -> [u8; 6] {
-    bytes(&text.replace(':', "")).try_into().unwrap()
 }
 
 impl Vectors {
@@ -210,23 +173,7 @@ impl Server {
 
     /// What the forwarding in user space does with a frame.
     pub fn in_software(&self, software: &mut SoftwareForwarding, enters: Entrance, frame: &[u8]) -> Outcome {
-        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
-        let mut verdicts = Vec::new();
-        match enters {
-            Entrance::Vnic => software.send(&mut buffer, Duration::ZERO, &mut verdicts),
-            Entrance::Port => software.receive(0, &mut buffer, Duration::ZERO, &mut verdicts),
-        }
-        let frame = buffer.frame().to_vec();
-        let (verdict, frame) = match &verdicts[..] {
-            [Software::Send { port }] => {
-                assert_eq!(self.port_of(&frame), Some(*port), "the port's own address");
-                (Verdict::Send, frame)
-            }
-            [Software::Deliver] => (Verdict::Deliver, frame),
-            [Software::Pass] => (Verdict::Pass, Vec::new()),
-            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
-            other => panic!("one frame has one verdict here, not {other:?}"),
-        };
+        let (verdict, frame) = in_user_space(software, enters, frame, |frame| self.port_of(frame));
         let notices = software.take_notices();
         let notices = notices
             .iter()
@@ -246,24 +193,8 @@ impl Case {
 
     /// What must become of the frame.
     pub fn outcome(&self, server: &Server) -> Outcome {
-        let (verdict, frame) = match &self.leaves {
-            Leaves {
-                drop: Some(reason), ..
-            } => (Verdict::Drop(reason.clone()), Vec::new()),
-            Leaves {
-                deliver: Some(frame), ..
-            } => (Verdict::Deliver, bytes(frame)),
-            Leaves {
-                send: Some(port),
-                frame: Some(frame),
-                ..
-            } => {
-                assert_eq!(server.port_of(&bytes(frame)), Some(*port), "{}", self.name);
-                (Verdict::Send, bytes(frame))
-            }
-            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
-            _ => panic!("{}: nothing is said of what becomes of it", self.name),
-        };
+        let port_of = |frame: &[u8]| server.port_of(frame).map(u32::from);
+        let (verdict, frame) = self.leaves.outcome(&self.name, port_of);
         let notices = self.notices.iter().map(|json| Notice {
             at_nanos: 0,
             kind: match json.kind.as_str() {
