@@ -48,7 +48,7 @@ METRICS = (
     SharedMetric("tray_peak_fill", "Fullest tray", "", "Cabling", "lower", ("tray", "peak_fill")),
     SharedMetric("tray_peak_cables", "Most cables in a tray", "", "Cabling", "lower", ("tray", "peak_cables")),
     SharedMetric("labour_minutes", "Labour", "min", "Cabling", "lower", ("labour_minutes",)),
-    SharedMetric("bisection_gbps", "Bisection bandwidth", "Gbit/s", "Network", "higher", ("bisection_gbps",)),
+    SharedMetric("bisection_gbps", "Bisection bandwidth", "Gb/s", "Network", "higher", ("bisection_gbps",)),
 )
 
 

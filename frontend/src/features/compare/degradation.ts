@@ -126,7 +126,7 @@ export function predictedRows(points: readonly Point[], plans: number, base: num
   const percent = `${ROW_RATIO * 100}\u00a0%`;
   return [
     rowOf(
-      { metric: "abt", title: "ABT, no failure", unit: "Gbit/s", better: "higher" },
+      { metric: "abt", title: "ABT, no failure", unit: "Gb/s", better: "higher" },
       valuesAt(abt, "server", 0, plans),
       base,
     ),
@@ -144,7 +144,7 @@ export function predictedRows(points: readonly Point[], plans: number, base: num
       const failed = `${percent} of ${kind === "server" ? "servers" : "switches"} failed`;
       return [
         rowOf(
-          { metric: `abt_${kind}`, title: `ABT, ${failed}`, unit: "Gbit/s", better: "higher" },
+          { metric: `abt_${kind}`, title: `ABT, ${failed}`, unit: "Gb/s", better: "higher" },
           valuesAt(abt, kind, ROW_RATIO, plans),
           base,
         ),

@@ -8,8 +8,8 @@ test("shares differ in percentage points, other quantities in their unit and rel
   expect(differenceText("tray_peak_fill", "", 0.15, 0.24)).toBe("−9 points");
   expect(differenceText("cut_off_switch", "share", 0.01, 0)).toBe("+1 point");
   expect(differenceText("power_total_watts", "W", 1500, 1000)).toMatch(/^\+500.*W \(\+50.*%\)$/);
-  expect(differenceText("abt", "Gbit/s", 4, 0)).not.toContain("(");
-  expect(differenceText("abt", "Gbit/s", null, 1)).toBe("");
+  expect(differenceText("abt", "Gb/s", 4, 0)).not.toContain("(");
+  expect(differenceText("abt", "Gb/s", null, 1)).toBe("");
 });
 
 test("the points are the difference of the two shares as they are shown", () => {

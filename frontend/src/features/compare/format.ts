@@ -31,7 +31,7 @@ export function differenceText(metric: string, unit: string, value: Maybe, base:
   const like = Math.max(Math.abs(value), Math.abs(base));
   const own = formatDelta(
     value - base,
-    unit === "kg" ? kilogramsLike(like) : unit === "Gbit/s" ? gbpsLike(like) : formatterOf(metric, unit),
+    unit === "kg" ? kilogramsLike(like) : unit === "Gb/s" ? gbpsLike(like) : formatterOf(metric, unit),
   );
   if (base === 0) return own;
   return `${own} (${formatDelta(value / base - 1, (share) => formatPercent(share))})`;
@@ -51,7 +51,7 @@ export function formatterOf(metric: string, unit: string): (value: Maybe) => str
       return formatMetres;
     case "min":
       return formatMinutes;
-    case "Gbit/s":
+    case "Gb/s":
       return formatGbps;
     default:
       if (isShare(metric, unit)) return (share) => formatPercent(share, 1);

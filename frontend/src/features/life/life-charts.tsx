@@ -47,7 +47,7 @@ function Throughput({ document, provenance }: { document: LifeDocument; provenan
         height={HEIGHT}
         provenance={`${provenance}; ${throughput.interpolated ? "interpolated between computed states" : "every state computed"}`}
         series={throughput.interpolated ? [...series, ...computedSeries(document)] : series}
-        yLabel="Gbit/s"
+        yLabel="Gb/s"
         yFormat={(value) => formatNumber(value)}
       />
       {(["servers", "abt"] as const).map((floor) => (

@@ -35,7 +35,7 @@ function Policies({ document }: { document: LifeDocument }) {
   const money = (value: number) => formatNumber(Math.round(value));
   const rows: [string, (policy: LivedPolicy) => ReactNode][] = [
     [`Servers after ${formatShort(years, 1)} years`, ({ curves }) => band(curves.connected)],
-    ["ABT then (Gbit/s)", ({ curves }) => band(curves.abt_gbps!)],
+    ["ABT then (Gb/s)", ({ curves }) => band(curves.abt_gbps!)],
     [`Below ${formatPercent(floors.servers)} of servers`, ({ below }) => fallen(below.servers)],
     [`Below ${formatPercent(floors.abt)} of ABT`, ({ below }) => fallen(below.abt)],
     ["Server-years", ({ server_years }) => formatNumber(Math.round(server_years))],
