@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cubeyard.emulation.figures.lab import Json, Lab, Trial
-from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
-from cubeyard.emulation.figures.shuffles import CHOICES, TCP, ended, fluid_secs, job, spec, speedup, trial
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.shuffles import CHOICES, TCP, beside_fluid, ended, fluid_secs, job, spec, speedup, trial
 
 RACKS = 6
 LOOPS = {2: 3, 3: 2, 4: 2}
@@ -68,15 +68,7 @@ def rows(ours: dict[tuple[str, int], float | None], ideal: dict[tuple[str, int],
     ratio = found[0] / found[1] if found[0] and found[1] else None
     told.append(Row("Type 1 at l = 4 over l = 3: less than", "x", None, ratio, 0.0, 1.0, reason=TCP))
     told += [
-        near(
-            f"l = {size}, {BALANCES[one]}, by the ideal fluid",
-            "x",
-            ideal[one, size],
-            ours[one, size],
-            BAND,
-            TCP,
-            predicted_by=FLOW_ENGINE,
-        )
+        beside_fluid(f"l = {size}, {BALANCES[one]}, by the ideal fluid", one, ideal[one, size], ours[one, size])
         for one, size in ideal
     ]
     return told

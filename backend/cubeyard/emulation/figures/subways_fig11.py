@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cubeyard.emulation.figures.lab import Json, Lab
-from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import Outcome, Row, line
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     SERVERS_OF_RACK,
+    beside_fluid,
     ended,
     fluid_secs,
     job,
@@ -23,9 +24,7 @@ PORTS = (2, 3, 4)
 FLOW_BYTES = 2.4e6
 """Three times as much as elsewhere: with fewer flows a job would be over before LB has rebound a few times."""
 VARIANTS = ((1, "ecmp", "Type 1"), (1, "lb", "Type 1LB"))
-BAND = 0.15
 WORDS = "the text gives no number here, only what grows and what shrinks"
-HASHES = "the fluid's flows draw other paths than the kernel's hashes give: the fullest link decides"
 
 
 def name_of(title: str, ports: int) -> str:
@@ -80,7 +79,7 @@ def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequenc
         Row("type 1, 4 ports over 2: more than", "x", None, grows, 1.0, 3.0, reason=WORDS),
     ]
     return found + [
-        near(f"{name_of(title, ports)}, by the ideal fluid", "x", expected, got, BAND, HASHES, predicted_by=FLOW_ENGINE)
-        for title in ours
+        beside_fluid(f"{name_of(title, ports)}, by the ideal fluid", balance, expected, got)
+        for _, balance, title in VARIANTS
         for ports, expected, got in zip(PORTS, ideal[title], ours[title], strict=True)
     ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cubeyard.emulation.figures.lab import Json, Lab
-from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import Outcome, line
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     SERVERS_OF_RACK,
+    beside_fluid,
     ended,
     fluid_secs,
     job,
@@ -23,8 +24,6 @@ TWO_LOOPS = (1, 2)
 CLUSTERS: Json = {"clusters": 2, "cores": 2}
 SPREAD: Json = {"c": 2}
 """Type 2: a loop's ToRs are in both clusters by turns."""
-BAND = 0.15
-HASHES = "the fluid's flows draw other paths than the kernel's hashes give: with so few flows the fullest link decides"
 PEAK, CROSS_PEAK = 3.1, 2.7
 """The paper's, in loops of 12: jobs of 60 of 180 servers, and type 2D over two clusters."""
 
@@ -58,11 +57,14 @@ def measure(lab: Lab) -> Outcome:
     for loops, sizes, variants in ((1, ONE_LOOP, IN_ONE), (2, TWO_LOOPS, IN_TWO)):
         servers = [loops * size * SERVERS_OF_RACK for size in sizes]
         before = [name_of("Type 0", loops, size) for size in sizes]
-        for _, _, title in variants:
+        for _, balance, title in variants:
             after = [name_of(title, loops, size) for size in sizes]
             ours = [speedup(found[one], found[other]) for one, other in zip(before, after, strict=True)]
             ideal = [fluid[one] / fluid[other] for one, other in zip(before, after, strict=True)]
-            rows += [beside(*row) for row in zip(after, ideal, ours, strict=True)]
+            rows += [
+                beside_fluid(name, balance, *row)
+                for name, row in zip(after, zip(ideal, ours, strict=True), strict=True)
+            ]
             where = "one loop" if loops == 1 else "two loops"
             series += [
                 line(f"{title}, {where}, measured", servers, ours),
@@ -80,7 +82,3 @@ def measure(lab: Lab) -> Outcome:
             ended(found, shuffles),
         ],
     )
-
-
-def beside(name: str, ideal: float, ours: float | None) -> Row:
-    return near(name, "x", ideal, ours, BAND, HASHES, predicted_by=FLOW_ENGINE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
-from cubeyard.emulation.figures.rows import FLOW_ENGINE, Outcome, Row, line, near
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
 from cubeyard.emulation.figures.shuffles import (
     CHOICES,
     LINK_BITS_PER_SEC,
     SERVERS_OF_RACK,
     TCP,
+    beside_fluid,
     ended,
     fluid_secs,
     job,
@@ -133,8 +134,9 @@ def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -
             BY_SWITCHES,
         )
     )
+    balance_of = {name: balance for balance, name in BALANCES.items()}
     told += [
-        near(f"{name}, by the ideal fluid", "x", ideal[name], ours[name], BAND, TCP, predicted_by=FLOW_ENGINE)
+        beside_fluid(f"{name}, by the ideal fluid", balance_of.get(name, "ecmp"), ideal[name], ours[name])
         for name in ideal
         if name != "type 2D"
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import orjson
@@ -140,24 +141,14 @@ def _over_tables(
     numbers: Sequence[int] | None,
 ) -> Prediction:
     """The same flows over the paths that the routers' tables and hashes, or the chips' programs, give their connections."""
-    chips = network.protocol["name"] if network.protocol["switches"] == "chips" else None
     each = settings.connections
     ends = zip(found.source, found.destination, strict=True)
     pairs = [(network.id_of[source], network.id_of[destination]) for source, destination in ends for _ in range(each)]
     if len(pairs) > MAX_FLOWS:
         return found
-    run = {
-        "slice": None if network.whole else {"servers": list(network.servers.values())},
-        "faults": damage.faults(),
-        "seed": seed,
-        "balance": settings.balance,
-        "link_gbps": network.rate_bits_per_sec / 1e9,
-        "chips": chips,
-        "protocol": IP_PROTOCOLS[settings.protocol],
-        "subflows": (settings.subflows or 0) if settings.protocol == "mptcp" else None,
-        "flows": [(number, *pair) for number, pair in zip(numbers or range(len(pairs)), pairs, strict=True)],
-    }
-    paths, gbps = engine.routed_flows(network.spec, run)
+    run = _through_routers(network, seed, settings, damage)
+    listed = [(number, *pair) for number, pair in zip(numbers or range(len(pairs)), pairs, strict=True)]
+    paths, gbps = engine.routed_flows(network.spec, {**run, "flows": listed})
     rates = [rate * 1e9 for rate in gbps]
     alive = [rate for rate, path in zip(rates, paths, strict=True) if path]
     flows = [slice(first, first + each) for first in range(0, len(pairs), each)]
@@ -166,11 +157,51 @@ def _over_tables(
         rates_bits_per_sec=[sum(rates[flow]) for flow in flows],
         abt_bits_per_sec=len(alive) * min(alive, default=0.0),
         dropped_flows=sum(not any(paths[flow]) for flow in flows),
-        routing=chips or settings.balance,
+        routing=run["chips"] or settings.balance,
         connection_rates_bits_per_sec=rates,
         paths=paths,
         choices=MPTCP_CHOICES if settings.protocol == "mptcp" else (),
     )
+
+
+def _through_routers(network: Network, seed: int, settings: Emulation, damage: Damage) -> Json:
+    """What the paths of an emulation's flows follow from, for `Engine.routed_flows`; without the flows."""
+    return {
+        "slice": None if network.whole else {"servers": list(network.servers.values())},
+        "faults": damage.faults(),
+        "seed": seed,
+        "balance": settings.balance,
+        "link_gbps": network.rate_bits_per_sec / 1e9,
+        "chips": network.protocol["name"] if network.protocol["switches"] == "chips" else None,
+        "protocol": IP_PROTOCOLS[settings.protocol],
+        "subflows": (settings.subflows or 0) if settings.protocol == "mptcp" else None,
+    }
+
+
+def ends_secs(
+    engine: Engine, network: Network, seed: int, settings: Emulation, ends: Sequence[tuple[int, int]], flow_bytes: float
+) -> list[float]:
+    """When each flow between two servers has carried so much, over the path that routers give it and at max-min fair rates, headers
+    not counted; infinite without a path. All begin together. Computes rates once for every time at which flows end."""
+    run = _through_routers(network, seed, settings, WHOLE)
+    left = dict.fromkeys(range(len(ends)), flow_bytes * 8)
+    found = [inf] * len(ends)
+    secs = 0.0
+    while left:
+        listed = [(flow, *ends[flow]) for flow in left]
+        _, gbps = engine.routed_flows(network.spec, {**run, "flows": listed})
+        rates = {flow: rate * 1e9 for flow, rate in zip(left, gbps, strict=True) if rate > 0}
+        if not rates:
+            break
+        step = min(left[flow] / rate for flow, rate in rates.items())
+        secs += step
+        for flow, rate in rates.items():
+            left[flow] -= rate * step
+            # A byte is far more than what the rates' last digits leave.
+            if left[flow] < 8:
+                found[flow] = secs
+        left = {flow: bits for flow, bits in left.items() if flow in rates and bits >= 8}
+    return found
 
 
 def within(network: Network, workload: Json, seed: int) -> Json:
