@@ -73,6 +73,8 @@ pub struct Question {
     pub source_port: u8,
     /// The port whose queue the packet joins.
     pub out_port: u8,
+    /// The processor of the host that forwarded the packet.
+    pub processor: u32,
 }
 
 /// Keeps an object's own tables in step with the protocol's.
