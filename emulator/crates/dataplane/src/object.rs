@@ -37,6 +37,12 @@ pub fn sent_bytes(port: u8) -> Option<usize> {
     Register::OutBytes(port).slot()
 }
 
+/// Where the packets that have come in by a port stand among [`REGISTERS`]; `None` of a port that a chip has not.
+pub fn received_packets(port: u8) -> Option<usize> {
+    let port = Some(port).filter(|port| *port < PORTS)?;
+    Register::InPackets(port).slot()
+}
+
 /// A compiled object and its programs' names.
 #[derive(Clone, Copy)]
 pub struct KernelObject {
