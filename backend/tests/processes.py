@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 PROGRAM = [sys.executable, "-m", "cubeyard.cli"]
 
 
+NO_BYTECODE, BYTECODE_AT = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {
         key: value for key, value in os.environ.items() if not key.startswith("CUBEYARD_") and key != "DATABASE_URL"
     }
+    if kept.pop(NO_BYTECODE, None) and BYTECODE_AT not in kept:
+        kept[BYTECODE_AT] = bytecode_folder()
     return {**kept, "CUBEYARD_HOME": str(home), "CUBEYARD_LOG_LEVEL": "info", **more}
+
+
+@cache
+def bytecode_folder() -> str:
+    """Where programs of these tests keep compiled modules if they must leave none beside the sources: each would compile all of them
+    again, 1.6 s a start."""
+    folder = tempfile.mkdtemp(prefix="cubeyard-tests-bytecode-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class Server:

@@ -46,8 +46,10 @@ struct waiting {
 	__u64 at_nanos; /* CLOCK_MONOTONIC: written last */
 };
 
+/* Whoever answers maps its memory: a call of the kernel's would take longer than the rest of an answer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, PORTS);
 	__type(key, __u32);
 	__type(value, struct waiting);

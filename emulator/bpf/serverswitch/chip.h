@@ -160,6 +160,8 @@ struct cy_punt {
 	__u8 port; /* to the CPU */
 	__u8 out_port; /* by which the packet itself leaves; 255: by none, or not known yet */
 	__u8 taken; /* bytes of it that follow */
+	__u32 processor; /* of this host, which forwarded it */
+	__u32 reserved;
 	__u8 data[CHIP_PUNT_BYTES];
 };
 
@@ -178,7 +180,7 @@ _Static_assert(sizeof(struct cy_exact_key) == 8, "cy_exact_key");
 _Static_assert(sizeof(struct cy_prefix_key) == 12, "cy_prefix_key");
 _Static_assert(sizeof(struct cy_entry) == 24, "cy_entry");
 _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
-_Static_assert(sizeof(struct cy_punt) == 144, "cy_punt");
+_Static_assert(sizeof(struct cy_punt) == 152, "cy_punt");
 _Static_assert(sizeof(struct cy_marking) == 16, "cy_marking");
 
 #endif

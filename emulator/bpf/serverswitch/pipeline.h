@@ -86,6 +86,8 @@ static __always_inline void punt(struct __sk_buff *skb, __u32 in_port, __u32 por
 	copy->in_port = in_port;
 	copy->port = port;
 	copy->out_port = out_port;
+	copy->processor = bpf_get_smp_processor_id();
+	copy->reserved = 0;
 	if (bytes > CHIP_PUNT_BYTES)
 		bytes = CHIP_PUNT_BYTES;
 	copy->taken = bytes;

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use cubeyard_chip::portland::{Control, DETECTION_MICROS, Delivered, Network, Tree, ip_of, trial};
+use cubeyard_chip::portland::{
+    Control, DETECTION_MICROS, Delivered, Network, SILENT_LOOKS, Tree, ip_of, trial,
+};
 use cubeyard_chip::{Place, Table, text};
 use proptest::prelude::*;
 
@@ -153,6 +155,90 @@ fn a_host_that_nobody_knows_is_found_by_asking_all_edges() {
     assert_eq!(network.run().len(), 1, "the fabric manager knows both now");
 }
 
+/// Looks of all edges, and what hosts have got meanwhile.
+fn looks(network: &mut Network, times: u32) -> Vec<Delivered> {
+    let look = |_| {
+        network.look();
+        network.run()
+    };
+    (0..times).flat_map(look).collect()
+}
+
+#[test]
+fn a_silent_host_is_forgotten_and_comes_back_by_its_answer() {
+    let mut network = Network::new();
+    let _ = all_pairs(&mut network);
+    let pmac = network.pmac_of(12);
+    assert_eq!(
+        looks(&mut network, 3 * SILENT_LOOKS),
+        [],
+        "hosts that answer stay, and probes are no packets"
+    );
+    assert!(network.tree().hosts().all(|host| network.pmac_of(host).is_some()));
+    let edge = network.tree().edge_of(12).0;
+    let whole = network.program_of(edge);
+
+    network.set_silent(12, true);
+    looks(&mut network, SILENT_LOOKS);
+    assert_eq!(network.pmac_of(12), pmac, "a moment's silence is none");
+    looks(&mut network, 1);
+    assert_eq!(network.pmac_of(12), None);
+    assert!(network.program_of(edge).lines().count() < whole.lines().count());
+    assert!(
+        network
+            .tree()
+            .hosts()
+            .filter(|host| *host != 12)
+            .all(|host| network.pmac_of(host).is_some())
+    );
+    network.forget();
+    network.send(3, 12, 9, b"lost");
+    network.send(3, 13, 9, b"found");
+    let got = network.run();
+    assert_eq!(
+        (got.len(), got[0].host),
+        (1, 13),
+        "its neighbour at the edge is reached"
+    );
+
+    network.set_silent(12, false);
+    looks(&mut network, 1);
+    assert_eq!(network.pmac_of(12), pmac, "those who know its PMAC may go on");
+    assert_eq!(network.program_of(edge), whole);
+    assert_eq!(all_pairs(&mut network).len(), 16 * 15 * 4);
+}
+
+#[test]
+fn one_that_sends_and_one_that_has_another_card_are_not_silent() {
+    let mut control = Control::new();
+    let arp = |mac: u8| {
+        let mut frame = [[0xff; 6], [2, 0, 0, 0, 0, mac]].concat();
+        frame.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, mac]);
+        frame.extend([&ip_of(0).octets()[..], &[0; 6], &ip_of(0).octets()].concat());
+        frame
+    };
+    let edge = control.tree().edge_of(0).0;
+    assert_eq!(
+        control.on_packet(edge, 0, &arp(1)).changed,
+        BTreeSet::from([edge])
+    );
+    for look in 0..u64::from(3 * SILENT_LOOKS) {
+        let effects = control.look(&|_, _| look);
+        assert_eq!((effects.changed.len(), effects.frames.len()), (0, 1), "it sends");
+    }
+    let old = control.hosts_of(edge)[0];
+    control.on_packet(edge, 0, &arp(9));
+    let new = control.hosts_of(edge)[0];
+    assert!(old.pmac != new.pmac && new.mac.0[5] == 9 && !new.is_silent);
+    let effects: Vec<_> = (0..=SILENT_LOOKS).map(|_| control.look(&|_, _| 77)).collect();
+    assert_eq!(effects[SILENT_LOOKS as usize].changed, BTreeSet::from([edge]));
+    assert!(control.hosts_of(edge)[0].is_silent);
+    // Who asks without an address is nobody that could be known.
+    let mut nameless = arp(9);
+    nameless[28..32].fill(0);
+    assert!(control.on_packet(edge, 0, &nameless).changed.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     /// Whatever fails between switches, and while they learn of it one by one: no packet passes more than five switches, and in the end
@@ -236,7 +322,7 @@ fn control_without_time_ends_with_the_same_programs() {
         for host in control.hosts_of(switch) {
             assert_eq!(host.pmac.port, host.port);
             let (id, _) = tree.end(switch, host.port).unwrap();
-            assert_eq!((host.address, host.mac.0), (Some(ip_of(id)), mac(id)));
+            assert_eq!((host.address, host.mac.0), (ip_of(id), mac(id)));
         }
         // Hosts were met in another order, so their numbers may differ, and nothing else.
         let lines = |text: &str| text::print(&text::read(text).unwrap()).lines().count();

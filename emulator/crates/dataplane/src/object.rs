@@ -37,6 +37,12 @@ pub fn sent_bytes(port: u8) -> Option<usize> {
     Register::OutBytes(port).slot()
 }
 
+/// Where the packets that have come in by a port stand among [`REGISTERS`]; `None` of a port that a chip has not.
+pub fn received_packets(port: u8) -> Option<usize> {
+    let port = Some(port).filter(|port| *port < PORTS)?;
+    Register::InPackets(port).slot()
+}
+
 /// A compiled object and its programs' names.
 #[derive(Clone, Copy)]
 pub struct KernelObject {
@@ -73,6 +79,8 @@ pub struct Question {
     pub source_port: u8,
     /// The port whose queue the packet joins.
     pub out_port: u8,
+    /// The processor of the host that forwarded the packet.
+    pub processor: u32,
 }
 
 /// Keeps an object's own tables in step with the protocol's.

@@ -40,6 +40,9 @@ pub trait SwitchControl: Send + Debug {
     /// A frame that came in by a port of a switch is its CPU's.
     fn on_frame(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects;
 
+    /// Servers are looked at, about once a second: who has fallen silent? `packets` have come in by a port of a switch so far.
+    fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects;
+
     /// These links, by the two nodes of each, carry nothing, and all others do. Gives the switches whose programs are others now.
     fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId>;
 

@@ -261,6 +261,44 @@ fn an_edge_switch_tells_its_hosts_and_refuses_what_is_no_chip() {
 }
 
 #[test]
+fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
+    if !can_emulate("a_host_that_falls_silent_is_forgotten_and_comes_back") {
+        return;
+    }
+    let mut fabric = Fabric::build();
+    assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
+    let edge = fabric.tree.edge_of(9).0;
+    let state = |fabric: &mut Fabric| {
+        let hosts = fabric.inspect(edge)["sections"][0]["rows"].take();
+        let mut rows = hosts.as_array().expect("rows").iter();
+        let own = rows.find(|row| row[1] == json!(address(9).to_string()));
+        own.expect("a host that it has met")[4].clone()
+    };
+    let becomes = |fabric: &mut Fabric, wanted: &str| {
+        let began = Instant::now();
+        while state(fabric) != wanted {
+            assert!(began.elapsed() < Duration::from_secs(20), "it is not {wanted}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        began.elapsed()
+    };
+    assert_eq!(state(&mut fabric), "answers");
+    let answer_arp = |fabric: &Fabric, is_answered: bool| {
+        let ignore = if is_answered { "0" } else { "8" };
+        fabric.within(9, || {
+            cubeyard_fabric::host::namespace::set_sysctl("ipv4/conf/all/arp_ignore", ignore)
+        });
+    };
+    answer_arp(&fabric, false);
+    let took = becomes(&mut fabric, "silent");
+    assert!(took > Duration::from_secs(3), "{took:?}");
+    assert_eq!(fabric.lost(&[0, 1], 40_000), [], "others are reached");
+    answer_arp(&fabric, true);
+    becomes(&mut fabric, "answers");
+    assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
+}
+
+#[test]
 fn what_a_chip_drops_is_among_the_runs_drops() {
     if !can_emulate("what_a_chip_drops_is_among_the_runs_drops") {
         return;

@@ -20,7 +20,7 @@ pub struct Effects {
     pub changed: BTreeSet<NodeId>,
 }
 
-/// A host that an edge switch knows.
+/// A host that an edge switch has met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
     /// The port that it is at.
@@ -29,8 +29,10 @@ pub struct Met {
     pub mac: Mac,
     /// Its PMAC.
     pub pmac: Pmac,
-    /// Its address, where the fabric manager knows it.
-    pub address: Option<Ipv4Addr>,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Whether it is forgotten until it says something: packets for it are dropped.
+    pub is_silent: bool,
 }
 
 /// The CPUs and the fabric manager.
@@ -69,22 +71,42 @@ impl Control {
         found.map_or_else(String::new, |found| program(&self.tree, switch, found.known()))
     }
 
-    /// The hosts that a switch knows.
+    /// The hosts that a switch has met.
     pub fn hosts_of(&self, switch: NodeId) -> Vec<Met> {
-        let known = self.switches.get(&switch).map(Switch::known);
-        let of = |pmac: Pmac| {
-            let mut hosts = self.manager.hosts().iter();
-            hosts
-                .find(|(_, found)| **found == pmac)
-                .map(|(address, _)| *address)
+        let found = self.switches.get(&switch);
+        let met = |found: &Switch| {
+            let watched = found.watched().iter();
+            watched
+                .map(|(&port, watched)| Met {
+                    port,
+                    mac: watched.host.mac,
+                    pmac: watched.host.pmac,
+                    address: watched.address,
+                    is_silent: !found.known().contains_key(&port),
+                })
+                .collect()
         };
-        let met = known.into_iter().flatten().map(|(&port, known)| Met {
-            port,
-            mac: known.mac,
-            pmac: known.pmac,
-            address: of(known.pmac),
-        });
-        met.collect()
+        found.map_or_else(Vec::new, met)
+    }
+
+    /// The edges look at their hosts. `packets` have come in by a port of a switch so far.
+    pub fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects {
+        let mut effects = Effects::default();
+        for (&id, switch) in &mut self.switches {
+            let (told, probes) = switch.look(|port| packets(id, port));
+            if !told.is_empty() {
+                effects.changed.insert(id);
+            }
+            for message in told {
+                // Nobody is told anything about who is forgotten.
+                self.manager.hear(message, &self.tree);
+            }
+            let frames = probes.into_iter();
+            effects
+                .frames
+                .extend(frames.map(|(port, frame)| (id, port, frame)));
+        }
+        effects
     }
 
     /// A packet that came in by a port of a switch is its CPU's.

@@ -18,6 +18,8 @@ use crate::text;
 pub enum ToManager {
     /// A host is at this switch.
     Register(Ipv4Addr, Pmac),
+    /// The host of this PMAC is there no more.
+    Forget(Ipv4Addr, Pmac),
     /// Whose PMAC is it? For a host: its PMAC and address.
     Query(Ipv4Addr, (Pmac, Ipv4Addr)),
 }
@@ -31,12 +33,28 @@ pub enum ToEdge {
     Flood(Ipv4Addr, (Pmac, Ipv4Addr)),
 }
 
+/// Looks at a host of which nothing has come in, before it is forgotten. `[ours]`
+pub const SILENT_LOOKS: u32 = 5;
+
+/// A host that an edge's CPU has met at a port, also once it is forgotten.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    pub host: Known,
+    /// What it said that it is.
+    pub address: Ipv4Addr,
+    /// Packets that had come in by the port at the last look.
+    packets: u64,
+    /// Looks since one came in.
+    quiet_looks: u32,
+}
+
 /// A switch with its CPU. Those above the edge have no hosts, so theirs only sets tables.
 #[derive(Clone, Debug)]
 pub struct Switch {
     pub id: NodeId,
     pub chip: ServerSwitch,
     known: BTreeMap<u8, Known>,
+    watched: BTreeMap<u8, Watched>,
     latest: u16,
     /// The tree as it was told last.
     tree: Tree,
@@ -51,6 +69,7 @@ impl Switch {
             id,
             chip: ServerSwitch::new(),
             known: BTreeMap::new(),
+            watched: BTreeMap::new(),
             latest: 0,
             tree: tree.clone(),
         };
@@ -82,7 +101,9 @@ impl Switch {
     /// A packet that came in by an external port is the CPU's: what the fabric manager is told.
     pub fn on_packet(&mut self, port: u8, frame: &[u8]) -> Vec<ToManager> {
         let mut told = Vec::new();
-        let Some(arp) = Arp::read(frame).filter(|_| self.has_host(port)) else {
+        // One that has no address yet is nobody to answer.
+        let is_from_host = |arp: &Arp| self.has_host(port) && !arp.sender.1.is_unspecified();
+        let Some(arp) = Arp::read(frame).filter(is_from_host) else {
             return told;
         };
         let asker = self.meet(port, arp.sender, &mut told);
@@ -98,31 +119,86 @@ impl Switch {
         &self.known
     }
 
+    /// The hosts that it has met, by port, also those that are silent.
+    pub fn watched(&self) -> &BTreeMap<u8, Watched> {
+        &self.watched
+    }
+
+    /// Looks at every host, again and again: asks it for its own MAC, as RFC 5227's probes do, and forgets one of whose port nothing has
+    /// come in for [`SILENT_LOOKS`] looks. `packets` have come in by a port so far. One that answers later is there again, by its old PMAC.
+    pub fn look(&mut self, packets: impl Fn(u8) -> u64) -> (Vec<ToManager>, Out) {
+        let (mut told, mut probes) = (Vec::new(), Vec::new());
+        for (&port, watched) in &mut self.watched {
+            let so_far = packets(port);
+            let is_quiet = so_far == watched.packets;
+            watched.quiet_looks = if is_quiet { watched.quiet_looks + 1 } else { 0 }.min(SILENT_LOOKS);
+            watched.packets = so_far;
+            let Known { mac, pmac } = watched.host;
+            if watched.quiet_looks == SILENT_LOOKS && self.known.remove(&port).is_some() {
+                told.push(ToManager::Forget(watched.address, pmac));
+            }
+            // The number 0 is the edge's own.
+            let own = Pmac { vmid: 0, ..pmac };
+            let probe = Arp {
+                is_reply: false,
+                sender: (own.mac(), Ipv4Addr::UNSPECIFIED),
+                target: (Mac([0; 6]), watched.address),
+            };
+            probes.push((port, probe.frame(mac)));
+        }
+        if !told.is_empty() {
+            self.commit();
+        }
+        let sent = probes.into_iter();
+        (
+            told,
+            sent.flat_map(|(port, frame)| self.out_of(port, &frame)).collect(),
+        )
+    }
+
     /// Whether a port is a host's.
     fn has_host(&self, port: u8) -> bool {
         let end = self.tree.end(self.id, port);
         end.is_some_and(|(next, _)| self.tree.topology().is_server(next))
     }
 
-    /// The PMAC of a host at a port; a host that was not known gets one.
+    /// The PMAC of a host at a port; a host that was not met before gets one.
     fn meet(&mut self, port: u8, (mac, ip): (Mac, Ipv4Addr), told: &mut Vec<ToManager>) -> Pmac {
         if let Some(known) = self.known.get(&port).filter(|known| known.mac == mac) {
             return known.pmac;
         }
-        // 0 is nobody's number.
-        self.latest = self.latest.checked_add(1).unwrap_or(1);
-        let (pod, position) = self.tree.place(self.id);
-        let vmid = self.latest;
-        let pmac = Pmac {
-            pod,
-            position,
-            port,
-            vmid,
+        let before = self.watched.get(&port).copied();
+        let pmac = match before {
+            Some(before) if before.host.mac == mac => before.host.pmac,
+            _ => self.new_pmac(port),
         };
-        self.known.insert(port, Known { mac, pmac });
+        if let (Some(before), Some(known)) = (before, self.known.get(&port)) {
+            told.push(ToManager::Forget(before.address, known.pmac));
+        }
+        let host = Known { mac, pmac };
+        let watched = Watched {
+            host,
+            address: ip,
+            packets: 0,
+            quiet_looks: 0,
+        };
+        self.watched.insert(port, watched);
+        self.known.insert(port, host);
         self.commit();
         told.push(ToManager::Register(ip, pmac));
         pmac
+    }
+
+    fn new_pmac(&mut self, port: u8) -> Pmac {
+        // 0 is nobody's number.
+        self.latest = self.latest.checked_add(1).unwrap_or(1);
+        let (pod, position) = self.tree.place(self.id);
+        Pmac {
+            pod,
+            position,
+            port,
+            vmid: self.latest,
+        }
     }
 
     /// The fabric manager has spoken: what leaves.

@@ -137,7 +137,9 @@ impl Host {
         if arp.target.1 != ip_of(self.id) {
             return Vec::new();
         }
-        self.cache.insert(ip, mac);
+        if !ip.is_unspecified() {
+            self.cache.insert(ip, mac);
+        }
         if !arp.is_reply {
             return vec![self.arp(true, arp.sender).frame(mac)];
         }

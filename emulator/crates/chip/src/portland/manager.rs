@@ -28,11 +28,6 @@ impl Manager {
         self.registered.get(&address).copied()
     }
 
-    /// Hosts that are known, by address.
-    pub fn hosts(&self) -> &BTreeMap<Ipv4Addr, Pmac> {
-        &self.registered
-    }
-
     /// An edge has spoken: what edges are told.
     pub fn hear(&mut self, message: ToManager, tree: &Tree) -> Vec<(NodeId, ToEdge)> {
         match message {
@@ -42,6 +37,13 @@ impl Manager {
                 askers
                     .filter_map(|asker| answer(tree, address, pmac, asker))
                     .collect()
+            }
+            ToManager::Forget(address, pmac) => {
+                // It may have come to another edge since.
+                if self.registered.get(&address) == Some(&pmac) {
+                    self.registered.remove(&address);
+                }
+                Vec::new()
             }
             ToManager::Query(address, asker) => {
                 if let Some(&pmac) = self.registered.get(&address) {

@@ -4,7 +4,8 @@
 //! Hosts speak plain Ethernet, ARP and IPv4. A host's address in the fabric is its PMAC (pod, position, port, number), and switches forward
 //! by its prefix, which the TCAM matches. The edge's CPU gets ARP, gives hosts their PMACs, and asks the fabric manager, which answers or
 //! has all edges ask their hosts; the edge's chip puts PMACs in the place of hosts' own MACs on the way in and takes them back on the way out.
-//! A link or switch that fails is found by its neighbours, and the fabric manager has the switches go around it.
+//! A link or switch that fails is found by its neighbours, and the fabric manager has the switches go around it. A host that
+//! neither answers its edge's probes nor sends is forgotten until it does.
 //!
 //! | file | job |
 //! |---|---|
@@ -30,6 +31,7 @@ mod tree;
 mod trial;
 
 pub use control::{Control, Effects, Met};
+pub use edge::SILENT_LOOKS;
 pub use host::{Delivered, ip_of};
 pub use network::{DETECTION_MICROS, Network};
 pub use tables::{Pmac, program};

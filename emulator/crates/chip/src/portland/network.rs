@@ -1,7 +1,7 @@
 //! The whole network with its fabric manager, event by event in virtual time. The same calls give the same events.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use cubeyard_topology::NodeId;
 
@@ -12,6 +12,8 @@ use super::tables::Pmac;
 use super::tree::Tree;
 use crate::flaw::Flaw;
 use crate::frame::Frame;
+use crate::profile::EXTERNAL_PORTS;
+use crate::registers::Register;
 
 /// A packet's time from one node to the next.
 const HOP_MICROS: u64 = 10;
@@ -55,6 +57,8 @@ pub struct Network {
     now_micros: u64,
     latest: u64,
     delivered: Vec<Delivered>,
+    /// Hosts that neither answer nor send, though their links are whole.
+    silent: BTreeSet<NodeId>,
     pub(super) passed: Option<Vec<Passed>>,
     most_switches: u32,
 }
@@ -79,6 +83,7 @@ impl Network {
             now_micros: 0,
             latest: 0,
             delivered: Vec::new(),
+            silent: BTreeSet::new(),
             passed: None,
             most_switches: 0,
         }
@@ -134,6 +139,35 @@ impl Network {
     pub fn set_node(&mut self, node: NodeId, alive: bool) {
         self.tree.set_node(node, alive);
         self.at(DETECTION_MICROS, Event::Detected);
+    }
+
+    /// A host falls silent behind a whole link, or speaks again.
+    pub fn set_silent(&mut self, host: NodeId, is_silent: bool) {
+        if is_silent {
+            self.silent.insert(host);
+        } else {
+            self.silent.remove(&host);
+        }
+    }
+
+    /// The edges look at their hosts once.
+    pub fn look(&mut self) {
+        let ids: Vec<NodeId> = self.switches.keys().copied().collect();
+        for id in ids {
+            let Some(switch) = self.switches.get_mut(&id) else {
+                continue;
+            };
+            let counted: Vec<u64> = (0..EXTERNAL_PORTS)
+                .map(|port| switch.chip.chip().read_register(Register::InPackets(port)))
+                .collect();
+            let (told, probes) = switch.look(|port| counted.get(usize::from(port)).copied().unwrap_or(0));
+            for message in told {
+                self.at(CONTROL_MICROS, Event::ToManager(message));
+            }
+            for (port, frame) in probes {
+                self.leave(id, port, frame, 0);
+            }
+        }
     }
 
     /// A link is cut or mended. Errors: these two have none.
@@ -206,6 +240,9 @@ impl Network {
     }
 
     fn leave_host(&mut self, host: NodeId, frames: Vec<Vec<u8>>) {
+        if self.silent.contains(&host) {
+            return;
+        }
         for frame in frames {
             self.leave(host, 0, frame, 0);
         }
@@ -221,6 +258,9 @@ impl Network {
 
     fn on_frame(&mut self, node: NodeId, port: u8, bytes: &[u8], switches: u32) {
         let Some(switch) = self.switches.get_mut(&node) else {
+            if self.silent.contains(&node) {
+                return;
+            }
             let (frames, delivered) = self.hosts[node as usize].receive(bytes);
             self.delivered.extend(delivered);
             return self.leave_host(node, frames);

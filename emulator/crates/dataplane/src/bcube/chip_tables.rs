@@ -55,6 +55,7 @@ pub fn question(record: &[u8]) -> Option<Question> {
         // The first hop's stands last.
         source_port: Nha(*hops.last()?).level() as u8,
         out_port: punt.out_port,
+        processor: punt.processor,
     })
 }
 

@@ -103,6 +103,9 @@ pub struct Punt {
     pub out_port: u8,
     /// Bytes of `data`.
     pub taken: u8,
+    /// The processor of the host that forwarded it.
+    pub processor: u32,
+    pub(super) reserved: u32,
     /// The packet's first bytes.
     pub data: [u8; 128],
 }

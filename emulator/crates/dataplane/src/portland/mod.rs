@@ -55,6 +55,7 @@ const HOSTS: &[(&str, &str, ColumnKind)] = &[
     ("address", "Address", ColumnKind::Text),
     ("mac", "MAC", ColumnKind::Text),
     ("pmac", "PMAC", ColumnKind::Text),
+    ("state", "State", ColumnKind::Text),
 ];
 
 /// Whether the switches of a topology can run PortLand: a chip has four ports.
@@ -114,6 +115,14 @@ impl SwitchControl for Control {
         }
     }
 
+    fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects {
+        let found = Control::look(self, packets);
+        Effects {
+            frames: found.frames,
+            changed: found.changed,
+        }
+    }
+
     fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId> {
         Control::on_failures(self, links)
     }
@@ -128,12 +137,13 @@ impl SwitchControl for Control {
             return Vec::new();
         }
         let rows = hosts.into_iter().map(|host| {
-            let address = host.address.map(|address| address.to_string());
+            let state = if host.is_silent { "silent" } else { "answers" };
             vec![
                 Cell::Count(host.port.into()),
-                address.map_or(Cell::Empty, Cell::Text),
+                Cell::Text(host.address.to_string()),
                 Cell::Text(octets(host.mac)),
                 Cell::Text(octets(host.pmac.mac())),
+                Cell::Text(state.to_owned()),
             ]
         });
         vec![Section::new(

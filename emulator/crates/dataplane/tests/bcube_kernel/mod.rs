@@ -10,9 +10,11 @@ mod kernel_tables;
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, RingBuf};
+use aya::util::nr_cpus;
 use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
+use cubeyard_dataplane::chip_tables::layout::Punt;
 use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
@@ -102,8 +104,9 @@ impl FastPath {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "punts");
         std::iter::from_fn(|| {
             let record = ring.next()?.to_vec();
-            let taken = usize::from(record[15]);
-            Some((record[13], record[16..16 + taken].to_vec()))
+            let punt = Punt::read_from_bytes(&record).unwrap();
+            assert!((punt.processor as usize) < nr_cpus().unwrap(), "{punt:?}");
+            Some((punt.port, punt.data[..punt.taken.into()].to_vec()))
         })
         .collect()
     }

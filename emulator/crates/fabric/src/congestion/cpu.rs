@@ -13,7 +13,7 @@ use super::message::{Answer, PORT};
 use super::{Point, Tally};
 use crate::error::{During, Result};
 use crate::host::clock::monotonic_nanos;
-use crate::host::scheduling::run_at_once;
+use crate::host::scheduling::{run_at_once, run_on};
 use crate::programs::{Questions, Queues};
 
 /// Looks at a queue that the question's packet has not reached yet: it is a microsecond away, on another processor.
@@ -76,6 +76,7 @@ impl Work {
     fn run(mut self, end: &OwnedFd) {
         // The chip passes on a bounded number of questions a second. Where the kernel does not grant it, answers come later.
         let _granted = run_at_once();
+        let mut processor = None;
         loop {
             let mut sources = [
                 PollFd::from_borrowed_fd(self.questions.as_fd(), PollFlags::IN),
@@ -90,9 +91,7 @@ impl Work {
             }
             while let Some(question) = self.questions.next_copy() {
                 let Some(question) = question else { continue };
-                let Some(queue_bytes) = self.queue_bytes(question.out_port, question.at_nanos) else {
-                    continue;
-                };
+                let queue_bytes = self.queue_bytes(question.out_port, question.at_nanos);
                 let feedback = self.point.ask(question.out_port, queue_bytes);
                 if let Some(feedback) = feedback {
                     let answer = Answer {
@@ -110,20 +109,25 @@ impl Work {
                     self.tally.reacted(self.server, reaction_nanos, since_asked());
                 }
                 self.tally.asked_for(self.server, queue_bytes);
+                // The next question most likely comes from the same processor, whose wake-up takes no interrupt of another.
+                if processor != Some(question.processor) {
+                    processor = Some(question.processor);
+                    let _granted = run_on(question.processor);
+                }
             }
         }
     }
 
     /// What waited when the question's packet came to the port; what waited before, of a packet that has not come there.
-    fn queue_bytes(&self, port: u8, asked_nanos: u64) -> Option<u64> {
-        let mut waiting = self.queues.get(port).ok()?;
+    fn queue_bytes(&self, port: u8, asked_nanos: u64) -> u64 {
+        let mut waiting = self.queues.get(port);
         for _ in 1..MOST_LOOKS {
             if waiting.at_nanos >= asked_nanos {
                 break;
             }
             std::thread::yield_now();
-            waiting = self.queues.get(port).ok()?;
+            waiting = self.queues.get(port);
         }
-        Some(waiting.bytes)
+        waiting.bytes
     }
 }

@@ -1,5 +1,5 @@
 //! The eBPF programs of servers and their maps: loading (`object`, `guard`, `fair`, ahead of time in `preload`), attaching, reading
-//! and writing (`maps`; a chip's counters by `registers`). Which programs and maps there are the catalogue says; which entries the maps hold is decided by the
+//! and writing (`maps`; what user space reads in place by `mapped`, a chip's counters of it by `registers`). Which programs and maps there are the catalogue says; which entries the maps hold is decided by the
 //! rules of the run. No protocol is named here.
 //!
 //! Not here: the programs themselves, which are in `emulator/bpf/` and compiled into the catalogue, and the checks of what
@@ -7,6 +7,7 @@
 
 pub mod fair;
 mod guard;
+mod mapped;
 mod maps;
 mod object;
 mod preload;

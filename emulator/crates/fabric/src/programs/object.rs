@@ -12,7 +12,9 @@ use cubeyard_dataplane::counts::{FlowCount, Traffic};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::inspection::Section;
-use cubeyard_dataplane::object::{KernelObject, Question, REGISTERS, Translate, sent_bytes, set_queue_bytes};
+use cubeyard_dataplane::object::{
+    KernelObject, Question, REGISTERS, Translate, received_packets, sent_bytes, set_queue_bytes,
+};
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
 use zerocopy::FromBytes;
 
@@ -221,6 +223,11 @@ impl Programs {
     /// What the chip has sent by a port, in bytes.
     pub fn sent_bytes(&self, port: u8) -> u64 {
         sent_bytes(port).map_or(0, |slot| self.counter(slot))
+    }
+
+    /// What has come in to the chip by a port, in packets.
+    pub fn received_packets(&self, port: u8) -> u64 {
+        received_packets(port).map_or(0, |slot| self.counter(slot))
     }
 
     /// What the chip has counted, added up over processors.

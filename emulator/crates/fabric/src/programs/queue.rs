@@ -6,6 +6,7 @@ use aya::maps::{Array, MapData};
 use aya::{Btf, Ebpf, EbpfLoader};
 use cubeyard_dataplane::object::QUEUE;
 
+use super::mapped::Mapped;
 use super::object::{descriptor, program};
 use crate::error::{During, FabricError, Result};
 use crate::netlink::{Batch, Hook, add_program};
@@ -17,7 +18,11 @@ pub struct QueueReader {
 }
 
 /// What waited at each port when it was asked last.
-pub struct Queues(Array<MapData, [u64; 2]>);
+pub struct Queues(Mapped);
+
+/// Ports of the object, and words that it writes of each: bytes, then when.
+const PORTS: usize = 8;
+const WORDS: usize = 2;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +34,13 @@ pub struct Waiting {
 }
 
 impl Queues {
-    /// Of a port. A call of the kernel, of less than a microsecond.
-    pub fn get(&self, port: u8) -> Result<Waiting> {
-        let [bytes, at_nanos] = self
-            .0
-            .get(&port.into(), 0)
-            .during(|| "reading a queue".to_owned())?;
-        Ok(Waiting { bytes, at_nanos })
+    /// Of a port, without a call of the kernel's; 0 of one that is not.
+    pub fn get(&self, port: u8) -> Waiting {
+        let at = usize::from(port) * WORDS;
+        // What is written last is read first.
+        let at_nanos = self.0.word(at + 1);
+        let bytes = self.0.word(at);
+        Waiting { bytes, at_nanos }
     }
 }
 
@@ -66,7 +71,7 @@ impl QueueReader {
         }
         let queues = loaded.take_map("queues").ok_or_else(missing)?;
         Ok(QueueReader {
-            queues: Some(Queues(queues.try_into().during(failed)?)),
+            queues: Some(Queues(Mapped::open(queues, "queues", PORTS, WORDS)?)),
             loaded,
         })
     }

@@ -127,6 +127,18 @@ impl Chips {
         Ok(())
     }
 
+    /// The CPUs look at the servers at their switches.
+    fn look(&mut self, kernels: &mut Kernels) -> Result<()> {
+        let rooms = &self.rooms;
+        let packets = |switch: u32, port: u8| {
+            let room = rooms.get(&switch).and_then(|room| kernels.rooms.get(*room));
+            let chip = room.and_then(|room| room.chip.as_ref());
+            chip.map_or(0, |chip| chip.programs.received_packets(port))
+        };
+        let effects = self.control.look(&packets);
+        self.carry_out(kernels, effects)
+    }
+
     /// Tells each chip which interfaces its ports are, once, and listens to what is its CPU's.
     fn load(&mut self, kernels: &mut Kernels, poller: &Arc<Poller>) -> Result<()> {
         for (&(room, index), &(_, port)) in &self.ports {
@@ -193,6 +205,14 @@ impl RunState {
         match &mut self.chips {
             Some(chips) => chips.work(&mut self.kernels, room),
             None => Ok(()),
+        }
+    }
+
+    /// The CPUs of chips look at the servers at their switches. Nothing before the run is wired.
+    pub fn look_at_servers(&mut self) -> Result<()> {
+        match &mut self.chips {
+            Some(chips) if chips.is_loaded => chips.look(&mut self.kernels),
+            _ => Ok(()),
         }
     }
 

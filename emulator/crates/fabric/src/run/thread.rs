@@ -31,6 +31,8 @@ const TICK: Duration = Duration::from_millis(100);
 const MESSAGES_PER_TURN: usize = 64;
 /// Nodes get the rates of their flows once in this many ticks.
 const TICKS_PER_FLOW_RATES: u64 = 10;
+/// The CPUs of chips look at the servers at their switches once in this many ticks.
+const TICKS_PER_LOOK: u64 = 10;
 
 /// Subflows that are missing are asked for once in this many ticks.
 const TICKS_PER_SUBFLOWS: u64 = 30;
@@ -203,6 +205,9 @@ impl RunThread {
         if self.tick.is_multiple_of(TICKS_PER_FLOW_RATES) {
             run.send_flow_rates((TICK * TICKS_PER_FLOW_RATES as u32).as_secs_f64());
             run.tell_congestion();
+        }
+        if self.tick.is_multiple_of(TICKS_PER_LOOK) {
+            run.look_at_servers()?;
         }
         run.log_unsent();
         run.check_wiring();
