@@ -53,6 +53,8 @@ class FakeCluster:
     """By namespace, resource and name."""
     calls: list[str] = field(default_factory=list)
     """Verb and resource of each call, in order."""
+    reviews: int = 0
+    """Questions about rights."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     made: int = 0
 
@@ -155,6 +157,7 @@ class FakeCluster:
         if path == "/version/":
             return VERSION
         if path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+            self.reviews += 1
             asked = body["spec"]["resourceAttributes"]
             allowed = (asked["verb"], asked["resource"]) not in self.forbidden
             return {**body, "status": {"allowed": allowed}}
