@@ -6,6 +6,7 @@ of what goes in, so that only a change pays for the two to four minutes of the b
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -57,10 +58,14 @@ def downgrade() -> None:
 
 def prepared() -> Path:
     """A folder of a containerd that has both versions, unpacked; to be copied, not used."""
-    target = cache() / f"image-{_digest()}"
-    if target.exists():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "image.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        target = cache() / f"image-{_digest()}"
+        return target if target.exists() else _prepare(target)
+
+
+def _prepare(target: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
     unfinished = target.with_suffix(f".{os.getpid()}")
     try:
