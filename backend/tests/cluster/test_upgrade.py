@@ -139,6 +139,7 @@ def test_a_rollback_without_the_older_tables_keeps_the_newer_pods(
         assert migrated(database) == ["next", 1]
     finally:
         downgrade(cluster)
+        upgrade(cluster, f"image.tag={FIRST}")
         settled(cluster, FIRST)
 
 
