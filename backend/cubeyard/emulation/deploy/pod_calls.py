@@ -175,8 +175,6 @@ class PodCalls:
                 one.cancel()
             wait(doing)
             raise
-        finally:
-            self._pods.forget()
 
     def _create(self, document: Json) -> None:
         with explained():

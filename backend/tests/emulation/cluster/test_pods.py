@@ -137,8 +137,9 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     calls = Counter(cluster.calls)
     assert calls.pop("create pods") == 300
     assert calls.pop("create configmaps") == 1
-    # Not each of a hundred asks, but those who come while one is being asked share the next one.
-    assert calls.pop("list pods") <= looks + 8
+    # Looks are shared. What all ask as of now (`found_by`, `living`) would be 200 lists alone: those who come while one is being
+    # answered share the next one, which is about ten for each, as a hundred threads do not start at one moment.
+    assert calls.pop("list pods") <= looks + 50
     assert sum(calls.values()) <= 20, calls
     assert cluster.reviews <= 4 * sum(map(len, RIGHTS.values()))
 
