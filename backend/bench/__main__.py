@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from bench import emulation, engine, service, services, sweeps
+from bench import emulation, engine, pods, service, services, sweeps
 from bench.table import print_rows
 
 
@@ -16,7 +16,7 @@ def main() -> int:
         f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load:.1f} at the start"
     )
     print("CPU seconds (median of several) where not said otherwise; ratio = the other's / ours, more is better\n")
-    rows = [*engine.rows(), *service.rows(), *sweeps.rows(), *emulation.rows(), *services.rows()]
+    rows = [*engine.rows(), *service.rows(), *sweeps.rows(), *emulation.rows(), *pods.rows(), *services.rows()]
     print_rows(rows)
     broken = [row for row in rows if not row.kept]
     print(f"\n{len(rows) - len(broken)} of {len(rows)} promises kept")

@@ -148,7 +148,7 @@ def _place(settings: Settings) -> Iterator[Place]:
             fabric.stop()
 
 
-def _deployment(settings: Settings, place: Place, spec: Json, mode: str) -> Deployment:
+def deployment_of(settings: Settings, place: Place, spec: Json, mode: str) -> Deployment:
     document = {
         "plan": {"spec": spec},
         "workload": {"kind": "permutation"},
@@ -165,7 +165,7 @@ def _unseen(done: int, total: int) -> None:
     _ = done, total
 
 
-def _up_and_down(deployment: Deployment) -> tuple[float, float]:
+def up_and_down(deployment: Deployment) -> tuple[float, float]:
     """Seconds until every node has its network and says so, and until nothing is left."""
     try:
         up_secs = deployment.up(_unseen)["up_secs"]
@@ -188,7 +188,7 @@ def _containers(settings: Settings, place: Place) -> list[Row]:
     found = []
     for servers, spec in SIZES.items():
         rounds = [
-            (_up_and_down(_deployment(settings, place, spec, "containers")), _bare(docker, image, servers))
+            (up_and_down(deployment_of(settings, place, spec, "containers")), _bare(docker, image, servers))
             for _ in range(ROUNDS)
         ]
         for at, what in enumerate(("up", "gone")):
@@ -235,7 +235,7 @@ def _namespaces(settings: Settings, place: Place) -> list[Row]:
         command = ["unshare", "--net", "--mount", MININET_PYTHON, "-c", MININET, str(spec["n"])]
         said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
         their_up, their_down = (float(one) for one in said.split())
-        up, down = _up_and_down(_deployment(settings, place, spec, "namespaces"))
+        up, down = up_and_down(deployment_of(settings, place, spec, "namespaces"))
         promised = OF_MININET if servers == max(SIZES) else 1.0
         found.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
         found.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
@@ -246,7 +246,7 @@ def _routers(settings: Settings, place: Place) -> list[Row]:
     """A network whose switches are routers beside one of bridges, by turns; the round in the middle counts."""
 
     def up(spec: Json) -> float:
-        return _up_and_down(_deployment(settings, place, spec, "namespaces"))[0]
+        return up_and_down(deployment_of(settings, place, spec, "namespaces"))[0]
 
     bridges = SIZES[min(SIZES)]
     up(SUBWAYS)
@@ -264,7 +264,7 @@ def _as_fast_as_bcube(settings: Settings, place: Place) -> list[Row]:
         rounds = []
         for _ in range(ROUNDS):
             ours, theirs = (
-                _up_and_down(_deployment(settings, place, one, "namespaces")) for one in (spec, THEIR_BCUBES[servers])
+                up_and_down(deployment_of(settings, place, one, "namespaces")) for one in (spec, THEIR_BCUBES[servers])
             )
             rounds.append(Row(f"{servers} servers of a torus, up", ours[0], theirs[0], "BCube", "s", OF_BCUBE))
         ratios = ", ".join(f"{row.ratio:.2f}" for row in rounds)
@@ -292,7 +292,7 @@ def _telemetry(settings: Settings, place: Place) -> list[Row]:
 @contextmanager
 def _running(settings: Settings, place: Place, spec: Json) -> Iterator[tuple[Deployment, FabricClient, str]]:
     """A network of plain namespaces, a connection to its fabric, and the run's id."""
-    deployment = _deployment(settings, place, spec, "namespaces")
+    deployment = deployment_of(settings, place, spec, "namespaces")
     deployment.up(_unseen)
     try:
         with FabricClient(place.socket) as fabric:

@@ -99,7 +99,7 @@ class RunRunner:
         try:
             self._do(begun, lease, share)
         except OverError:
-            bound.info("run_over", given_back=self._give_back(lease, share))
+            bound.info("run_over", given_back=self._give_back(lease, share), points=_written(share))
         except AWAY as error:
             full = self._database.full(error) if isinstance(error, DBAPIError) else None
             if full is None:
@@ -108,7 +108,7 @@ class RunRunner:
             self._end(lease, "failed", full.detail)
         except Exception as error:
             if not lease.held():
-                bound.info("run_over", given_back=self._give_back(lease, share))
+                bound.info("run_over", given_back=self._give_back(lease, share), points=_written(share))
                 return
             bound.exception("run_failed")
             said = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
@@ -117,7 +117,8 @@ class RunRunner:
             if share is None:
                 self._end(lease, "succeeded", "")
             secs = round(time.perf_counter() - started, 2)
-            bound.info("run_left" if share is not None and not share.finished else "run_succeeded", seconds=secs)
+            ended = "run_left" if share is not None and not share.finished else "run_succeeded"
+            bound.info(ended, seconds=secs, points=_written(share))
 
     def _share(self, begun: Begun, lease: Lease) -> Share | None:
         if begun.chunk is None:
@@ -245,6 +246,11 @@ class RunRunner:
         except OverError:
             return False
         return True
+
+
+def _written(share: Share | None) -> int:
+    """By this worker. What is no sweep is one point, which is not counted."""
+    return 0 if share is None else share.written
 
 
 def _reporter(lease: Lease) -> Callable[[int, int], bool]:

@@ -99,6 +99,7 @@ class Share:
         assert lease.holder is not None
         self.finished = False
         """Whether this worker wrote the run's last point."""
+        self._written = self._last = 0
         self._database = database
         self._engine = engine
         self._queue = queue
@@ -112,6 +113,11 @@ class Share:
         self._batch_bytes = 0
         self._written_at = time.monotonic()
         self._wanted = 1
+
+    @property
+    def written(self) -> int:
+        """Points of the run that this worker wrote."""
+        return self._written + self._last
 
     def work(self) -> None:
         while self._chunk is not None:
@@ -197,6 +203,7 @@ class Share:
     def _write(self, chunk: Chunk | None, *, complete: bool) -> Chunk | None:
         """The chunk to go on with after the batch was written: the same one, if it is not `complete` and still this worker's."""
         held = patiently(self._database, self._lease, lambda: self._commit(chunk, complete))
+        self._written, self._last = self.written, 0
         self._forget()
         return held
 
@@ -227,6 +234,7 @@ class Share:
             row.work_secs += max((now - held.since).total_seconds(), 0.0)
         row.heartbeat_at = held.heartbeat_at = held.since = now
         held.written += len(new)
+        self._last = len(self._batch)  # of another try at the same batch, too
         held.part = 0.0
         runs.append_all(row, new)
 

@@ -1,22 +1,22 @@
-"""The chart, rendered by the real Helm and installed on a cluster; images are this machine's own files."""
+"""The chart, rendered and installed by the real Helm."""
 
 from __future__ import annotations
 
+import base64
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes import client, utils
+from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
-from cubeyard.emulation.fabric.process import FABRIC, program
-from cubeyard.settings import Settings
-from tests.cluster.machines import SERVER, Cluster, ClusterFailedError, wait
+from tests.cluster.machines import Cluster, ClusterFailedError, wait
 from tests.cluster.programs import built
+from tests.cluster.service import Service
+from tests.cluster.service_image import FIRST, NAME
 
 Json = dict[str, Any]
 
@@ -24,48 +24,65 @@ ROOT = Path(__file__).resolve().parents[3]
 CHART = ROOT / "deploy" / "helm" / "cubeyard"
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "cubeyard.yaml"
 NAMESPACE, SERVERS = "cubeyard", "cubeyard-servers"
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc")
-ON_NODES = frozenset(
-    {"Namespace", "ConfigMap", "DaemonSet", "Secret", "ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"}
-)
-"""The API's and workers' own pods would take a PostgreSQL and Services; the tests' worker runs outside, with the worker's rights."""
+HOST = "cubeyard.test"
+"""What browsers of the tests call the service by."""
+READY_SECS = 240
+WORKERS = 2
+SMALL_REQUESTS = (
+    f"worker.replicas={WORKERS}", "worker.resources.requests.cpu=100m", "worker.resources.requests.memory=256Mi",
+    "api.resources.requests.cpu=100m", f"api.allowedHosts={{{HOST}}}", r"emulation.nodeSelector.cubeyard\.test/kubelet=yes",
+)  # fmt: skip
+"""The nodes are one machine of few processors."""
 
 
-def helm(*words: str) -> str:
-    done = subprocess.run([str(built("helm")), *words], capture_output=True, text=True, check=False, timeout=60)
+def helm(*words: str, secs: float = 60) -> str:
+    done = subprocess.run([str(built("helm")), *words], capture_output=True, text=True, check=False, timeout=secs)
     if done.returncode != 0:
         raise ClusterFailedError(done.stderr.strip())
     return done.stdout
 
 
+def chosen(*values: str) -> list[str]:
+    return [word for value in values for word in ("--set", value)]
+
+
 def rendered(*values: str, release: str = "cubeyard") -> str:
     """The chart as documents, with its default values and these: `emulation.underlay=node`."""
-    chosen = [word for value in ("database.existingSecret=cubeyard-database", *values) for word in ("--set", value)]
-    return helm("template", release, str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *chosen)
+    given = chosen("database.existingSecret=cubeyard-database", *values)
+    return helm("template", release, str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *given)
 
 
 def documents(*values: str, release: str = "cubeyard") -> list[Json]:
     return [one for one in yaml.safe_load_all(rendered(*values, release=release)) if one]
 
 
-def install(cluster: Cluster) -> Json:
-    """The fabric on every node, and rights. What CUBEYARD_CLUSTER has to be for a worker outside."""
-    api, core = cluster.api, client.CoreV1Api(cluster.api)
-    core.create_namespace({"metadata": {"name": NAMESPACE}})
-    keys: dict[str, str] = {}
-    told: Json = {}
-    found = documents(f"emulation.image={SERVER}:1", "emulation.program=/cubeyard-node")
-    for document in sorted(found, key=lambda one: one["kind"] != "Namespace"):
-        if document["kind"] not in ON_NODES:
-            continue
-        if document["kind"] == "DaemonSet":
-            from_this_machine(document)
-        if document["kind"] == "Secret" and document["metadata"]["name"].endswith("-keys"):
-            keys = document["data"]
-        if document["kind"] == "ConfigMap":
-            told = yaml.safe_load(document["data"]["cluster.json"])
-        utils.create_from_dict(api, document, namespace=document["metadata"].get("namespace", NAMESPACE))
+def install(cluster: Cluster, database_url: str) -> Service:
+    """As docs/kubernetes.md says: one `helm install`, here with an image that is on the nodes, and small requests."""
+    core = client.CoreV1Api(cluster.api)
+    try:
+        cluster_helm(
+            cluster, "install", "cubeyard", str(CHART), "--create-namespace", "--wait", "--timeout", f"{READY_SECS}s",
+            *chosen(f"image.repository={NAME}", f"image.tag={FIRST}", f"database.url={database_url}", *SMALL_REQUESTS),
+        )  # fmt: skip
+    except ClusterFailedError as error:
+        raise ClusterFailedError(f"{error}\n{_why(cluster, core)}") from error
     wait(lambda: fabrics_ready(core) == len(cluster.nodes), "the fabrics are not ready", lambda: _why(cluster, core))
+    token = core.read_namespaced_secret("cubeyard-token", NAMESPACE).data["token"]
+    address = core.read_namespaced_service("cubeyard", NAMESPACE).spec.cluster_ip
+    return Service(f"http://{address}", HOST, base64.b64decode(token).decode())
+
+
+def cluster_helm(cluster: Cluster, *words: str) -> str:
+    return helm(
+        *words, "--namespace", NAMESPACE, "--kubeconfig", str(cluster.kubeconfig("admin")), secs=READY_SECS + 60
+    )
+
+
+def outside(cluster: Cluster) -> Json:
+    """What CUBEYARD_CLUSTER has to be for a worker outside, with the rights of the chart's."""
+    core = client.CoreV1Api(cluster.api)
+    told: Json = yaml.safe_load(core.read_namespaced_config_map("cubeyard-cluster", NAMESPACE).data["cluster.json"])
+    keys = core.read_namespaced_secret("cubeyard-keys", NAMESPACE).data
     token = core.create_namespaced_service_account_token("cubeyard-worker", NAMESPACE, {"spec": {}}).status.token
     return {
         **told,
@@ -79,28 +96,7 @@ def fabrics_ready(core: Any) -> int:
     return sum(all(one.ready for one in pod.status.container_statuses or [None]) for pod in pods if pod.status.pod_ip)
 
 
-def from_this_machine(daemon_set: Json) -> None:
-    """Its image is two programs on nothing: the shell, Python and Cubeyard itself are mounted from this machine, read-only."""
-    binary = program(Settings(), FABRIC)
-    assert binary is not None
-    places = [*SYSTEM, sys.base_prefix, str(ROOT)]
-    spec = daemon_set["spec"]["template"]["spec"]
-    mounts = []
-    for number, place in enumerate([one for one in places if Path(one).exists()]):
-        spec["volumes"].append({"name": f"own-{number}", "hostPath": {"path": place}})
-        mounts.append({"name": f"own-{number}", "mountPath": place, "readOnly": True})
-    spec["volumes"].append({"name": "programs", "hostPath": {"path": str(binary.parent)}})
-    mounts.append({"name": "programs", "mountPath": "/app/.setup/programs", "readOnly": True})
-    for container in spec["containers"]:
-        container["image"] = f"{SERVER}:1"
-        container["volumeMounts"] += mounts
-        if container["name"] == "relay":
-            container["command"] = [sys.executable, "-B", "-m", "cubeyard.cli"]
-
-
 def _worker_keys(folder: Path, data: dict[str, str]) -> str:
-    import base64
-
     folder.mkdir()
     for name, source in (("ca.crt", "ca.crt"), ("tls.crt", "worker.crt"), ("tls.key", "worker.key")):
         (folder / name).write_bytes(base64.b64decode(data[source]))

@@ -9,7 +9,6 @@ Everything that is started here is ended by its own process number, also after a
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -23,10 +22,11 @@ from typing import Any
 import yaml
 from kubernetes import client, config
 
-from cubeyard.emulation.fabric.process import FABRIC, NODE, program
+from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.settings import Settings
 from tests.cluster.images import archive
 from tests.cluster.programs import PLUGINS, built
+from tests.cluster.service_image import copied
 
 Json = dict[str, Any]
 
@@ -36,7 +36,11 @@ STOP_SECS = 20
 API = "10.88.0.1"
 OUTSIDE = "10.88.0.254"
 """This machine's own address on the cluster's network: the worker of the tests runs there."""
-PAUSE, SERVER = "cubeyard.test/pause", "cubeyard.test/server"
+PAUSE = "cubeyard.test/pause"
+OURS = "cubeyard.test/kubelet"
+"""A label of the two nodes, which nodes without a kubelet lack."""
+SERVICES = "10.96.0.0/16"
+"""Addresses of Services, which kube-proxy leads to pods; this machine goes by node-a."""
 DECOYS = {
     "vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
     "kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
@@ -45,6 +49,7 @@ USERS = {
     "admin": ("admin", "system:masters"),
     "controllers": ("system:kube-controller-manager", "system:masters"),
     "scheduler": ("system:kube-scheduler", "system:masters"),
+    "proxy": ("system:kube-proxy", "system:masters"),
     "node-a": ("system:node:node-a", "system:nodes"),
     "node-b": ("system:node:node-b", "system:nodes"),
 }
@@ -170,7 +175,9 @@ conf_dir = "{self.folder}/cni"
             self.output("mount", "--bind", str(place), f"/proc/sys/{name}")
         settings: Json = {
             "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
+            "authentication": {
+                "anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {"clientCAFile": str(self.folder.parent / "caller.crt")},
+            },
             "authorization": {"mode": "Webhook"},
             "containerRuntimeEndpoint": f"unix://{self.containerd}",
             "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{self.group}", "cgroupsPerQOS": True, "enforceNodeAllocatable": [],
@@ -184,9 +191,22 @@ conf_dir = "{self.folder}/cni"
         (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(settings))
         self.start(
             "kubelet", str(built("kubernetes")), "kubelet", f"--config={self.folder}/kubelet.yaml", f"--kubeconfig={config}",
-            f"--hostname-override={self.name}", f"--node-ip={self.address}", f"--root-dir={self.folder}/kubelet",
+            f"--hostname-override={self.name}", f"--node-ip={self.address}", f"--node-labels={OURS}=yes", f"--root-dir={self.folder}/kubelet",
             f"--cert-dir={self.folder}/pki",
         )  # fmt: skip
+
+    def start_proxy(self, config: Path) -> None:
+        """What makes Services of addresses: rules of the node's own firewall."""
+        settings: Json = {
+            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
+            "clientConnection": {"kubeconfig": str(config)}, "bindAddress": self.address, "hostnameOverride": self.name,
+            # Answers come back by the node that has the rule, also from a pod beside the caller.
+            "iptables": {"masqueradeAll": True, "minSyncPeriod": "0s"},
+            # Machine-wide settings stay as they are.
+            "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
+        }  # fmt: skip
+        (self.folder / "proxy.yaml").write_text(yaml.safe_dump(settings))
+        self.start("proxy", str(built("kubernetes")), "kube-proxy", f"--config={self.folder}/proxy.yaml")
 
     def stop(self) -> None:
         """The kubelet first, so that nothing is started again; then what its containers are."""
@@ -273,6 +293,12 @@ class Cluster:
         folder, kubernetes = self.folder, str(built("kubernetes"))
         key = folder / "accounts.key"
         subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+        # What the kubelets know the API server by, which asks them for logs and runs commands in pods.
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/O=system:masters/CN=apiserver",
+             "-keyout", str(folder / "caller.key"), "-out", str(folder / "caller.crt")],
+            check=True, capture_output=True,
+        )  # fmt: skip
         lines = [f'{token},{user},{token},"{group}"\n' for token, (user, group) in USERS.items()]
         (folder / "tokens.csv").write_text("".join(lines))
         self.control.start(
@@ -283,15 +309,16 @@ class Cluster:
         )  # fmt: skip
         self.control.start(
             "apiserver", kubernetes, "kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--secure-port=6443",
-            f"--advertise-address={API}", f"--cert-dir={folder}/pki", "--service-cluster-ip-range=10.96.0.0/16",
+            f"--advertise-address={API}", f"--cert-dir={folder}/pki", f"--service-cluster-ip-range={SERVICES}",
             "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}", f"--token-auth-file={folder}/tokens.csv",
             "--authorization-mode=Node,RBAC", "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-client-certificate={folder}/caller.crt", f"--kubelet-client-key={folder}/caller.key",
         )  # fmt: skip
         wait(self._is_ready, "the API server is not ready", lambda: self.control.said("apiserver"))
         self.control.start(
             "controllers", kubernetes, "kube-controller-manager", f"--kubeconfig={self.kubeconfig('controllers')}",
-            f"--service-account-private-key-file={key}", "--leader-elect=false",
+            f"--service-account-private-key-file={key}", f"--root-ca-file={folder}/pki/apiserver.crt", "--leader-elect=false",
         )  # fmt: skip
         self.control.start(
             "scheduler",
@@ -330,10 +357,10 @@ class Cluster:
 @contextmanager
 def a_cluster() -> Iterator[Cluster]:
     """A control plane and two ready nodes. Ends all of it, whatever happens."""
-    os.environ.setdefault("NO_PROXY", f"{API},10.99.0.0/16")
+    os.environ.setdefault("NO_PROXY", f"{API},10.99.0.0/16,{SERVICES}")
     root = Path(tempfile.mkdtemp(prefix="cyk-"))
     with ExitStack() as held:
-        held.callback(shutil.rmtree, root, ignore_errors=True)
+        held.callback(lambda: subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=False))
         control = Machine("control", API, root, _holder("control"))
         held.callback(control.stop)
         nodes = []
@@ -350,6 +377,7 @@ def a_cluster() -> Iterator[Cluster]:
         _bring_images(root, nodes)
         for node in nodes:
             node.start_kubelet(cluster.kubeconfig(node.name))
+            node.start_proxy(cluster.kubeconfig("proxy"))
         wait(
             lambda: len(cluster.ready_nodes()) == len(nodes), "the nodes are not ready",
             lambda: nodes[0].said("kubelet"),
@@ -403,20 +431,15 @@ def _join(control: Machine, nodes: list[Node]) -> None:
     subprocess.run(["ip", "link", "set", "cyk-out", "up"], check=True)
     for node in nodes:
         subprocess.run(["ip", "route", "add", f"{node.pods}.0/24", "via", node.address], check=True)
+    subprocess.run(["ip", "route", "add", SERVICES, "via", nodes[0].address], check=True)
 
 
 def _bring_images(root: Path, nodes: list[Node]) -> None:
-    """A pod's first process only has to wait: a node without a fabric does."""
-    binaries = {name: program(Settings(), name) for name in (FABRIC, NODE)}
-    node, fabric = binaries[NODE], binaries[FABRIC]
+    """A pod's first process only has to wait: a node without a fabric does. All else is in Cubeyard's own image."""
+    node = program(Settings(), NODE)
     assert node is not None
-    assert fabric is not None
     archive(root / "pause.tar", PAUSE, {"node": node}, (), ["/node", "--socket", "@pause"])
-    folders = ("proc", "dev", "sys", "run", "tmp", "usr", "bin", "sbin", "lib", "lib64", "etc", "keys", "root", "app")
-    archive(
-        root / "server.tar", SERVER, {"cubeyard-node": node, "cubeyard-fabric": fabric}, folders, ["/cubeyard-node"]
-    )
     for one in nodes:
+        copied(one.folder / "containerd")
         one.start_containerd()
-        for name in ("pause", "server"):
-            one.ctr("images", "import", str(root / f"{name}.tar"))
+        one.ctr("images", "import", str(root / "pause.tar"))

@@ -4,14 +4,11 @@ nothing left. `make test TEST=cluster` brings what it takes.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.settings import EmulationCluster, Settings
+from tests.cluster.emulate import Emulate, check_report
 from tests.cluster.installed import (
     MANIFESTS,
     NAMESPACE,
@@ -30,67 +27,16 @@ from tests.cluster.installed import (
     documents,
     fabric_tasks,
     fabrics_ready,
-    install,
     left,
     manifests,
     rendered,
     wait_for_pods,
 )
-from tests.cluster.machines import MTU, Cluster, ClusterFailedError, a_cluster, wait
+from tests.cluster.machines import MTU, Cluster, ClusterFailedError, wait
 from tests.cluster.programs import missing
 
 Json = dict[str, Any]
-SMALL = '{"family":"bcube","n":4,"k":1}'
 DCELL = '{"family":"dcell","n":4,"k":1}'
-SHORT = ("--link-rate", "5M", "--settle", "1", "--calibrate", "0.5")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    if why := missing():
-        pytest.fail(why)
-    with a_cluster() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def told(cluster: Cluster) -> Json:
-    """CUBEYARD_CLUSTER of a worker outside, with the rights of the chart's."""
-    return install(cluster)
-
-
-class Emulate:
-    """`cubeyard emulate` on the cluster."""
-
-    def __init__(self, home: Path, told: Json) -> None:
-        self.settings = Settings(cluster=EmulationCluster.model_validate(told), home=home)
-        self.environment = {
-            **os.environ, "CUBEYARD_CLUSTER": json.dumps(told), "CUBEYARD_HOME": str(home), "CUBEYARD_LOG_LEVEL": "warning",
-        }  # fmt: skip
-
-    def start(self, *arguments: str, spec: str = SMALL) -> subprocess.Popen[str]:
-        words = [sys.executable, "-m", "cubeyard.cli", "emulate", "--spec", spec, *SHORT, *arguments, "--json"]
-        return subprocess.Popen(words, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
-        out, said = process.communicate(timeout=240)
-        assert process.returncode == code, (process.returncode, said)
-        return json.loads(out) if out else {"said": " ".join(said.split())}
-
-    def run(self, *arguments: str, code: int = 0) -> Json:
-        return self.finish(self.start(*arguments), code)
-
-
-@pytest.fixture
-def emulate(tmp_path: Path, told: Json) -> Emulate:
-    return Emulate(tmp_path, told)
-
-
-def check_report(found: Json) -> None:
-    assert len(found["per_flow"]) == 16 * 15
-    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
-    assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
-    assert found["timings"]["kept"] == []
 
 
 def test_the_nodes_say_what_they_have(emulate: Emulate) -> None:
@@ -159,7 +105,7 @@ def network_down(cluster: Cluster) -> bool:
     for node in cluster.nodes:
         for line in node.ctr("tasks", "list").splitlines()[1:]:
             pid = line.split()[1]
-            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"/cubeyard-node"):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"/app/.setup/programs/cubeyard-node"):
                 words = ["nsenter", "--net", f"--target={pid}", "ip", "-oneline", "link", "show", "eth0"]
                 states.append(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
     return len(states) == 16 and not any("UP" in re.split("[<>]", one)[1].split(",") for one in states)

@@ -80,14 +80,14 @@ class Images:
         return (self.built, self.postgres, self.node, self.rust, self.base)
 
 
-def make_images(docker: Docker, folder: Path, tag: str) -> Images:
+def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = False) -> Images:
     """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for PostgreSQL.
 
     The emulator's programs are those of this checkout, which `make setup` built by the words that the Dockerfile has; with
-    `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's wheel, and the image spends no minutes on it.
+    `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's wheel, and the image spends no minutes on it.
     """
     names = [f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "built")]
-    with_wheel = bool(os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"))
+    with_wheel = built_engine or bool(os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"))
     images = Images(*names, engine=names[-1] if with_wheel else "engine")
     changes = {f"ENV {name}={BUNDLE}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
     changes |= {f'ENV {name}="{os.environ[name]}"' for name in PASSED_ON if os.environ.get(name)}

@@ -11,7 +11,7 @@ import structlog
 from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Signal, containers_of
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
-from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES
 from cubeyard.emulation.setup.question import Question
@@ -176,9 +176,10 @@ class Deployment:
         """Raises one of GONE, with the host's name, where one does not answer."""
         on_every(self.spread.hosts, lambda host: self.engines[host].answer())
 
-    def all_ended(self) -> bool:
-        """Whether on one of the hosts none of the servers' containers lives."""
-        return not all(on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run)))
+    def ended_on(self) -> list[Host]:
+        """The hosts on which none of the servers' containers lives."""
+        living = on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run))
+        return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
 
     def down(self) -> Json:
         """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""

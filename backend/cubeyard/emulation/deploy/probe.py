@@ -270,7 +270,7 @@ def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
     An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have it, or say in the run that they lack it.
     """
     from cubeyard.emulation.cluster.client import refused_verbs, version
-    from cubeyard.emulation.deploy.pods import RIGHTS
+    from cubeyard.emulation.deploy.pod_calls import RIGHTS
 
     fix, available = "", False
     try:

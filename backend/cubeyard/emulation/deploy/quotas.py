@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubernetes.client.exceptions import ApiException
 from kubernetes.utils.quantity import parse_quantity
 
-from cubeyard.emulation.cluster.client import CALL_SECS, explained
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.names import MEMORY_BYTES
 from cubeyard.emulation.deploy.pod_document import REQUESTED
@@ -24,18 +22,11 @@ EACH = {
 """What one server's pod takes of each resource that a quota may name."""
 
 
-def refuse_over_quota(api: Any, namespace: str, servers: int) -> None:
+def refuse_over_quota(quotas: list[Any], namespace: str, servers: int) -> None:
     """Raises ClusterRefusedError with the resource, what is wanted and what is left.
 
     Several hosts ask side by side, each for its part: the API server still refuses what they take together.
     """
-    with explained():
-        try:
-            quotas = api.list_namespaced_resource_quota(namespace, _request_timeout=CALL_SECS).items
-        except ApiException as error:
-            if error.status == 403:
-                return  # not ours to read: the API server refuses the pod that is one too many
-            raise
     for quota in quotas:
         hard, used = quota.status.hard or {}, quota.status.used or {}
         for resource, each in EACH.items():

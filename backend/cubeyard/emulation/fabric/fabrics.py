@@ -85,7 +85,10 @@ class Fabrics:
 
         Of several exchanges the shortest says most: the answer was given in its middle, give or take half of it.
         """
-        return [_offset(client) if host.name else 0 for host, client in zip(self.hosts, self._clients, strict=True)]
+        return [
+            _named(host, lambda client=client: _offset(client)) if host.name else 0
+            for host, client in zip(self.hosts, self._clients, strict=True)
+        ]
 
     @contextmanager
     def stream(self, run_id: str) -> Iterator[Stream]:

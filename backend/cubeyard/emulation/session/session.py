@@ -39,7 +39,7 @@ WATCH_SECS = 2.0
 """How often the Docker engine is asked which containers run."""
 DOCKER_GONE_SECS = 8.0
 """A Docker engine that does not answer for longer ends the session; one that restarts is back sooner."""
-SERVERS_ENDED = "All servers' containers ended at once: the Docker engine restarted, or something stopped them. Start the run again."
+SERVERS_ENDED = "All servers' containers ended at once: the engine restarted, the node was drained, or something stopped them. Start the run again."
 
 
 class Session:
@@ -188,7 +188,7 @@ class Session:
             if now - watched_at > DOCKER_GONE_SECS:
                 raise
             return watched_at
-        if not self._injector.active and self._deployment.all_ended():
-            # One server that ends is a failure to observe; an engine that restarts ends them all.
-            raise ProblemError(503, "servers-ended", SERVERS_ENDED)
+        if not self._injector.active and (ended := self._deployment.ended_on()):
+            # One server that ends is a failure to observe; an engine that restarts ends them all, and so does a node that is drained.
+            raise ProblemError(503, "servers-ended", " ".join(host.said(SERVERS_ENDED) for host in ended))
         return now

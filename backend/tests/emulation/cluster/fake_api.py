@@ -53,6 +53,8 @@ class FakeCluster:
     """By namespace, resource and name."""
     calls: list[str] = field(default_factory=list)
     """Verb and resource of each call, in order."""
+    reviews: int = 0
+    """Questions about rights."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     made: int = 0
 
@@ -155,6 +157,7 @@ class FakeCluster:
         if path == "/version/":
             return VERSION
         if path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+            self.reviews += 1
             asked = body["spec"]["resourceAttributes"]
             allowed = (asked["verb"], asked["resource"]) not in self.forbidden
             return {**body, "status": {"allowed": allowed}}
@@ -266,8 +269,11 @@ def serving(cluster: FakeCluster, folder: Path) -> Iterator[EmulationCluster]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128  # many nodes' threads call at once
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     config = folder / "kubeconfig"

@@ -4,6 +4,7 @@ is made and in which words, and that nothing is left.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,13 @@ import pytest
 from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
 from cubeyard.emulation.deploy.containers import containers_of
 from cubeyard.emulation.deploy.names import pod_name, shell_command
+from cubeyard.emulation.deploy.pod_calls import LOOK_SECS, RIGHTS
 from cubeyard.emulation.deploy.pod_document import label
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.schemas import Capability
-from cubeyard.emulation.fabric.hosts import Host, Hosts
+from cubeyard.emulation.fabric.fabrics import on_every
+from cubeyard.emulation.fabric.hosts import Host, Hosts, divided
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.kit.errors import ProblemError
@@ -115,6 +118,40 @@ def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster:
     assert calls["list pods"] <= 4 + 1 + 1
     assert calls["deletecollection pods"] == 1
     assert calls["get pods"] == calls["delete pods"] == 0
+
+
+def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
+    """A call for each pod, and a few for all nodes together; a thousand pods are made in tests/cluster."""
+    cluster.nodes = {f"node-{at:03}": 110 for at in range(100)}
+    hosts = [Host(name, Path("/nowhere")) for name in cluster.nodes]
+    every = [Pods("home-worker-0", settings, host.name) for host in hosts]
+    parts = [{server: str(server) for server in part} for part in divided(300, [1.0] * 100)]
+    began = time.monotonic()
+    made = on_every(hosts, lambda host: create(every[host], servers=parts[host]))
+    found = on_every(hosts, lambda host: every[host].found_by(made[host]))
+    assert len({one for part in found for one in part.values()}) == 300
+    assert on_every(hosts, lambda host: every[host].living(RUN)) == [3] * 100
+    on_every(hosts, lambda host: every[host].remove(RUN))
+    assert not cluster.objects
+    looks = 1 + (time.monotonic() - began) / LOOK_SECS
+    calls = Counter(cluster.calls)
+    assert calls.pop("create pods") == 300
+    assert calls.pop("create configmaps") == 1
+    # Looks are shared. What all ask as of now (`found_by`, `living`) would be 200 lists alone: those who come while one is being
+    # answered share the next one, which is about ten for each, as a hundred threads do not start at one moment.
+    assert calls.pop("list pods") <= looks + 50
+    assert sum(calls.values()) <= 20, calls
+    assert cluster.reviews <= 4 * sum(map(len, RIGHTS.values()))
+
+
+def test_hosts_that_ask_at_a_time_share_a_failure_too(settings: EmulationCluster, cluster: FakeCluster) -> None:
+    hosts = [Host(f"node-{at}", Path("/nowhere")) for at in range(20)]
+    every = [Pods("home-worker-0", settings, host.name) for host in hosts]
+    cluster.down = True
+    with pytest.raises(ClusterGoneError, match=r"Host node-0: .*leader changed"):
+        on_every(hosts, lambda host: every[host].living(RUN))
+    cluster.down = False
+    assert on_every(hosts, lambda host: every[host].living(RUN)) == [0] * 20
 
 
 def test_a_missing_right_is_named_before_anything_is_made(pods: Pods, cluster: FakeCluster) -> None:
@@ -270,7 +307,8 @@ def test_what_a_dead_worker_left_is_found_by_the_next_of_its_name(
     assert not cluster.objects
 
 
-def test_an_owner_without_pods_is_found_too(pods: Pods, cluster: FakeCluster) -> None:
+def test_an_owner_without_pods_is_found_too(pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cubeyard.emulation.deploy.pods.REAPED_SECS", 0.0)
     create(pods)
     for name in cluster.names("pods"):
         del cluster.objects[NAMESPACE, "pods", name]

@@ -57,6 +57,15 @@ seccompProfile:
   value: "false"
 {{- end }}
 
+{{- define "cubeyard.clusterJson" -}}
+{{ dict "namespace" .Values.emulation.namespace "fabrics" .Release.Namespace "keys" "/keys" "image" (.Values.emulation.image | default (include "cubeyard.image" .)) "program" .Values.emulation.program "port" (int .Values.emulation.port) "underlay" .Values.emulation.underlay "deadline_secs" (int .Values.emulation.deadlineSecs) | toJson }}
+{{- end }}
+
+{{/* Pods read their settings once: an upgrade that changes these replaces them. */}}
+{{- define "cubeyard.settings" -}}
+checksum/settings: {{ printf "%s %s %s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token | sha256sum }}
+{{- end }}
+
 {{- define "cubeyard.mounts" -}}
 - name: tmp
   mountPath: /tmp

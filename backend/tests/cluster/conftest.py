@@ -1,0 +1,52 @@
+"""One cluster, with the chart installed, for all of these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.database import a_database
+from tests.cluster.emulate import Emulate
+from tests.cluster.installed import install, outside
+from tests.cluster.machines import Cluster, a_cluster
+from tests.cluster.programs import missing
+from tests.cluster.service import Service
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    if why := missing():
+        pytest.fail(why)
+    with a_cluster() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def database(cluster: Cluster) -> Iterator[str]:
+    """The URL of the PostgreSQL that the installation uses. It listens on the cluster's network."""
+    assert cluster.nodes
+    with a_database() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def service(cluster: Cluster, database: str) -> Service:
+    """Installed."""
+    return install(cluster, database)
+
+
+@pytest.fixture(scope="session")
+def told(cluster: Cluster, service: Service) -> Json:
+    """CUBEYARD_CLUSTER of a worker outside, with the rights of the chart's."""
+    assert service.token
+    return outside(cluster)
+
+
+@pytest.fixture
+def emulate(tmp_path: Path, told: Json) -> Emulate:
+    return Emulate(tmp_path, told)

@@ -1,0 +1,45 @@
+"""`cubeyard emulate` on the cluster, as a worker outside of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from cubeyard.settings import EmulationCluster, Settings
+
+Json = dict[str, Any]
+SMALL = '{"family":"bcube","n":4,"k":1}'
+SHORT = ("--link-rate", "5M", "--settle", "1", "--calibrate", "0.5")
+
+
+class Emulate:
+    """`cubeyard emulate` on the cluster."""
+
+    def __init__(self, home: Path, told: Json) -> None:
+        self.settings = Settings(cluster=EmulationCluster.model_validate(told), home=home)
+        self.environment = {
+            **os.environ, "CUBEYARD_CLUSTER": json.dumps(told), "CUBEYARD_HOME": str(home), "CUBEYARD_LOG_LEVEL": "warning",
+        }  # fmt: skip
+
+    def start(self, *arguments: str, spec: str = SMALL) -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "cubeyard.cli", "emulate", "--spec", spec, *SHORT, *arguments, "--json"]
+        return subprocess.Popen(words, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
+        out, said = process.communicate(timeout=240)
+        assert process.returncode == code, (process.returncode, said)
+        return json.loads(out) if out else {"said": " ".join(said.split())}
+
+    def run(self, *arguments: str, code: int = 0) -> Json:
+        return self.finish(self.start(*arguments), code)
+
+
+def check_report(found: Json) -> None:
+    assert len(found["per_flow"]) == 16 * 15
+    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
+    assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
+    assert found["timings"]["kept"] == []

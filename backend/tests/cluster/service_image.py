@@ -1,0 +1,174 @@
+"""Cubeyard's own image, built by its Dockerfile from this checkout as the deployment's tests build it, unpacked for the nodes.
+
+Two versions of it: the second has one migration more, as the next version of Cubeyard may. Kept in the cache folder under the digest
+of what goes in, so that only a change pays for the two to four minutes of the build.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster.programs import cache
+from tests.deployment.engine import Docker, docker_engine
+from tests.deployment.images import WHEELS, Images, base_tree, make_images
+
+ROOT = Path(__file__).resolve().parents[3]
+NAME = "cubeyard.test/cubeyard"
+FIRST, NEXT = "1", "2"
+TAKEN = (
+    "backend/Dockerfile",
+    "backend/pyproject.toml",
+    "backend/requirements.txt",
+    "backend/cubeyard",
+    "frontend",
+    "migrations",
+)
+LEFT_OUT = frozenset({"node_modules", "dist", "__pycache__", ".vite", "coverage", ".venv"})
+NEXT_MIGRATION = '''"""What a next version of Cubeyard may bring: how often it was migrated to
+
+Revision: next
+Follows: {head}
+"""
+
+from alembic import op
+
+revision = "next"
+down_revision = "{head}"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE IF NOT EXISTS next_version (at timestamptz DEFAULT clock_timestamp())")
+    op.execute("INSERT INTO next_version DEFAULT VALUES")
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE next_version")
+'''
+
+
+def prepared() -> Path:
+    """A folder of a containerd that has both versions, unpacked; to be copied, not used."""
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "image.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        target = cache() / f"image-{_digest()}"
+        return target if target.exists() else _prepare(target)
+
+
+def _prepare(target: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
+    unfinished = target.with_suffix(f".{os.getpid()}")
+    try:
+        tar = folder / "images.tar"
+        with docker_engine(folder) as docker:
+            bases = make_images(docker, folder, f"c{os.getpid()}", built_engine=True)
+            try:
+                _build(docker, bases, folder)
+                docker.run("save", "--output", str(tar), f"{NAME}:{FIRST}", f"{NAME}:{NEXT}")
+            finally:
+                if not docker.ours:
+                    names = (*bases.names(), f"{NAME}:{FIRST}", f"{NAME}:{NEXT}")
+                    docker.run("image", "rm", "--force", *names, check=False)
+        _unpack(tar, unfinished, folder)
+        for former in cache().glob("image-*"):
+            if former != unfinished:
+                _remove(former)
+        unfinished.rename(target)
+    finally:
+        _remove(unfinished)
+        _remove(folder)
+    return target
+
+
+def _unpack(tar: Path, root: Path, folder: Path) -> None:
+    socket, config = folder / "containerd.sock", folder / "containerd.toml"
+    config.write_text(
+        f'version = 2\nroot = "{root}"\nstate = "{folder}/state"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n'
+        f'[grpc]\naddress = "{socket}"\n'
+    )
+    with (folder / "containerd.log").open("wb") as log:
+        daemon = subprocess.Popen(["containerd", "--config", str(config)], stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 30
+        while not socket.exists():
+            assert daemon.poll() is None, (folder / "containerd.log").read_text()[-2000:]
+            assert time.monotonic() < deadline, "containerd does not start"
+            time.sleep(0.1)
+        words = ["ctr", "--address", str(socket), "--namespace", "k8s.io", "images", "import", str(tar)]
+        subprocess.run(words, check=True, capture_output=True)
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
+
+
+def copied(root: Path) -> None:
+    """The prepared folder for a containerd of its own. Layers are never written to, so that their files are the same ones; what
+    containerd writes to are its databases."""
+    source = prepared()
+    linked = subprocess.run(["cp", "-a", "--link", str(source), str(root)], capture_output=True, check=False)
+    if linked.returncode != 0:  # the temporary folder is on another file system
+        _remove(root)
+        subprocess.run(["cp", "-a", str(source), str(root)], check=True)
+    for database in source.glob("*/*.db"):
+        own = root / database.relative_to(source)
+        own.unlink()
+        shutil.copy2(database, own)
+
+
+def _remove(place: Path) -> None:
+    """Faster than in Python, of so many files."""
+    subprocess.run(["rm", "-rf", "--one-file-system", str(place)], check=False)
+
+
+def _build(docker: Docker, bases: Images, folder: Path) -> None:
+    arguments = {name: value for name, value in bases.arguments().items() if name != "POSTGRES_IMAGE"}
+    words = [word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")]
+    file = str(ROOT / "backend" / "Dockerfile")
+    docker.run("build", "--quiet", "--file", file, *words, "--tag", f"{NAME}:{FIRST}", str(ROOT))
+    further = folder / "next"
+    further.mkdir()
+    (further / "next_version.py").write_text(NEXT_MIGRATION.format(head=newest_migration()))
+    (further / "Dockerfile").write_text(f"FROM {NAME}:{FIRST}\nCOPY next_version.py /app/migrations/versions/\n")
+    docker.run("build", "--quiet", "--tag", f"{NAME}:{NEXT}", str(further))
+
+
+def newest_migration() -> str:
+    """The revision of this checkout's database."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(ROOT / "migrations"))
+    head = ScriptDirectory.from_config(config).get_current_head()
+    assert head is not None
+    return head
+
+
+def _digest() -> str:
+    found = hashlib.sha256(base_tree().name.encode() + NEXT_MIGRATION.encode())
+    programs = sorted((ROOT / ".setup" / "programs").glob("cubeyard-*"))
+    for path in (*_files(), *programs, *sorted(WHEELS.glob("*.whl"))):
+        found.update(f"\0{path.relative_to(ROOT)}\0".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _files() -> Iterator[Path]:
+    for name in TAKEN:
+        place = ROOT / name
+        if place.is_file():
+            yield place
+            continue
+        for folder, inner, files in os.walk(place):
+            inner[:] = sorted(one for one in inner if one not in LEFT_OUT)
+            yield from (Path(folder, file) for file in sorted(files) if not file.endswith(".pyc"))
