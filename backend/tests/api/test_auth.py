@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -80,6 +81,11 @@ def test_a_browser_logs_in_once_and_gets_a_cookie_no_script_can_read(exposed: Te
     assert sent.headers["location"] == "/login?next=%2Fplans%2Fnew%3Ftopology%3Dbcube"
     page = exposed.get(sent.headers["location"], headers=HTML)
     assert 'value="/plans/new?topology=bcube"' in page.text
+    # All that the page loads is there without a token.
+    loaded = re.findall(r'(?:href|src)="(/[^"]*)"', page.text)
+    assert loaded == ["/icon.svg"]
+    assert exposed.get(loaded[0]).status_code != 401
+    assert exposed.get("/assets/index.js").status_code == 401
     assert exposed.post("/login", data={"token": "wrong"}).status_code == 401
     origin = {"origin": "http://10.0.0.7:8000"}
     answer = exposed.post(

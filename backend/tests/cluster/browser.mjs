@@ -20,9 +20,6 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(60_000);
-  await page.goto(`${base}/experiments?engine=emulation`);
-  await page.getByLabel("API token").fill(told.token);
-  await page.keyboard.press("Enter");
   const errors = [];
   page.on("console", (message) => {
     // Network interfaces come and go on the machine: the page asks again. And there is no TLS here, which one header wants.
@@ -31,6 +28,9 @@ try {
       errors.push(`${message.text()} (${message.location().url})`);
   });
   page.on("pageerror", (error) => errors.push(String(error)));
+  await page.goto(`${base}/experiments?engine=emulation`);
+  await page.getByLabel("API token").fill(told.token);
+  await page.keyboard.press("Enter");
   const form = page.getByRole("form", { name: "New experiment" });
   await form.waitFor();
   const machine = await page.evaluate(async () => (await fetch("/api/v1/emulation")).json());

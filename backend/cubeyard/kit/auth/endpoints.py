@@ -193,7 +193,7 @@ def _page(wanted: str, error: str, *, status: int = 200) -> HTMLResponse:
     return HTMLResponse(
         f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Log in · Cubeyard</title>
+<title>Log in · Cubeyard</title><link rel="icon" href="/icon.svg" type="image/svg+xml">
 <style>{_STYLE}</style></head>
 <body><main><h1>{_LOGO}Log in to Cubeyard</h1>{alert}
 <form method="post" action="/login"><input type="hidden" name="next" value="{html.escape(wanted, quote=True)}">

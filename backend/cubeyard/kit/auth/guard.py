@@ -29,8 +29,8 @@ COOKIE = "cubeyard_session"
 SUBPROTOCOL = "cubeyard"
 """Of a WebSocket. A browser lets a page set no header of one, so that its token may come as a second
 subprotocol, `bearer.TOKEN`."""
-OPEN_PATHS = frozenset({"/login", "/healthz"})
-"""Reachable without a token."""
+OPEN_PATHS = frozenset({"/login", "/healthz", "/icon.svg"})
+"""Reachable without a token: the login page shows the icon, too."""
 
 
 class Guard:
