@@ -75,35 +75,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
             </thead>
             <tbody>
               {result.rows.map((row, at) => (
-                <tr key={at}>
-                  <th scope="row">{row.name}</th>
-                  <td className={styles.number} data-column={row.predicted_by ? "Prediction" : "Paper"}>
-                    {row.predicted_by ? (
-                      <>
-                        {valueText(row.predicted)}
-                        <span className={styles.muted}>{` ${row.predicted_by}`}</span>
-                      </>
-                    ) : (
-                      printedText(row.paper)
-                    )}
-                  </td>
-                  <td className={styles.number} data-column="Ours">
-                    {valueText(row.ours)}
-                    {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
-                      <span className={styles.muted} title="Standard deviation over the seeds">
-                        {` ± ${valueText(row.deviation, 2)}`}
-                      </span>
-                    ) : null}
-                  </td>
-                  <td>{unitText(row.unit)}</td>
-                  <td className={styles.band} data-column="Tolerance">
-                    {bandText(row.low, row.high)}
-                  </td>
-                  <td>
-                    <VerdictMark verdict={row.verdict} />
-                    {row.reason && <p className={styles.muted}>{row.reason}</p>}
-                  </td>
-                </tr>
+                <NumberRow key={at} row={row} />
               ))}
             </tbody>
           </table>
@@ -121,6 +93,40 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
       )}
       <p className={styles.provenance}>{provenance}</p>
     </>
+  );
+}
+
+function NumberRow({ row }: { row: FigureResult["rows"][number] }) {
+  return (
+    <tr>
+      <th scope="row">{row.name}</th>
+      <td className={styles.number} data-column={row.predicted_by ? "Prediction" : "Paper"}>
+        {row.predicted_by ? (
+          <>
+            {valueText(row.predicted)}
+            <span className={styles.muted}>{` ${row.predicted_by}`}</span>
+          </>
+        ) : (
+          printedText(row.paper)
+        )}
+      </td>
+      <td className={styles.number} data-column="Ours">
+        {valueText(row.ours)}
+        {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
+          <span className={styles.muted} title="Standard deviation over the seeds">
+            {` ± ${valueText(row.deviation, 2)}`}
+          </span>
+        ) : null}
+      </td>
+      <td>{unitText(row.unit)}</td>
+      <td className={styles.band} data-column="Tolerance">
+        {bandText(row.low, row.high)}
+      </td>
+      <td>
+        <VerdictMark verdict={row.verdict} />
+        {row.reason && <p className={styles.muted}>{row.reason}</p>}
+      </td>
+    </tr>
   );
 }
 
