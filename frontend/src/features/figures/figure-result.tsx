@@ -24,7 +24,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
   const provenance = provenanceText(figure);
   const choices = choicesOf(result);
   const axes = axesOf(result);
-  const expected = result.rows.some((row) => row.predicted_by) ? "Paper or prediction" : "Paper";
+  const expected = result.rows.some((row) => row.predicted_by) ? "Expected" : "Paper";
   return (
     <>
       {lines.length > 0 && (
