@@ -45,13 +45,18 @@ class FabricProcess:
         self._settings = settings
         self.place = place
         self._process: subprocess.Popen[bytes] | None = None
+        self._taken_over: FabricClient | None = None
+        """A connection to a fabric that another process started: its starter may be gone, and without a caller it would end."""
 
     def ensure(self) -> None:
         """There is a fabric at the place's socket: one that runs, or a new one. Raises FabricGoneError with what to do.
 
         Where hosts are set, each has its own, which whoever set it up starts.
         """
-        if self._settings.spread or self.pid is not None:
+        if self._settings.spread:
+            return
+        if (pid := self.pid) is not None:
+            self._take_over(pid)
             return
         binary = program(self._settings, FABRIC)
         if binary is None:
@@ -96,6 +101,20 @@ class FabricProcess:
             raise
         log.info("fabric_started", socket=str(self.place.socket))
 
+    def _take_over(self, pid: int) -> None:
+        """Stay connected to a fabric that is not this process's own, unless we are already."""
+        started = self._process is not None and self._process.poll() is None
+        if started or (self._taken_over is not None and self._taken_over.pid == pid):
+            return
+        self._let_go()
+        with suppress(FabricGoneError):
+            self._taken_over = FabricClient(self.place.socket)
+
+    def _let_go(self) -> None:
+        if self._taken_over is not None:
+            self._taken_over.close()
+            self._taken_over = None
+
     def _wait_for_answer(self, other_way: str) -> None:
         assert self._process is not None
         deadline = time.monotonic() + START_SECS
@@ -131,6 +150,7 @@ class FabricProcess:
 
     def stop(self) -> None:
         """End the fabric, and with it all that it has, unless somebody else started it or has a run on it."""
+        self._let_go()
         pid = self.pid
         ours = pid is not None and self._marker.exists() and self._marker.read_text() == str(pid)
         if ours and pid is not None and all(self.place.free(lock) for lock in self.place.locks() if lock != "owner"):

@@ -13,8 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::fabric::{Fabric, end_process};
 use crate::error::{During, FabricError, Result};
 
-/// For how long nobody has needed a fabric before it ends. A program that takes over asks for its runs at least that often while it
-/// brings one up.
+/// For how long nobody has needed a fabric before it ends. A program that takes over stays connected.
 const IDLE: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
