@@ -154,7 +154,7 @@ def test_metrics_are_there_for_prometheus(service: Service) -> None:
 def test_a_browser_logs_in_and_sees_a_session_on_two_nodes_to_its_verdict(service: Service, tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None or not Path(CHROMIUM).exists():
-        pytest.skip("there is no Node.js, or no Chromium")
+        pytest.fail("there is no Node.js, or no Chromium")
     script = Path(__file__).with_name("browser.mjs")
     told = {
         "address": service.address,

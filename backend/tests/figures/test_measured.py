@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
+from importlib import import_module
 from math import inf
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from cubeyard.emulation.figures import (
     fig10,
     torus,
 )
-from cubeyard.emulation.figures.catalog import FIGURES
+from cubeyard.emulation.figures.catalog import FIGURES, MeasuredFigure
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import WHOLE, Row, cannot_fail, near
 from cubeyard.emulation.figures.talk import Answer, Talking, Watched, newer
@@ -59,6 +60,11 @@ def test_measured_figures_stand_with_those_of_their_paper(client: TestClient, en
     papers = [one["source"].split()[0] for one in items]
     assert papers == sorted(papers, key=papers.index), "a paper's figures are not in one piece"
     assert len({one["id"] for one in items}) == len(items) == len(engine.figures) + len(MEASURED)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda one: one.id)
+def test_a_figure_names_the_module_that_measures_it(figure: MeasuredFigure) -> None:
+    assert callable(import_module(f"cubeyard.emulation.figures.{figure.module}").measure)
 
 
 @pytest.mark.parametrize("figure", sorted(MEASURED))
