@@ -120,13 +120,25 @@ static __always_inline void count_own(struct cy_outgoing *out, __u32 port)
 	}
 }
 
+/* Packets in a super-packet whose inner IP header follows BCube's, `bytes` from it on. */
+static __always_inline __u32 packets_inside(struct __sk_buff *skb, __u32 bytes)
+{
+	__u32 inner = ETH_HLEN + CY_HEADER_BYTES, header;
+	struct iphdr ip;
+
+	if (!skb->gso_size || bpf_skb_load_bytes(skb, inner, &ip, sizeof(ip)))
+		return 1;
+	header = ip.ihl * 4;
+	return bytes <= header ? 1 : packets_in(skb, inner + header, ip.protocol, bytes - header);
+}
+
 /* Counts a packet of others that goes out by a port; `bytes` follow BCube's header. */
 static __always_inline void count_relayed(struct __sk_buff *skb, __u32 bytes, __u32 port)
 {
 	struct cy_traffic *here = traffic_here();
 
 	if (here) {
-		__u32 packets = packets_in(skb, bytes);
+		__u32 packets = packets_inside(skb, bytes);
 
 		here->relayed_packets += packets;
 		here->relayed_bytes += bytes;
@@ -176,7 +188,7 @@ static __always_inline int is_ours(struct __sk_buff *skb, struct cy_config *self
 static __always_inline int deliver(struct __sk_buff *skb, const struct iphdr *outer, const struct iphdr *inner,
 				   struct cy_config *self)
 {
-	__u32 total = bpf_ntohs(outer->tot_len), bytes = total - CY_HEADER_BYTES, packets = packets_in(skb, bytes);
+	__u32 total = bpf_ntohs(outer->tot_len), bytes = total - CY_HEADER_BYTES, packets = packets_inside(skb, bytes);
 	struct cy_traffic *here;
 
 	if (outer->daddr != self->ip)

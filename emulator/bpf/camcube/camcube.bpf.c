@@ -173,7 +173,8 @@ int cubeyard_vnic(struct __sk_buff *skb)
 
 static __always_inline int deliver(struct __sk_buff *skb, struct cy_header *header, struct cy_config *self)
 {
-	__u32 total = bpf_ntohs(header->ip.tot_len), bytes = total - CY_OPTION_BYTES, packets = packets_in(skb, bytes);
+	__u32 total = bpf_ntohs(header->ip.tot_len), bytes = total - CY_OPTION_BYTES;
+	__u32 packets = packets_behind(skb, &header->ip, sizeof(*header));
 	struct cy_traffic *here;
 	struct ethhdr *eth;
 	struct iphdr *ip;
@@ -243,7 +244,7 @@ static __always_inline int relay(struct __sk_buff *skb, struct ethhdr *eth, stru
 	address_frame(eth, hop);
 	here = traffic_here();
 	if (here) {
-		__u32 packets = packets_in(skb, total - CY_OPTION_BYTES);
+		__u32 packets = packets_behind(skb, &header->ip, sizeof(*header));
 
 		here->relayed_packets += packets;
 		here->relayed_bytes += total - CY_OPTION_BYTES;

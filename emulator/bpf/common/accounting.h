@@ -3,14 +3,17 @@
 #define CUBEYARD_ACCOUNTING_H
 
 #include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
 #include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
 #include "maps.h"
 
-/* The shortest headers of TCP over IPv4, and the longest options of TCP. */
-#define TCP_IP_BYTES 40
-#define TCP_OPTION_BYTES 40
+#define UDP_HEADER_BYTES 8
+#define TCP_WORDS_AT 12 /* the byte of TCP's header whose upper half has the header's length, in words */
 
 static __always_inline int drop(enum cy_drop reason)
 {
@@ -34,16 +37,28 @@ static __always_inline void count_sent(struct cy_traffic *here, __u32 port, __u3
 	here->sent_packets[port & (CY_PORTS - 1)] += packets;
 }
 
-/* Packets in a super-packet of `bytes` from the inner IP header on. bpf_skb_adjust_room clears gso_segs, so a relay has
- * to work them out; options of TCP are taken for no packet of their own. */
-static __always_inline __u32 packets_in(struct __sk_buff *skb, __u32 bytes)
+/* Packets in a super-packet whose transport header starts at `at`, `bytes` of it and of what follows. bpf_skb_adjust_room
+ * clears gso_segs, so a relay has to work them out. Packets that are none of TCP's have the eight bytes of UDP's header. */
+static __always_inline __u32 packets_in(struct __sk_buff *skb, __u32 at, __u8 protocol, __u32 bytes)
 {
-	__u32 size = skb->gso_size;
+	__u32 size = skb->gso_size, header = UDP_HEADER_BYTES;
 
-	if (!size || bytes <= TCP_IP_BYTES)
+	if (!size)
 		return 1;
-	bytes -= TCP_IP_BYTES;
-	return bytes < size ? 1 : bytes / size + (bytes % size > TCP_OPTION_BYTES);
+	if (protocol == IPPROTO_TCP) {
+		__u8 words;
+
+		if (bpf_skb_load_bytes(skb, at + TCP_WORDS_AT, &words, sizeof(words)))
+			return 1;
+		header = (words >> 4) * 4;
+	}
+	return bytes <= header ? 1 : (bytes - header + size - 1) / size;
+}
+
+/* Packets in a super-packet whose IP header, of `header` bytes with its options, follows the Ethernet header. */
+static __always_inline __u32 packets_behind(struct __sk_buff *skb, const struct iphdr *ip, __u32 header)
+{
+	return packets_in(skb, ETH_HLEN + header, ip->protocol, bpf_ntohs(ip->tot_len) - header);
 }
 
 #endif

@@ -189,7 +189,8 @@ int cubeyard_vnic(struct __sk_buff *skb)
 
 static __always_inline int deliver(struct __sk_buff *skb, struct cy_header *header, struct cy_config *self)
 {
-	__u32 total = bpf_ntohs(header->ip.tot_len), bytes = total - CY_HEADER_BYTES, packets = packets_in(skb, bytes);
+	__u32 total = bpf_ntohs(header->ip.tot_len), bytes = total - CY_HEADER_BYTES;
+	__u32 packets = packets_behind(skb, &header->ip, sizeof(*header));
 	struct cy_traffic *here;
 	struct iphdr *ip;
 	struct ethhdr *eth;
@@ -249,7 +250,7 @@ static __always_inline int relay(struct __sk_buff *skb, struct ethhdr *eth, stru
 	}
 	here = traffic_here();
 	if (here) {
-		__u32 packets = packets_in(skb, bytes);
+		__u32 packets = packets_behind(skb, &header->ip, sizeof(*header));
 
 		here->relayed_packets += packets;
 		here->relayed_bytes += bytes;

@@ -6,7 +6,9 @@
 #[path = "chain/mod.rs"]
 mod chain;
 
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
 use std::time::Duration;
 
 use chain::{Chain, Dataplane, block, nha_on, send_over_tcp};
@@ -64,6 +66,46 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
         assert_eq!(new.len(), 1, "one flow, told once");
         assert_eq!((new[0].flow.proto, new[0].flow.destination_port()), (TCP, 5201));
     }
+}
+
+/// What one write sends at once ends in a packet of any length, one byte of data among them: it counts as a packet at every server.
+#[test]
+fn the_last_packet_of_a_super_packet_counts_however_short() {
+    for dataplane in FAST_PATHS {
+        let Some(mut chain) = Chain::new(3, dataplane, MTU) else {
+            return;
+        };
+        let lengths: Vec<usize> = (30_000..40_000).step_by(7).collect();
+        exchange(&chain, &lengths);
+        let [first, relay, last] = [0, 1, 2].map(|server| chain.servers[server].traffic());
+        assert_eq!(first.own_packets, last.delivered_packets);
+        assert_eq!(last.own_packets, first.delivered_packets);
+        assert_eq!(relay.relayed_packets, first.own_packets + last.own_packets);
+    }
+}
+
+/// Writes so many bytes each time from the first server to the last, which answers each with a byte.
+fn exchange(chain: &Chain, lengths: &[usize]) {
+    let last = chain.servers.len() - 1;
+    let listener = chain.servers[last]
+        .namespace
+        .run(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, 5201)).unwrap());
+    let (to, told) = ((chain.ip(last), 5201), lengths.to_vec());
+    let answering = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for length in told {
+            stream.read_exact(&mut vec![0; length]).unwrap();
+            stream.write_all(&[1]).unwrap();
+        }
+    });
+    let mut stream = chain.servers[0].namespace.run(move || TcpStream::connect(to).unwrap());
+    stream.set_nodelay(true).unwrap();
+    for &length in lengths {
+        stream.write_all(&vec![0; length]).unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+    }
+    drop(stream);
+    answering.join().unwrap();
 }
 
 /// Mean length of what the interface towards the sender handed up.
