@@ -16,7 +16,7 @@ from kubernetes.client.exceptions import ApiException
 from tests.cluster.machines import Cluster, ClusterFailedError, wait
 from tests.cluster.programs import built
 from tests.cluster.service import Service
-from tests.cluster.service_image import FIRST, NAME
+from tests.deployment.service_image import FIRST, NAME
 
 Json = dict[str, Any]
 

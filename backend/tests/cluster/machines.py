@@ -26,7 +26,7 @@ from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.settings import Settings
 from tests.cluster.images import archive
 from tests.cluster.programs import PLUGINS, built
-from tests.cluster.service_image import copied
+from tests.deployment.service_image import copied
 
 Json = dict[str, Any]
 

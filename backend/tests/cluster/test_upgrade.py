@@ -13,9 +13,9 @@ from kubernetes.stream import stream
 from tests.cluster.installed import CHART, NAMESPACE, chosen, cluster_helm, fabrics_ready, left
 from tests.cluster.machines import Cluster, ClusterFailedError, wait
 from tests.cluster.service import Service
-from tests.cluster.service_image import FIRST, NAME, NEXT, newest_migration
 from tests.cluster.test_nodes import listed
 from tests.cluster.test_service import EMULATED, POINTS, SWEPT, check_over_two_nodes
+from tests.deployment.service_image import FIRST, NAME, NEXT, newest_migration
 
 Json = dict[str, Any]
 LONG: Json = {

@@ -12,6 +12,7 @@ import pytest
 
 from .engine import Docker, docker_engine
 from .images import Images, make_images
+from .service_image import prepared
 
 
 @pytest.fixture(scope="session")
@@ -32,5 +33,7 @@ def docker(folder: Path) -> Iterator[Docker]:
 def images(docker: Docker, folder: Path) -> Iterator[Images]:
     made = make_images(docker, folder, tag=f"p{os.getpid()}")
     yield made
+    if os.environ.get("CUBEYARD_TEST_KEEP_IMAGE"):  # for the cluster's tests, which come later
+        prepared(docker, made)
     if not docker.ours:  # an engine of our own goes with all it holds
         docker.run("image", "rm", "--force", *made.names(), check=False)

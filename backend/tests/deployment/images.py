@@ -109,20 +109,24 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
     return images
 
 
+def cache() -> Path:
+    """Where what takes long to make is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cubeyard" / "deployment"
+
+
 def base_tree() -> Path:
     """The path of a tar of the distribution's tree, made by debootstrap when the cache has none."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cubeyard" / "deployment"
     system = _os_release()
     suite = system["VERSION_CODENAME"]
     # Ubuntu keeps some of these packages in a component that debootstrap leaves out by default.
     components = "main,universe" if system["ID"] == "ubuntu" else "main"
     key = hashlib.sha256("\n".join((suite, components, *PACKAGES, *LEFT_OUT)).encode()).hexdigest()[:12]
-    tree = cache / f"{suite}-{key}.tar"
+    tree = cache() / f"{suite}-{key}.tar"
     if tree.exists():
         return tree
-    cache.mkdir(parents=True, exist_ok=True)
-    root = cache / f"{suite}-{key}.tree.{os.getpid()}"
-    unfinished = cache / f"{suite}-{key}.part.{os.getpid()}"
+    cache().mkdir(parents=True, exist_ok=True)
+    root = cache() / f"{suite}-{key}.tree.{os.getpid()}"
+    unfinished = cache() / f"{suite}-{key}.part.{os.getpid()}"
     environment = plain_environment()
     try:
         command = [
@@ -141,7 +145,7 @@ def base_tree() -> Path:
             as_root("tar", *flags, "-C", str(root), "-cf", str(unfinished), "."), env=environment, check=True
         )
         subprocess.run(as_root("chmod", "a+r", str(unfinished)), env=environment, check=True)
-        for former in cache.glob("*.tar"):
+        for former in cache().glob("*.tar"):
             former.unlink()
         unfinished.rename(tree)
     finally:

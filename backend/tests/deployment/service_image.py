@@ -1,4 +1,4 @@
-"""Cubeyard's own image, built by its Dockerfile from this checkout as the deployment's tests build it, unpacked for the nodes.
+"""Cubeyard's own image, built by its Dockerfile from this checkout, unpacked for the nodes of the cluster's tests.
 
 Two versions of it: the second has one migration more, as the next version of Cubeyard may. Kept in the cache folder under the digest
 of what goes in, so that only a change pays for the two to four minutes of the build.
@@ -14,11 +14,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
-from tests.cluster.programs import cache
 from tests.deployment.engine import Docker, docker_engine
-from tests.deployment.images import WHEELS, Images, base_tree, make_images
+from tests.deployment.images import WHEELS, Images, base_tree, cache, make_images
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "cubeyard.test/cubeyard"
@@ -56,29 +56,40 @@ def downgrade() -> None:
 '''
 
 
-def prepared() -> Path:
-    """A folder of a containerd that has both versions, unpacked; to be copied, not used."""
+def prepared(docker: Docker | None = None, bases: Images | None = None) -> Path:
+    """A folder of a containerd that has both versions, unpacked; to be copied, not used.
+
+    An engine with its base images, in which the Dockerfile has been built before, has every step of it already.
+    """
     cache().mkdir(parents=True, exist_ok=True)
     with (cache() / "image.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         target = cache() / f"image-{_digest()}"
-        return target if target.exists() else _prepare(target)
-
-
-def _prepare(target: Path) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
-    unfinished = target.with_suffix(f".{os.getpid()}")
-    try:
-        tar = folder / "images.tar"
-        with docker_engine(folder) as docker:
-            bases = make_images(docker, folder, f"c{os.getpid()}", built_engine=True)
-            try:
-                _build(docker, bases, folder)
-                docker.run("save", "--output", str(tar), f"{NAME}:{FIRST}", f"{NAME}:{NEXT}")
-            finally:
+        if target.exists():
+            return target
+        with ExitStack() as ending:
+            folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
+            ending.callback(_remove, folder)
+            if docker is None or bases is None:
+                docker = ending.enter_context(docker_engine(folder))
+                bases = make_images(docker, folder, f"c{os.getpid()}", built_engine=True)
                 if not docker.ours:
-                    names = (*bases.names(), f"{NAME}:{FIRST}", f"{NAME}:{NEXT}")
-                    docker.run("image", "rm", "--force", *names, check=False)
+                    ending.callback(docker.run, "image", "rm", "--force", *bases.names(), check=False)
+            _prepare(target, docker, bases, folder)
+        return target
+
+
+def _prepare(target: Path, docker: Docker, bases: Images, folder: Path) -> None:
+    unfinished = target.with_suffix(f".{os.getpid()}")
+    tar = folder / "images.tar"
+    names = (f"{NAME}:{FIRST}", f"{NAME}:{NEXT}")
+    try:
+        try:
+            _build(docker, bases, folder)
+            docker.run("save", "--output", str(tar), *names)
+        finally:
+            if not docker.ours:
+                docker.run("image", "rm", "--force", *names, check=False)
         _unpack(tar, unfinished, folder)
         for former in cache().glob("image-*"):
             if former != unfinished:
@@ -86,8 +97,6 @@ def _prepare(target: Path) -> Path:
         unfinished.rename(target)
     finally:
         _remove(unfinished)
-        _remove(folder)
-    return target
 
 
 def _unpack(tar: Path, root: Path, folder: Path) -> None:
