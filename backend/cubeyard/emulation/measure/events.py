@@ -93,6 +93,8 @@ class Events:
         """Take in what a tick of the fabric reports. `now_secs` is the tick's time on the session's clock."""
         self._now_secs = now_secs
         for event in raw:
+            if event.get("flow") == self.flows:
+                continue  # the number of the calibration's flow, which may end when the workload has begun
             kind = kebab(event.get("kind"))
             if kind == REPORTED:
                 kind = kebab(event.get("what"))
@@ -192,6 +194,8 @@ class Events:
         kept = {name: event[name] for name in event if name not in ("t", "flow", "path", "at_nanos", "at_secs", "kind")}
         if row is not None:
             kept["flow"] = row
+        elif isinstance(event.get("flow"), int):
+            raise ValueError(f"there is no flow {event['flow']}")
         elif event.get("flow"):
             kept["tuple"] = self._named(event["flow"])
             answers = self._row_at(event["flow"], "sport")

@@ -42,6 +42,14 @@ def test_a_flow_is_told_by_its_number_too() -> None:
     assert told == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
 
 
+def test_a_number_of_no_flow_is_refused_and_the_calibrations_flow_is_none_of_the_workloads() -> None:
+    events = Events(4)
+    done = {"kind": "flow-done", "server": 1, "at_nanos": 5}
+    events.hear([{**done, "flow": 4}, {**done, "flow": 5}], 1.0)
+    (refused,) = events.tick()["events"]
+    assert (refused["kind"], refused["message"]) == ("node-refused", "event 'flow-done' is not valid: there is no flow 5")
+
+
 def test_subflows_are_told_with_their_ports_and_path() -> None:
     events = Events(4)
     up = {"kind": "subflow-up", "server": 1, "flow": 3, "subflow": 2, "ports": [1, None], "at_nanos": 5}

@@ -69,7 +69,7 @@ export function Cockpit({
   });
   return (
     <>
-      <Numbers session={session} tick={tick} />
+      <Numbers session={session} tick={tick} following={following} />
       {session.report && <Verdict report={session.report} />}
       <div className={styles.cockpit}>
         <div className={styles.main}>

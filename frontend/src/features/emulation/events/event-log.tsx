@@ -1,4 +1,4 @@
-/** Everything that was told, the newest first; only the rows in sight are in the document. */
+/** Everything that was told, the newest first; only the rows in sight are in the document, each as high as its text is long. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import { Button } from "@/ui/button";
@@ -11,6 +11,7 @@ import type { Session } from "../session/session";
 import styles from "./event-log.module.css";
 import { kindWords, type LogEntry, logOf, matching } from "./event-text";
 
+/** Of a row with one line of text, until it is measured. */
 const ROW_PX = 40;
 
 export function EventLog({
@@ -67,7 +68,15 @@ export function EventLog({
         )}
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map(({ index, start }) => (
-            <LogRow key={index} entry={shown[index]!} start={start} onOpen={open} />
+            <div
+              key={index}
+              ref={virtual.measureElement}
+              data-index={index}
+              className={styles.place}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <LogRow entry={shown[index]!} onOpen={open} />
+            </div>
           ))}
         </div>
       </div>
@@ -118,19 +127,10 @@ function LogBar({
 }
 
 /** One event; with a flow or a server it opens that. */
-function LogRow({
-  entry,
-  start,
-  onOpen,
-}: {
-  entry: LogEntry;
-  /** From the top of the list, in px. */
-  start: number;
-  onOpen: (entry: LogEntry) => void;
-}) {
+function LogRow({ entry, onOpen }: { entry: LogEntry; onOpen: (entry: LogEntry) => void }) {
   const opens = entry.flow !== null || entry.row !== null;
   return (
-    <div className={styles.entry} data-tone={entry.tone} style={{ transform: `translateY(${start}px)` }}>
+    <div className={styles.entry} data-tone={entry.tone}>
       <span className={styles.entryHead}>
         <span className={styles.entryTime}>{`${formatNumber(entry.at, 2)}\u00a0s`}</span>
         <span className={styles.entryKind}>{kindWords(entry.kind)}</span>

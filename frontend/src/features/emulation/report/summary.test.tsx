@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Run } from "@/api/types";
 import type { Tick } from "../session/frames";
-import { emptySession } from "../session/session";
+import { emptySession, type Session } from "../session/session";
 import { Numbers } from "./summary";
 
 const RUN = { state: "running", points_done: 0, points_total: 1, progress: 0 } as Run;
@@ -16,7 +16,9 @@ function shown(...cpu: number[]): HTMLElement {
   const history = cpu.map((share, i) => ({ at: i / 10, cpu: share, goodput: 1e6, abt: 1e6 }) as Tick);
   const host = document.createElement("div");
   act(() =>
-    createRoot(host).render(<Numbers session={{ ...emptySession(RUN), history }} tick={history.at(-1)!} />),
+    createRoot(host).render(
+      <Numbers session={{ ...emptySession(RUN), history }} tick={history.at(-1)!} following />,
+    ),
   );
   return host;
 }
@@ -31,4 +33,42 @@ test("a host that is busy for a second is warned of once, in its own tile; one b
   expect(busy.querySelectorAll("[data-busy]")).toHaveLength(1);
   expect(busy.querySelector("[data-busy]")!.textContent).toContain("this machine may be the limit");
   expect(shown(...Array.from({ length: 12 }, () => 0.4), 1).querySelectorAll("[data-busy]")).toHaveLength(0);
+});
+
+test("a run that is over has means of the run, and a moment of it that moment's numbers", () => {
+  const tick = { at: 12, cpu: 1, goodput: 200e6, abt: 59e6 } as Tick;
+  const total = { secs: 12, goodput_bits_per_sec: 171e6, abt_bits_per_sec: 88e6, cpu: 0.82 };
+  const network = {
+    frame: {
+      seconds: 12,
+      header_efficiency: 0.5,
+      predicted: { ideal_bits_per_sec: 400e6, abt_bits_per_sec: 320e6 },
+    },
+  };
+  // From 6 s on a fault halves what can be carried.
+  const predicted = [{ at_secs: 6, ideal_bits_per_sec: 200e6, abt_bits_per_sec: 160e6 }];
+  const session = {
+    ...emptySession({ ...RUN, state: "succeeded" } as Run),
+    history: [tick],
+    report: { total, fidelity: null },
+    network,
+    predicted,
+  } as unknown as Session;
+  const texts = (following: boolean) => {
+    const host = document.createElement("div");
+    act(() => createRoot(host).render(<Numbers session={session} tick={tick} following={following} />));
+    return [...host.querySelectorAll("dd")]
+      .slice(0, 3)
+      .map((one) => one.textContent!.replaceAll("\u00a0", " "));
+  };
+  expect(texts(true)).toEqual([
+    "171 Mb/s mean, 86 % of ideal",
+    "88.0 Mb/s mean, predicted 120 Mb/s",
+    "82 % mean, of all cores",
+  ]);
+  expect(texts(false)).toEqual([
+    "200 Mb/s 100 % of ideal",
+    "59.0 Mb/s predicted 80.0 Mb/s",
+    "100 % of all cores",
+  ]);
 });

@@ -5,7 +5,7 @@ import { formatBitsPerSec, formatPercent } from "@/units";
 import { isOver } from "../../shared/runs";
 import shared from "../common.module.css";
 import type { PhaseFrame, Tick } from "../session/frames";
-import { idealAt, predictedAt } from "../session/predicted";
+import { idealAt, predictedAt, predictedMeans } from "../session/predicted";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
 import { FidelityMark } from "./fidelity-mark";
@@ -71,31 +71,69 @@ function cpuLately({ history }: Session): number {
   return last.reduce((sum, { cpu }) => sum + cpu, 0) / Math.max(1, last.length);
 }
 
-export function Numbers({ session, tick }: { session: Session; tick: Tick | null }) {
+/** Goodput, ABT and CPU at the shown time; means of the run once it is over, unless a moment of it is replayed. */
+function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
+  const total = following ? session.report?.total : undefined;
+  if (total) {
+    const means = predictedMeans(session, total.secs);
+    return {
+      of: "mean",
+      goodput: total.goodput_bits_per_sec,
+      abt: total.abt_bits_per_sec,
+      cpu: total.cpu,
+      ideal: means?.ideal ?? null,
+      predictedAbt: means?.abt ?? null,
+    };
+  }
+  const measured = tick !== null && tick.at > 0;
+  return {
+    of: null,
+    goodput: measured ? tick.goodput : null,
+    abt: measured ? tick.abt : null,
+    cpu: tick?.cpu ?? null,
+    ideal: idealAt(session, tick?.at ?? 0),
+    predictedAbt: predictedAt(session, tick?.at ?? 0)?.abt ?? null,
+  };
+}
+
+const words = (...parts: (string | null)[]): string => parts.filter(Boolean).join(", ");
+
+export function Numbers({
+  session,
+  tick,
+  following,
+}: {
+  session: Session;
+  tick: Tick | null;
+  /** Whether the newest moment is shown, not one that is replayed. */
+  following: boolean;
+}) {
   const { report, network, phases } = session;
-  const ideal = idealAt(session, tick?.at ?? 0);
-  const expected = predictedAt(session, tick?.at ?? 0);
+  const { of, goodput, abt, cpu, ideal, predictedAbt } = shownNumbers(session, tick, following);
   const calibrated = phases.find((phase) => phase.phase === "calibrated");
   const fidelity = report?.fidelity ?? null;
   const over = isOver(session.live.state);
   const busy = !over && fidelity === null && cpuLately(session) >= BUSY_CPU;
-  const share = (value: number, of: number | null) => (of ? `${formatPercent(value / of)} of ideal` : "");
   const tiles = [
     {
       name: "Goodput",
-      value: tick && tick.at > 0 ? formatBitsPerSec(tick.goodput) : "–",
+      value: goodput === null ? "–" : formatBitsPerSec(goodput),
       note:
-        tick && tick.at > 0 ? share(tick.goodput, ideal) : ideal ? `ideal ${formatBitsPerSec(ideal)}` : "",
+        goodput === null
+          ? ideal
+            ? `ideal ${formatBitsPerSec(ideal)}`
+            : ""
+          : words(of, ideal ? `${formatPercent(goodput / ideal)} of ideal` : null),
     },
     {
       name: "ABT",
-      value: tick && tick.at > 0 ? formatBitsPerSec(tick.abt) : "–",
-      note: expected ? `predicted ${formatBitsPerSec(expected.abt)}` : "",
+      value: abt === null ? "–" : formatBitsPerSec(abt),
+      note: words(of, predictedAbt === null ? null : `predicted ${formatBitsPerSec(predictedAbt)}`),
     },
     {
       name: HOST_CPU,
-      value: tick ? formatPercent(tick.cpu) : "–",
-      note: busy ? "of all cores: this machine may be the limit" : "of all cores",
+      value: cpu === null ? "–" : formatPercent(cpu),
+      note: busy ? "of all cores: this machine may be the limit" : words(of, "of all cores"),
     },
     {
       name: "Single-pair baseline",

@@ -60,3 +60,28 @@ export const predictedAt = (session: Session, time: number): PredictedStep | nul
 /** The most goodput at a time, in bits per second; null before the network is known. */
 export const idealAt = (session: Session, time: number): number | null =>
   at((...range) => idealSteps(session, ...range), time)?.goodput ?? null;
+
+/** The mean over the first `secs` seconds of what steps say, each of which lasts until the next. */
+function meanOf<Step extends { x: number }>(
+  steps: readonly Step[],
+  value: (step: Step) => number,
+  secs: number,
+): number {
+  const lasts = (index: number) =>
+    Math.max(0, Math.min(steps[index + 1]?.x ?? secs, secs) - Math.max(0, steps[index]!.x));
+  return steps.reduce((sum, step, index) => sum + value(step) * lasts(index), 0) / secs;
+}
+
+/** What is expected of a whole run of so many seconds, and the most goodput without a fault; null before the network is known. */
+export function predictedMeans(
+  session: Session,
+  secs: number,
+): { goodput: number; abt: number; ideal: number } | null {
+  const steps = predictedSteps(session, 0, secs);
+  if (steps.length === 0 || secs <= 0) return null;
+  return {
+    goodput: meanOf(steps, (step) => step.goodput, secs),
+    abt: meanOf(steps, (step) => step.abt, secs),
+    ideal: meanOf(idealSteps(session, 0, secs), (step) => step.goodput, secs),
+  };
+}
