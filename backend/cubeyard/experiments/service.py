@@ -23,8 +23,9 @@ from cubeyard.experiments.scenario import reading
 from cubeyard.experiments.scenario.model import Scenario, of_experiment
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
-from cubeyard.kit.errors import ProblemError, field_error, not_found, of_validation
+from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
+from cubeyard.kit.validation import in_words
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.spec import normal_spec
 
@@ -104,7 +105,7 @@ class ExperimentService:
         try:
             return of_experiment(row.name, row.document)
         except ValidationError as error:
-            detail = f"Experiment {experiment_id} is of an earlier version and is no scenario: {of_validation(error.errors()[0]).message}."
+            detail = f"Experiment {experiment_id} is of an earlier version and is no scenario: {in_words(error.errors(), row.document)[0].message}"
             raise ProblemError(409, "no-scenario", detail) from error
 
     def as_scenario(self, request: ExperimentCreate) -> Scenario:

@@ -134,40 +134,6 @@ def shown(value: object) -> Any:
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
 
 
-_LIMITS = {
-    "ge": "at least {}",
-    "gt": "more than {}",
-    "le": "at most {}",
-    "lt": "less than {}",
-    "min_length": "at least {} long",
-    "max_length": "at most {} long",
-    "pattern": "of the form {}",
-    "expected": "one of {}",
-    "expected_schemes": "one of {}",
-}
-
-_HINTS = {
-    "missing": "Add the field.",
-    "extra_forbidden": "Remove the field, or check its spelling.",
-    "json_invalid": "Send one JSON document.",
-    "json_type": "Send JSON text.",
-}
-
-
-def of_validation(error: Mapping[str, Any]) -> FieldError:
-    """One of pydantic's errors as ours."""
-    context = error.get("ctx") or {}
-    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
-    kind = str(error.get("type", ""))
-    return FieldError(
-        field=".".join(str(part) for part in error.get("loc", ())) or "body",
-        value=shown(error.get("input")) if kind != "missing" else None,
-        limit=", ".join(limits) or None,
-        message=str(error.get("msg", "invalid")),
-        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
-    )
-
-
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses=` of an endpoint: problem JSON for each of these, and for what every endpoint can answer."""
     always = {400, 401, 403, 413, 415, 421, 422, 500, 503}

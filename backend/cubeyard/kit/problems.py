@@ -12,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError, of_validation
+from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError
+from cubeyard.kit.validation import in_words, of_validation
 
 
 def problem_response(
@@ -68,11 +69,13 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [of_validation(one) for one in error.errors()]
+    of_body = [one for one in error.errors() if one["loc"][:1] == ("body",)]
+    errors = [of_validation(one) for one in error.errors() if one["loc"][:1] != ("body",)]
+    errors += in_words(of_body, {"body": error.body})
     malformed = any(one.get("type") == "json_invalid" for one in error.errors())
     status, code = (400, "malformed") if malformed else (422, "invalid")
     first = errors[0] if errors else None
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
     detail = f"{first.field}: {first.message}{more}" if first else "The request is not valid."
     return problem_response(request.scope, status, code, detail, errors=errors)
 

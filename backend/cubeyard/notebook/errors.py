@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cubeyard.kit.errors import FieldError, ProblemError, of_validation
+from cubeyard.kit.errors import FieldError, ProblemError
+from cubeyard.kit.validation import in_words
 
 PREFIXES = ("body.spec.", "body.", "spec.", "query.")
 """Where fields stand in a request; a call's fields stand alone."""
-OURS = "Value error, "
-"""What pydantic puts before the messages of our checks."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def explained(renamed: Mapping[str, str] | None = None) -> Iterator[None]:
     except ProblemError as error:
         raise _of(error, names) from None
     except ValidationError as error:
-        raise CubeyardError([_named(of_validation(one), names) for one in error.errors(include_url=False)]) from None
+        raise CubeyardError([_named(one, names) for one in in_words(error.errors(include_url=False))]) from None
 
 
 def _of(error: ProblemError, names: Mapping[str, str]) -> CubeyardError:
@@ -103,13 +101,7 @@ def _of_finding(one: Mapping[str, Any], names: Mapping[str, str]) -> Mistake:
 
 
 def _named(one: FieldError, names: Mapping[str, str], fix: Mapping[str, Any] | None = None) -> Mistake:
-    field, message = one.field, one.message
-    if message.startswith(OURS):  # a sentence of the request's own checks, some of which begin with a field
-        message = message.removeprefix(OURS)
-        if named := re.match(r"([a-z_]+(?:\.\w+)*): ", message):
-            field, message = named[1], message[named.end() :]
-        message = message[:1].upper() + message[1:]
-    return Mistake(_argument(field, names), message, one.value, one.limit, one.hint, fix)
+    return Mistake(_argument(one.field, names), one.message, one.value, one.limit, one.hint, fix)
 
 
 def _argument(field: str, names: Mapping[str, str]) -> str:

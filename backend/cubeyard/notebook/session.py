@@ -7,7 +7,7 @@ from functools import cache
 from pydantic import ValidationError
 
 from cubeyard.engine import Engine, Json
-from cubeyard.kit.errors import of_validation
+from cubeyard.kit.validation import in_words
 from cubeyard.notebook.errors import CubeyardError, Mistake
 from cubeyard.notebook.table import Table
 from cubeyard.settings import Settings
@@ -19,7 +19,7 @@ def engine() -> Engine:
     try:
         return Engine(Settings())
     except ValidationError as error:
-        found = [of_validation(one) for one in error.errors(include_url=False)]
+        found = in_words(error.errors(include_url=False))
         raise CubeyardError([Mistake(one.field, one.message, one.value, one.limit) for one in found]) from None
 
 

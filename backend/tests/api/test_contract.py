@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
+from httpx2 import InvalidURL
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from schemathesis.checks import not_a_server_error
@@ -108,7 +109,10 @@ def test_every_operation_keeps_its_description(case: Any, contract_client: TestC
     request = _request(case)
     if room == "search" and isinstance(asked := request.get("json"), dict) and not asked.get("space"):
         asked["space"] = FEW_PLANS
-    response = contract_client.request(**request)
+    try:
+        response = contract_client.request(**request)
+    except InvalidURL:  # a query that is longer than a client sends
+        return
     case.validate_response(response, checks=CHECKS)
 
 

@@ -130,7 +130,7 @@ WRONG = FLOW | {"faults": [{"target": {"kind": "switch", "ratio": 3}}, {"target"
         ("a: " + "[" * 40 + "]" * 40, 1, "text", "deeply"),
         ("a: [" + "1," * 150_000 + "1]", 1, "text", "too many"),
         ("a: " + "x" * 1_000_001, None, "text", "bytes"),
-        (document.write(WRONG), 7, "faults[0].target.ratio", "less than or equal to 1"),
+        (document.write(WRONG), 7, "faults[0].target.ratio", "more than 1"),
         (document.write(FLOW | {"faults": [{"target": {"names": [12]}}]}), 8, "faults[0].target.names[0]", '"12"'),
         (document.write(FLOW | {"faults": [{"target": {"names": ["x"]}, "kind": "link-rate"}]}), 7,
          "faults[0].rate_bits_per_sec", "needs rate_bits_per_sec"),

@@ -12,9 +12,10 @@ from cubeyard.experiments.endpoints import Service
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.experiments.scenario import document, model, reading
 from cubeyard.experiments.scenario.model import EXAMPLE, Scenario
-from cubeyard.kit.errors import ProblemError, of_validation, responses
+from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import disposition
+from cubeyard.kit.validation import in_words
 from cubeyard.plans.schemas import Request
 
 MEDIA_TYPE = "application/yaml"
@@ -94,7 +95,8 @@ def write_scenario(service: Service, request: ExperimentBody) -> Response:
     try:
         asked = ExperimentCreate.model_validate(request.experiment)
     except ValidationError as error:
-        errors = [of_validation({**one, "loc": ("body", "experiment", *one["loc"])}) for one in error.errors()]
+        found = [{**one, "loc": ("body", "experiment", *one["loc"])} for one in error.errors()]
+        errors = in_words(found, {"body": {"experiment": request.experiment}})
         raise ProblemError(422, "invalid", f"{errors[0].field}: {errors[0].message}", errors=errors) from error
     return file_of(service.as_scenario(asked))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.experiments.scenario import document as documents
 from cubeyard.experiments.scenario.document import Document
 from cubeyard.experiments.scenario.model import PlanFile, Scenario, ScenarioSettings
-from cubeyard.kit.errors import FieldError, ProblemError, of_validation
+from cubeyard.kit.errors import FieldError, ProblemError
+from cubeyard.kit.validation import of_validation, resolved
 
 Json = dict[str, Any]
 ReadFile = Callable[[str], Json]
 Model = TypeVar("Model", bound=BaseModel)
-_NAMED = re.compile(r"(?:Value error, )?(?P<path>[a-z_]+(?:\.[a-z0-9_]+)+|[a-z_]+): (?P<message>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -73,39 +72,16 @@ def checked(source: Document, model: type[Model], value: Any) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        each = error.errors(include_url=False)
-        own = [one for one in each if not _other_form(source, one["loc"])] or each
-        raise _problem([_of_pydantic(source, one) for one in own]) from error
-
-
-def _other_form(source: Document, loc: tuple[int | str, ...]) -> bool:
-    """Whether an error is about a form of a fault's target or of a plan that the file does not mean."""
-    marks = {"ShareTarget": "ratio", "NamedTarget": "names", "SelectedTarget": "selector", "PlanFile": "file"}
-    for index, part in enumerate(loc):
-        if part in marks:
-            found: Any = source.value
-            for step in loc[:index]:
-                found = found[step]
-            forms = [form for form, mark in marks.items() if isinstance(found, dict) and mark in found]
-            return bool(forms) and part not in forms
-    return False
+        each = resolved(error.errors(include_url=False), value)
+        raise _problem([_of_pydantic(source, one) for one in each]) from error
 
 
 def _of_pydantic(source: Document, error: Mapping[str, Any]) -> FieldError:
     found = of_validation(error)
-    path: list[str | int] = list(error["loc"])
-    message, hint = found.message, found.hint
-    value = found.value
-    if error["type"] == "value_error":
-        message = message.removeprefix("Value error, ")
-        if named := _NAMED.fullmatch(message):
-            path += [int(part) if part.isdigit() else part for part in named["path"].split(".")]
-            message, value = named["message"], None
-    if error["type"] == "string_type" and isinstance(value, int | float):
-        hint = f'Put it in quotes: "{value}".'
-    if error["type"] == "literal_error":
-        return _told(source, path, value, f"It is not {found.limit}.")
-    return _told(source, path, value, message, limit=found.limit, hint=hint)
+    hint = found.hint
+    if error["type"] == "string_type" and isinstance(found.value, int | float):
+        hint = f'Put it in quotes: "{found.value}".'
+    return _told(source, error["loc"], found.value, found.message, limit=found.limit, hint=hint)
 
 
 def _told(
