@@ -30,7 +30,11 @@ class WindowMeans(TypedDict):
         NotRequired[int], Field(description="Flows that lost an end or every path at any time; ABT is of the others.")
     ]
     retransmits: int
-    drops: int
+    drops: Annotated[int, Field(description="Packets that servers dropped, for the reasons of the report's `drops`.")]
+    queue_drops: Annotated[
+        NotRequired[int],
+        Field(description="Packets that found a full queue at the end of a link; older runs have none."),
+    ]
     cpu: float
 
 

@@ -10,7 +10,7 @@ import orjson
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import failures_of, seeds_of
 from cubeyard.kit.db import Database
-from cubeyard.reports import figure, points, session, simulation
+from cubeyard.reports import figure, points, session, settings, simulation
 from cubeyard.reports.content import Report, shown
 from cubeyard.runs.results import frames_of
 from cubeyard.runs.schemas import Run
@@ -69,17 +69,10 @@ def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Repo
         kind=KINDS[run.kind],
         state=_state(run),
         findings=session.findings(document) if document is not None else [],
-        question=[*_question(experiment), *_settings(experiment.document)],
+        question=[*_question(experiment), *settings.in_words(experiment.document.get("emulation") or {})],
         sections=session.sections(document, scheduled) if document is not None else [],
         provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *worth, *made],
     )  # fmt: skip
-
-
-def _settings(document: Json) -> list[tuple[str, str]]:
-    emulation = document.get("emulation") or {}
-    kept = {name: value for name, value in emulation.items() if not isinstance(value, dict)}
-    parts = [(name, emulation[name]) for name in ("slice", "hypothesis") if emulation.get(name)]
-    return [("Real packets", _words(kept)), *((name.capitalize(), _words(value)) for name, value in parts)]
 
 
 def of_figure(database: Database, run: Run) -> Report:
@@ -123,7 +116,7 @@ def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
     asked.append(("Workload", _words(document["workload"])))
     asked.append(("Routing", document["routing"] or "the paper's own for each topology"))
     if document["link_gbps"] is not None:
-        asked.append(("Link rate", f"{shown(document['link_gbps'])} Gb/s instead of the plan's"))
+        asked.append(("Link rate", f"{settings.rate(document['link_gbps'] * settings.GIGA)} instead of the plan's"))
     if document["flow_gigabits"] is not None:
         asked.append(("Each flow sends", f"{shown(document['flow_gigabits'])} Gb"))
     asked += [("Fault", _words(one["target"]) + _when(one)) for one in document["faults"]]

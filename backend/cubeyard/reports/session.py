@@ -8,16 +8,25 @@ from typing import Any
 
 from cubeyard.experiments.fault_kinds import PARAMETERS
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
+from cubeyard.reports.settings import rate
 
 Json = dict[str, Any]
 MEGA = 1e6
 WINDOWS = ("before", "during", "after")
-WINDOW_COLUMNS = (
-    Column("Faults"), Column("Length (s)", number=True), Column("Goodput (Mb/s)", number=True),
-    Column("Least goodput (Mb/s)", number=True), Column("ABT (Mb/s)", number=True), Column("Least ABT (Mb/s)", number=True),
-    Column("Stalled flows", number=True), Column("Retransmits", number=True), Column("Drops", number=True),
-    Column("Host CPU", number=True, share=True), Column("Fidelity"),
-)  # fmt: skip
+WHOLE = "whole run"
+MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("Length", "secs", lambda secs: f"{shown(secs)} s"),
+    ("Goodput", "goodput_bits_per_sec", rate),
+    ("Least goodput of any second", "least_goodput_bits_per_sec", rate),
+    ("ABT", "abt_bits_per_sec", rate),
+    ("Least ABT of any second", "least_abt_bits_per_sec", rate),
+    ("Stalled flows", "stalled_flows", shown),
+    ("Retransmits", "retransmits", shown),
+    ("Dropped by full queues", "queue_drops", shown),
+    ("Dropped by servers", "drops", shown),
+    ("Host CPU", "cpu", lambda share: shown(share, share=True)),
+)
+"""What a stretch of the run came to, by its key."""
 FAULT_COLUMNS = (
     Column("Fault"), Column("Kind"), Column("Affects"), Column("From (s)", number=True), Column("To (s)", number=True),
     Column("Detected after (ms)", number=True), Column("First flow moved after (ms)", number=True),
@@ -49,8 +58,8 @@ def findings(report: Json) -> list[str]:
     return [
         f"{outcome}{verdict['sentence']}",
         f"Fidelity: {fidelity['verdict']}. {fidelity['reason']}",
-        f"Aggregate goodput {_mega(report['aggregate_goodput_bits_per_sec'])}; headers leave {_mega(ideal)} of the ideal{share}.",
-        f"ABT {_mega(report['abt_bits_per_sec'])}; the flow engine predicts {_mega(predicted_abt)} without headers.",
+        f"Aggregate goodput {rate(report['aggregate_goodput_bits_per_sec'])}; headers leave {rate(ideal)} of the ideal{share}.",
+        f"ABT {rate(report['abt_bits_per_sec'])}; the flow engine predicts {rate(predicted_abt)} without headers.",
         *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
     ]
 
@@ -58,16 +67,7 @@ def findings(report: Json) -> list[str]:
 def sections(report: Json, scheduled: int = 0) -> list[Section]:
     """Every table says beside each row what its numbers are worth. So many faults were `scheduled` before the start."""
     worth = report["fidelity"]["verdict"]
-    windows = [(name, report["windows"][name]) for name in WINDOWS if name in report["windows"]]
-    made = [
-        Section(
-            "Before, during and after the faults",
-            charts=_charts(report),
-            tables=[
-                Table("Windows", WINDOW_COLUMNS, [_window(name, one, worth) for name, one in [*windows, ("in all", report["total"])]])
-            ],
-        )
-    ]  # fmt: skip
+    made = [_stretches(report, worth)]
     if "latency_secs" in report:
         made.append(_latency(report["latency_secs"], report["latency_distribution"], worth))
     if report["faults"]:
@@ -147,11 +147,18 @@ def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
     return lines
 
 
-def _window(name: str, one: Json, worth: str) -> list[Cell]:
-    rates = (one[key] / MEGA for key in (
-        "goodput_bits_per_sec", "least_goodput_bits_per_sec", "abt_bits_per_sec", "least_abt_bits_per_sec"
-    ))  # fmt: skip
-    return [name, one["secs"], *rates, one["stalled_flows"], one["retransmits"], one["drops"], one["cpu"], worth]
+def _stretches(report: Json, worth: str) -> Section:
+    """Before, during and after the faults, and the whole run. Older runs do not have every measure."""
+    event = "faults" if report["faults"] else "upgrade" if report.get("upgrade") else None
+    found = {name: report["windows"][name] for name in WINDOWS if event and name in report["windows"]}
+    found[WHOLE] = report["total"]
+    columns = (Column("Mean"), *(Column(name, number=True) for name in found), Column("Fidelity"))
+    rows: list[list[Cell]] = [
+        [title, *("" if key not in one else words(one[key]) for one in found.values()), worth]
+        for title, key, words in MEASURES
+    ]
+    title = f"Before, during and after the {event}" if event else "The whole run"
+    return Section(title, charts=_charts(report), tables=[Table(title, columns, rows)])
 
 
 def _fault_name(id: str, scheduled: int) -> str:
@@ -177,12 +184,8 @@ def _kind(fault: Json) -> str:
     return " ".join([fault["kind"].replace("-", " "), *amounts])
 
 
-def _mega(bits_per_sec: float) -> str:
-    return f"{shown(bits_per_sec / MEGA)} Mb/s"
-
-
 AMOUNTS: dict[str, Callable[[float], str]] = {
-    "bit/s": _mega,
+    "bit/s": rate,
     "": lambda ratio: shown(ratio, share=True),
     "s": lambda secs: f"{shown(secs * 1e3)} ms",
 }

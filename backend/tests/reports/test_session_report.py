@@ -8,7 +8,8 @@ from typing import Any
 import pypdf
 import pytest
 
-from cubeyard.reports import session
+from cubeyard.experiments.emulation import Emulation
+from cubeyard.reports import session, settings
 from cubeyard.reports.content import Report
 from cubeyard.reports.html import html
 from cubeyard.reports.pdf import pdf
@@ -17,7 +18,7 @@ from tests.reports.test_reports import Page
 Json = dict[str, Any]
 WINDOW: Json = {
     "secs": 6.1, "goodput_bits_per_sec": 1_234_500_000, "least_goodput_bits_per_sec": 987_000_000, "abt_bits_per_sec": 543_000_000,
-    "least_abt_bits_per_sec": 321_000_000, "stalled_flows": 0, "retransmits": 77, "drops": 3, "cpu": 0.415,
+    "least_abt_bits_per_sec": 321_000_000, "stalled_flows": 0, "retransmits": 77, "drops": 3, "queue_drops": 21, "cpu": 0.415,
 }  # fmt: skip
 FAULT: Json = {
     "id": "f1", "kind": "cable-pulled", "targets": ["00/<0,0>"], "injected_at_secs": 6.0, "recovered_at_secs": None,
@@ -86,12 +87,12 @@ def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
         "Hypothesis not met",
         "host-limited",
         "The machine was busy",
-        "1,676 Mb/s",
+        "1.676 Gb/s",
         "it was aborted",
         "numbers measured",
     ):
         assert said in words
-    for cell in ("1,234", "41.5 %", "F1", "cable pulled", "1.9", "49", "90", "88", "9,876"):
+    for cell in ("1.234 Gb/s", "41.5 %", "21", "F1", "cable pulled", "1.9", "49", "90", "88", "9,876"):
         assert cell in page.cells
     # A session that struck no "after" has no such row, and what is not known is left empty.
     assert "after" not in page.cells
@@ -139,6 +140,25 @@ def test_a_session_without_faults_or_time_has_less_to_say() -> None:
         "ended": "done",
     }
     made = session.sections(short)
-    assert [one.title for one in made] == ["Before, during and after the faults", "Every server", "Every link"]
+    assert [one.title for one in made] == ["The whole run", "Every server", "Every link"]
     assert made[0].charts == []
+    assert [one.title for one in made[0].tables[0].columns] == ["Mean", "whole run", "Fidelity"]
     assert session.findings(short)[0] == "The run had no hypothesis."
+
+
+def test_settings_are_told_in_words_and_what_is_absent_is_not() -> None:
+    emulation = Emulation(seconds=12, dataplane="serverswitch", flow_bits_per_sec=None).model_dump(mode="json")
+    told = dict(settings.in_words(emulation))
+    assert told["Measured for"] == "12 s"
+    assert told["Forwarding"] == "switching chip in the kernel (eBPF)"
+    assert told["Transport"] == "TCP"
+    assert "Gateways" not in told
+    assert "Rate of a flow" not in told
+    assert settings.in_words({"gateways": ["00", "01"], "flow_bits_per_sec": 2.5e6}) == [
+        ("Gateways", "00, 01"),
+        ("Rate of a flow", "2.5 Mb/s"),
+    ]
+
+
+def test_every_setting_of_an_emulation_has_a_title() -> None:
+    assert set(Emulation.model_fields) <= set(settings.TITLED)

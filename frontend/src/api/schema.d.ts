@@ -11174,8 +11174,16 @@ export interface components {
             cut_off_flows?: number;
             /** Retransmits */
             retransmits: number;
-            /** Drops */
+            /**
+             * Drops
+             * @description Packets that servers dropped, for the reasons of the report's `drops`.
+             */
             drops: number;
+            /**
+             * Queue Drops
+             * @description Packets that found a full queue at the end of a link; older runs have none.
+             */
+            queue_drops?: number;
             /** Cpu */
             cpu: number;
         };

@@ -91,6 +91,7 @@ class Sums:
             "cut_off_flows": int((~self.alive).sum()),
             "retransmits": self.retransmits,
             "drops": self.drops,
+            "queue_drops": int(self.link_drops.sum()),
             "cpu": round(self.cpu / secs, 4),
         }
 

@@ -30,5 +30,6 @@ test("what is ours in the comparison is said, and so is what an upgrade came to"
 
 test("a report without either has neither", () => {
   expect(shown({})).not.toMatch(/uncoupled|Upgrade/);
-  expect(shown({})).toContain("after the faults");
+  expect(shown({})).toContain("The whole run");
+  expect(shown({})).not.toContain("before");
 });

@@ -26,7 +26,11 @@ const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
   { name: "Lowest ABT", of: (w) => formatBitsPerSec(w.least_abt_bits_per_sec) },
   { name: "Stalled flows", of: (w) => formatCount(w.stalled_flows) },
   { name: "Retransmits", of: (w) => formatCount(w.retransmits) },
-  { name: "Drops", of: (w) => formatCount(w.drops) },
+  {
+    name: "Dropped by full queues",
+    of: (w) => (w.queue_drops === undefined ? "–" : formatCount(w.queue_drops)),
+  },
+  { name: "Dropped by servers", of: (w) => formatCount(w.drops) },
   { name: "Host CPU", of: (w) => formatPercent(w.cpu) },
 ];
 
@@ -67,7 +71,9 @@ export function ReportPanel({
   children?: ReactNode;
 }) {
   const { fidelity, windows, faults } = report;
-  const shown = WINDOWS.filter((name) => windows[name] !== undefined);
+  const event = faults.length > 0 ? "faults" : report.upgrade ? "upgrade" : null;
+  // Without either, the whole run is all there is.
+  const shown = event ? WINDOWS.filter((name) => windows[name] !== undefined) : [];
   return (
     <section className={styles.report} aria-label="Report">
       {children}
@@ -80,7 +86,7 @@ export function ReportPanel({
       <div className={styles.reportTables}>
         <table className={shared.table}>
           <caption>
-            Before, during and after the {report.upgrade && faults.length === 0 ? "upgrade" : "faults"}{" "}
+            {event ? `Before, during and after the ${event}` : "The whole run"}{" "}
             <FidelityMark fidelity={fidelity} />
           </caption>
           <thead>
