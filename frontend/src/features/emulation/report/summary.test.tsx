@@ -57,18 +57,24 @@ test("a run that is over has means of the run, and a moment of it that moment's 
   const texts = (following: boolean) => {
     const host = document.createElement("div");
     act(() => createRoot(host).render(<Numbers session={session} tick={tick} following={following} />));
-    return [...host.querySelectorAll("dd")]
-      .slice(0, 3)
-      .map((one) => one.textContent!.replaceAll("\u00a0", " "));
+    return [...host.querySelectorAll("dt, dd")]
+      .slice(0, 6)
+      .map((one) => one.textContent!.replaceAll("\u00a0", " ").replace("no verdict", ""));
   };
   expect(texts(true)).toEqual([
-    "171 Mb/s mean, 86 % of ideal",
-    "88.0 Mb/s mean, predicted 120 Mb/s",
-    "82 % mean, of all cores",
+    "Goodput, mean",
+    "171 Mb/s 86 % of ideal",
+    "ABT, mean",
+    "88.0 Mb/s predicted 120 Mb/s",
+    "Host CPU, mean",
+    "82 % of all cores",
   ]);
   expect(texts(false)).toEqual([
+    "Goodput",
     "200 Mb/s 100 % of ideal",
+    "ABT",
     "59.0 Mb/s predicted 80.0 Mb/s",
+    "Host CPU",
     "100 % of all cores",
   ]);
 });

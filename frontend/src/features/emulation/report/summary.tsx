@@ -64,6 +64,7 @@ export function Phases({ session }: { session: Session }) {
 /** From this share of all cores on, the host may be what limits a run. */
 const BUSY_CPU = 0.95;
 const HOST_CPU = "Host CPU";
+const BASELINE = "Single-pair baseline";
 
 /** Mean over the last second: one busy tick is no warning. */
 function cpuLately({ history }: Session): number {
@@ -77,7 +78,7 @@ function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
   if (total) {
     const means = predictedMeans(session, total.secs);
     return {
-      of: "mean",
+      mean: true,
       goodput: total.goodput_bits_per_sec,
       abt: total.abt_bits_per_sec,
       cpu: total.cpu,
@@ -87,7 +88,7 @@ function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
   }
   const measured = tick !== null && tick.at > 0;
   return {
-    of: null,
+    mean: false,
     goodput: measured ? tick.goodput : null,
     abt: measured ? tick.abt : null,
     cpu: tick?.cpu ?? null,
@@ -95,8 +96,6 @@ function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
     predictedAbt: predictedAt(session, tick?.at ?? 0)?.abt ?? null,
   };
 }
-
-const words = (...parts: (string | null)[]): string => parts.filter(Boolean).join(", ");
 
 export function Numbers({
   session,
@@ -109,7 +108,7 @@ export function Numbers({
   following: boolean;
 }) {
   const { report, network, phases } = session;
-  const { of, goodput, abt, cpu, ideal, predictedAbt } = shownNumbers(session, tick, following);
+  const { mean, goodput, abt, cpu, ideal, predictedAbt } = shownNumbers(session, tick, following);
   const calibrated = phases.find((phase) => phase.phase === "calibrated");
   const fidelity = report?.fidelity ?? null;
   const over = isOver(session.live.state);
@@ -123,20 +122,22 @@ export function Numbers({
           ? ideal
             ? `ideal ${formatBitsPerSec(ideal)}`
             : ""
-          : words(of, ideal ? `${formatPercent(goodput / ideal)} of ideal` : null),
+          : ideal
+            ? `${formatPercent(goodput / ideal)} of ideal`
+            : "",
     },
     {
       name: "ABT",
       value: abt === null ? "–" : formatBitsPerSec(abt),
-      note: words(of, predictedAbt === null ? null : `predicted ${formatBitsPerSec(predictedAbt)}`),
+      note: predictedAbt === null ? "" : `predicted ${formatBitsPerSec(predictedAbt)}`,
     },
     {
       name: HOST_CPU,
       value: cpu === null ? "–" : formatPercent(cpu),
-      note: busy ? "of all cores: this machine may be the limit" : words(of, "of all cores"),
+      note: busy ? "of all cores: this machine may be the limit" : "of all cores",
     },
     {
-      name: "Single-pair baseline",
+      name: BASELINE,
       value: calibrated?.phase === "calibrated" ? formatBitsPerSec(calibrated.goodput_bits_per_sec) : "–",
       note:
         calibrated?.phase === "calibrated"
@@ -151,7 +152,7 @@ export function Numbers({
       {tiles.map(({ name, value, note }) => (
         <div key={name} data-busy={(busy && name === HOST_CPU) || undefined}>
           <dt>
-            {name}
+            {mean && name !== BASELINE ? `${name}, mean` : name}
             {(fidelity || over) && <FidelityMark fidelity={fidelity} over={over} />}
           </dt>
           <dd>
