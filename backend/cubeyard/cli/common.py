@@ -69,6 +69,9 @@ def write(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+MOST_ERRORS = 8
+
+
 def refuse(message: str) -> NoReturn:
     """Print why a request is not possible, and exit with 2."""
     errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False)
@@ -85,10 +88,22 @@ def explained() -> Iterator[None]:
             print_finding(errors, one)
         raise typer.Exit(EXIT_IMPOSSIBLE) from None
     except ProblemError as error:
-        refuse(error.detail)
+        refuse(_in_words(error))
     except _database_errors() as error:
         errors.print(f"[bold red]error:[/bold red] The database cannot be used. {escape(str(error))}", highlight=False)
         raise typer.Exit(1) from None
+
+
+def _in_words(error: ProblemError) -> str:
+    """What is wrong, a line for each field, with what to do about it."""
+    if not error.errors:
+        return error.detail
+    lines = [
+        f"{one.field.removeprefix('body.')}: {one.message}{f' {one.hint}' if one.hint else ''}"
+        for one in error.errors[:MOST_ERRORS]
+    ]
+    more = len(error.errors) - len(lines)
+    return "\n".join([*lines, *([f"And {more} more."] if more > 0 else [])])
 
 
 def _database_errors() -> tuple[type[Exception], ...]:

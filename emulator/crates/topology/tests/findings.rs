@@ -206,6 +206,12 @@ fn one_click_fixes_give_the_nearest_valid_values() {
             "unknown-family",
             json!({"family":"fat_tree"}),
         ),
+        // By a word of its title.
+        (
+            json!({"family":"CamCube","x":4,"y":4,"z":4}),
+            "unknown-family",
+            json!({"family":"torus3d"}),
+        ),
         (
             json!({"family":"fat_tree","ports":7}),
             "fat-tree-odd-ports",

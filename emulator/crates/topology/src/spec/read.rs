@@ -52,13 +52,13 @@ fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, Topolo
     let hint = format!("Use one of {}.", known.join(", "));
     match fields.get("family") {
         Some(Value::String(name)) => family::description(name).ok_or_else(|| {
-            let near = nearest(name, &known);
+            let near = family_titled(name).unwrap_or_else(|| nearest(name, &known));
             fail(
                 Finding::error(
                     "unknown-family",
                     "topology.family",
                     format!("There is no family \"{name}\"."),
-                    hint,
+                    format!("Did you mean \"{near}\"? {hint}"),
                 )
                 .with_value(name.as_str())
                 .with_limit(known.clone())
@@ -76,6 +76,21 @@ fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, Topolo
             ))
         }
     }
+}
+
+/// Of a title: shorter ones are in many.
+const SHORTEST_WORD: usize = 4;
+
+/// The family whose title has the word: CamCube's is `torus3d`.
+fn family_titled(name: &str) -> Option<&'static str> {
+    let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
+    let word = plain(name);
+    let titled = family::DESCRIPTIONS
+        .iter()
+        .find(|family| plain(family.title).contains(&word));
+    titled
+        .filter(|_| word.len() >= SHORTEST_WORD)
+        .map(|family| family.family)
 }
 
 /// Unknown and missing fields, wrong types, values out of range.
