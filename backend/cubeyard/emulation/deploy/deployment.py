@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import structlog
 
+from cubeyard.emulation.deploy.beside import ProgramState
 from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Signal, containers_of
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
@@ -106,13 +107,15 @@ class Deployment:
                 told(sum(so_far), total)
 
             engine = self.engines[host]
+            servers = self.spread.servers(self._question.network, host)
             containers = engine.create(
                 self._run,
-                self.spread.servers(self._question.network, host),
+                servers,
                 engine.image(),
                 mounts[host],
                 host_names=self._question.network.host_names,
                 raw_sockets=self._question.in_user_space,
+                beside={server: one for server, one in self._question.beside.items() if server in servers},
                 check=count,
             )
             self._containers.update(containers)
@@ -123,9 +126,9 @@ class Deployment:
     def _signal_on(self, host: int) -> Signal:
         """For containers that no engine signals for us."""
 
-        def signal(run_id: str, server: int, what: str) -> None:
+        def signal(run_id: str, server: int, what: str, beside: str) -> None:
             assert self.fabrics is not None
-            self.fabrics.on(host, "signal", run=run_id, server=server, signal=what)
+            self.fabrics.on(host, "signal", run=run_id, server=server, signal=what, beside=beside or None)
 
         return signal
 
@@ -180,6 +183,13 @@ class Deployment:
         """The hosts on which none of the servers' containers lives."""
         living = on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run))
         return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
+
+    def programs(self, known: Iterable[str] = ()) -> dict[int, ProgramState]:
+        """Those of users beside servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
+        if not self._question.beside:
+            return {}
+        found = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
+        return {server: state for some in found for server, state in some.items()}
 
     def down(self) -> Json:
         """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""

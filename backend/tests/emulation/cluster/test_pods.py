@@ -45,17 +45,23 @@ def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]
 
 
 @pytest.fixture
-def signals() -> list[tuple[str, int, str]]:
+def signals() -> list[tuple[str, int, str, str]]:
     return []
 
 
 @pytest.fixture
-def pods(settings: EmulationCluster, signals: list[tuple[str, int, str]]) -> Pods:
+def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]]) -> Pods:
     return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
 
 
 def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:
-    told = {"host_names": {at: f"s{at}" for at in servers}, "raw_sockets": False, "check": lambda _: None, **more}
+    told: Json = {
+        "host_names": {at: f"s{at}" for at in servers},
+        "raw_sockets": False,
+        "beside": {},
+        "check": lambda _: None,
+        **more,
+    }
     return pods.create(run, servers, pods.image(), {}, **told)
 
 
@@ -249,14 +255,14 @@ def test_a_server_that_ended_is_told_with_its_reason(pods: Pods, cluster: FakeCl
 
 
 def test_signals_go_to_the_fabric_and_a_killed_server_is_another_pod(
-    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str]]
+    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
     made = create(pods)
     before = pods.found_by(made)
     pods.kill(made[2])
     pods.pause(made[4])
     pods.unpause(made[4])
-    assert signals == [(RUN, 2, "kill"), (RUN, 4, "pause"), (RUN, 4, "resume")]
+    assert signals == [(RUN, 2, "kill", ""), (RUN, 4, "pause", ""), (RUN, 4, "resume", "")]
     cluster.end(made[2])
     again = pods.start(made[2])
     assert again != before[2]
