@@ -12,11 +12,13 @@ import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
 import { useProfile } from "./use-profile";
+import { imagesOf } from "./user-images";
 import { servicesOf } from "./user-services";
 
 const ChipProgramField = lazy(() => import("./chip-program-field"));
 const UpgradeField = lazy(() => import("./upgrade-field"));
 const ServicesField = lazy(() => import("./services-field"));
+const ImagesField = lazy(() => import("./images-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
 type EmulationProfile = components["schemas"]["EmulationProfile"];
@@ -159,6 +161,7 @@ export function EmulationSection({
     if (only && settings.mode === undefined && only !== "containers") change("mode", only);
   }, [only, settings.mode]);
   const fields = { settings, messages, change };
+  const inContainers = (settings.mode ?? "containers") === "containers";
   const link = typeof draft.link_gbps === "number" ? Number((draft.link_gbps * 1000).toPrecision(9)) : null;
   return (
     <Section title="Emulation">
@@ -209,6 +212,11 @@ export function EmulationSection({
             messages={messages}
             onChange={onChange}
           />
+        </Suspense>
+      )}
+      {(inContainers || imagesOf(draft).length > 0) && (
+        <Suspense>
+          <ImagesField draft={draft} inContainers={inContainers} messages={messages} onChange={onChange} />
         </Suspense>
       )}
       <details className={styles.fine}>
