@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
 
@@ -79,8 +79,9 @@ class Containers(Protocol):
         """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
         ...
 
-    def remove(self, run_id: str) -> list[str]:
-        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine."""
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
+        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine. Those on
+        hosts that are `away`, by name, are not waited for."""
         ...
 
     def answer(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -208,7 +208,7 @@ class DockerContainers:
         with explained():
             return docker_beside.states(self.api, self._owner, run_id, known)
 
-    def remove(self, run_id: str) -> list[str]:
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Remove every container of a run. Harmless to call again.
 
         Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on

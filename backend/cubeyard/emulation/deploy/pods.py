@@ -8,10 +8,10 @@ only where pods are made; whatever is asked of them is one list a look, of all n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from cubeyard.emulation.cluster.errors import ClusterRefusedError, PodsStayError
+from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
 from cubeyard.emulation.deploy.beside import ImageRefusedError, ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Signal
 from cubeyard.emulation.deploy.names import pod_name
@@ -227,9 +227,20 @@ class Pods:
         found = {self._made[name][1]: pods[name].program for name in self._names if name in pods}
         return {server: state for server, state in found.items() if state is not None}
 
-    def remove(self, run_id: str) -> list[str]:
-        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS."""
-        self._calls.remove(run_id, lambda deadline: self._until_gone(list, run_id, deadline), GONE_SECS)
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
+        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and NodeAwayError as soon as all that are
+        still there are on nodes that are `away`: their kubelets remove them when they are back."""
+
+        def until_gone(deadline: float) -> None:
+            self._until_gone(lambda pods: [one for one in pods if one.node not in away], run_id, deadline)
+            stay = self._calls.pods(time.monotonic(), run_id).values() if away else ()
+            if stay:
+                nodes = ", ".join(sorted({one.node for one in stay}))
+                raise NodeAwayError(
+                    f"{len(stay)} pods wait for {nodes} to be back. The next look of the worker removes them."
+                )
+
+        self._calls.remove(run_id, until_gone, GONE_SECS)
         self._made = {name: one for name, one in self._made.items() if one[0] != run_id}
         self._names = {name: one for name, one in self._names.items() if name in self._made}
         return []

@@ -14,6 +14,7 @@ import structlog
 
 from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.judge import report
 from cubeyard.emulation.judge.fidelity import Calibration
@@ -81,6 +82,9 @@ class Session:
                 self._tell_second(self._seconds.rest())
                 with suppress(*GONE):
                     self._look_at_programs()
+            except FabricGoneError:
+                self._deployment.look_for_hosts()
+                raise
             finally:
                 self._sink_quietly("phase", {"phase": "removing"})
                 timings.update(self._deployment.down())
