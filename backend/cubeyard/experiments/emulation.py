@@ -203,7 +203,7 @@ class Emulation(Request):
         default_factory=list,
         max_length=MAX_USER_IMAGES,
         exclude_if=lambda images: not images,
-        description="Programs of users in images, each a second container of servers; a server has one at most. Only with mode `containers`.",
+        description="Users' programs in images, as second containers of servers; at most one per server. Needs mode `containers`.",
     )
 
     chip_program: ChipProgram | None = Field(
@@ -231,7 +231,7 @@ class Emulation(Request):
     def _images_fit(self) -> Emulation:
         if self.images and self.mode != "containers":
             raise ValueError(
-                "images: servers that are namespaces share this machine's files and have no container to stand beside; "
+                "images: servers that are namespaces have no containers, so they cannot have a second one; "
                 "take mode containers, or leave images out"
             )
         return self

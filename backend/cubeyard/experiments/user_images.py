@@ -6,6 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
@@ -23,14 +24,13 @@ _REFERENCE = re.compile(
     re.ASCII,
 )
 """As registries and engines take it. `[OCI distribution, docker/distribution reference]`"""
+_FORM = "[REGISTRY/]NAME[:TAG][@sha256:DIGEST] with a name in lower case, like nginx:1.29"
 
 
 def _reference(text: str) -> str:
     found = _REFERENCE.fullmatch(text)
     if found is None or len(found["name"]) > 255:
-        raise ValueError(
-            "not a reference to an image; write [REGISTRY/]NAME[:TAG][@sha256:DIGEST] with a name in lower case, like nginx:1.29"
-        )
+        raise PydanticCustomError("image_reference", "This is not a reference to an image.", {"pattern": _FORM})
     return text
 
 
@@ -40,28 +40,29 @@ VariableName = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 
 
 class UserImage(Request):
-    """A program of a user's in an image: a second container of servers, with their network, their addresses and none of their rights.
+    """A user's program in an image, which runs as a second container of servers, in their network.
 
-    It runs as nobody, without capabilities, on a root that it cannot write, with 256 MiB of memory and 16 MiB in `/tmp`. It begins
-    beside its server, before cables are there; `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` tell it where it is.
+    It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB in `/tmp`. It starts before the
+    links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its server and that server's address.
     """
 
-    image: ImageReference = Field(description="What is run; pulled where it is not there.", examples=["nginx:1.29"])
+    image: ImageReference = Field(description="Pulled if it is missing.", examples=["nginx:1.29"])
     command: list[Word] | None = Field(
         default=None,
         min_length=1,
         max_length=MAX_WORDS,
-        description="What runs in it, word by word, in place of what the image says.",
+        description="Replaces the entry point and command of the image, word by word.",
         examples=[["python3", "-m", "http.server"]],
     )
     environment: dict[VariableName, Word] = Field(
-        default_factory=dict, max_length=MAX_VARIABLES, description="Variables beside those of the image."
+        default_factory=dict, max_length=MAX_VARIABLES, description="Variables in addition to those of the image."
     )
     servers: list[Annotated[PlainText, Field(min_length=1, max_length=64)]] | None = Field(
-        default=None, min_length=1, max_length=1024, description="Which ones have it, by name; all if left out."
+        default=None, min_length=1, max_length=1024, description="Servers that run it, by name; all if left out."
     )
     writable: bool = Field(
-        default=False, description="Whether it may write its root, which is gone with the run; `/tmp` it always may."
+        default=False,
+        description="Whether its root file system is writable. It is removed with the run; `/tmp` is always writable.",
     )
 
     @field_validator("environment")
@@ -69,5 +70,8 @@ class UserImage(Request):
     def _not_ours(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
             if name.startswith(OURS):
-                raise ValueError(f"{name} is told by the run; give a name that does not begin with {OURS}")
+                form = f"NAME, which does not begin with {OURS}"
+                raise PydanticCustomError(
+                    "set_by_the_run", "{name} is set by the run.", {"name": name, "pattern": form}
+                )
         return value

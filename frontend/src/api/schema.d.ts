@@ -4009,7 +4009,7 @@ export interface components {
             services?: components["schemas"]["UserService"][];
             /**
              * Images
-             * @description Programs of users in images, each a second container of servers; a server has one at most. Only with mode `containers`.
+             * @description Users' programs in images, as second containers of servers; at most one per server. Needs mode `containers`.
              */
             images?: components["schemas"]["UserImage"][];
             /**
@@ -8998,21 +8998,21 @@ export interface components {
         };
         /**
          * UserImage
-         * @description A program of a user's in an image: a second container of servers, with their network, their addresses and none of their rights.
+         * @description A user's program in an image, which runs as a second container of servers, in their network.
          *
-         *     It runs as nobody, without capabilities, on a root that it cannot write, with 256 MiB of memory and 16 MiB in `/tmp`. It begins
-         *     beside its server, before cables are there; `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` tell it where it is.
+         *     It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB in `/tmp`. It starts before the
+         *     links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its server and that server's address.
          */
         UserImage: {
             /**
              * Image
-             * @description What is run; pulled where it is not there.
+             * @description Pulled if it is missing.
              * @example nginx:1.29
              */
             image: string;
             /**
              * Command
-             * @description What runs in it, word by word, in place of what the image says.
+             * @description Replaces the entry point and command of the image, word by word.
              * @example [
              *       "python3",
              *       "-m",
@@ -9022,19 +9022,19 @@ export interface components {
             command?: string[] | null;
             /**
              * Environment
-             * @description Variables beside those of the image.
+             * @description Variables in addition to those of the image.
              */
             environment?: {
                 [key: string]: string;
             };
             /**
              * Servers
-             * @description Which ones have it, by name; all if left out.
+             * @description Servers that run it, by name; all if left out.
              */
             servers?: string[] | null;
             /**
              * Writable
-             * @description Whether it may write its root, which is gone with the run; `/tmp` it always may.
+             * @description Whether its root file system is writable. It is removed with the run; `/tmp` is always writable.
              * @default false
              */
             writable: boolean;

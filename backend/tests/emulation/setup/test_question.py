@@ -366,7 +366,7 @@ def test_references_that_registries_take_are_taken(reference: str) -> None:
     ("image", "said"),
     [
         ({"image": ""}, "at least 1 item"),
-        ({"image": "Nginx"}, "not a reference to an image"),
+        ({"image": "Nginx"}, "This is not a reference to an image"),
         ({"image": "nginx:"}, "not a reference"),
         ({"image": "nginx:a b"}, "not a reference"),
         ({"image": "nginx\n"}, "not a reference"),
@@ -379,7 +379,7 @@ def test_references_that_registries_take_are_taken(reference: str) -> None:
         ({"image": "a", "command": ["a\0"]}, "zero character"),
         ({"image": "a", "command": ["a"] * 65}, "at most 64"),
         ({"image": "a", "environment": {"A B": "c"}}, "match pattern"),
-        ({"image": "a", "environment": {"CUBEYARD_SERVER": "c"}}, "is told by the run"),
+        ({"image": "a", "environment": {"CUBEYARD_SERVER": "c"}}, "is set by the run"),
         ({"image": "a", "servers": []}, "at least 1 item"),
         ({"image": "a", "privileged": True}, "Extra inputs"),
     ],

@@ -33,15 +33,13 @@ export default function ImagesField({
   const put = (next: readonly JsonObject[]) => onChange(withImages(draft, next));
   const wrong =
     messages.get("emulation.images") ??
-    (images.length > 0 && !inContainers
-      ? "Images stand beside containers: run servers as containers."
-      : undefined);
+    (images.length > 0 && !inContainers ? "Images need servers that run as containers." : undefined);
   return (
     <fieldset className={styles.zone}>
       <legend>Images of your own</legend>
       <p className={styles.note}>
-        A second container of each server, with its network and address and no rights: a web server, a
-        database, your program.
+        A second container of each server, in its network and without privileges: a web server, a database or
+        your own program.
       </p>
       {wrong && (
         <p className={styles.wrong} role="alert">
@@ -98,7 +96,7 @@ function ImageFields({
       </div>
       <Field
         label="Image"
-        title="[REGISTRY/]NAME[:TAG][@sha256:DIGEST]; pulled where it is missing."
+        title="[REGISTRY/]NAME[:TAG][@sha256:DIGEST]; pulled if it is missing."
         controlWidth={220}
         message={message("image")}
       >
@@ -115,22 +113,22 @@ function ImageFields({
       </Field>
       <TypedField
         label="Command"
-        title="As in a shell’s line, without a shell; empty for what the image says."
+        title="Quoted as in a shell, but run without one. If empty, the image’s own."
         text={lineOf(image.command)}
-        placeholder="of the image"
+        placeholder="the image’s own"
         message={message("command")}
         onText={(line) => set("command", wordsOf(line))}
       />
       <TypedField
         label="Servers"
-        title="Names with commas between them; empty for all. A server has one image at most."
+        title="Names, separated by commas. If empty, all servers. At most one image per server."
         text={names}
         placeholder="all"
         message={message("servers")}
         onText={(text) => set("servers", namesOf(text))}
       />
       <details className={styles.more}>
-        <summary>Variables and files</summary>
+        <summary>Environment and files</summary>
         <Variables
           text={variableLines(image.environment)}
           message={message("environment")}
@@ -142,7 +140,7 @@ function ImageFields({
             checked={image.writable === true}
             onChange={(event) => set("writable", event.target.checked || undefined)}
           />
-          May write its root (/tmp it always may)
+          Writable root (/tmp is always writable)
         </label>
       </details>
     </div>
@@ -197,7 +195,7 @@ function Variables({
 }) {
   const typed = useTyped(text, onText);
   return (
-    <Stacked label="Variables, NAME=VALUE, one a line">
+    <Stacked label="Variables, one NAME=VALUE per line">
       {(id) => (
         <>
           <textarea id={id} className={textAreaClass} rows={3} spellCheck={false} {...typed} />
