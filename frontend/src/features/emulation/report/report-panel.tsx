@@ -149,7 +149,7 @@ function imageText({ image, servers, ended }: NonNullable<Report["images"]>[numb
       ({ server, at_secs, status, message }) =>
         ` On ${server} it ended at ${secsText(at_secs)} with status ${status}${message ? `: ${message}` : ""}.`,
     );
-  return `Image ${image} beside ${plural(servers.length, "server")}.${told.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
+  return `Image ${image} on ${plural(servers.length, "server")}.${told.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
 }
 
 /** How soon each fault was detected and survived. */
