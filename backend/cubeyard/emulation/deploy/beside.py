@@ -11,6 +11,7 @@ from cubeyard.kit.errors import ProblemError
 GRACE_SECS = 1.0
 """A program that fails within so long of its start keeps the run from starting."""
 LOOK_SECS = 0.25
+MAX_WHY = 1000
 MAX_SAID = 240
 """Characters of a program's last words that are passed on."""
 
@@ -33,7 +34,9 @@ class ImageRefusedError(ProblemError):
     """A user's image cannot be had, or does not run."""
 
     def __init__(self, server: str, image: str, why: str, fix: str) -> None:
-        super().__init__(422, "image-refused", f"Server {server}: image {image} {shortened(why)}. {fix}")
+        said = " ".join(why.split()).rstrip(".")
+        said = said if len(said) <= MAX_WHY else f"{said[:MAX_WHY]}…"
+        super().__init__(422, "image-refused", f"Server {server}: image {image} {said}. {fix}")
 
 
 def shortened(text: str) -> str:
@@ -42,11 +45,17 @@ def shortened(text: str) -> str:
     return plain if len(plain) <= MAX_SAID else "…" + plain[-MAX_SAID + 1 :]
 
 
+ENDINGS = {
+    126: "its command could not be executed",
+    127: "its command was not found",
+    128: "it could not be started",
+    137: "it was killed, perhaps for its memory",
+}
+"""What shells, container runtimes and the kernel say by a status."""
+
+
 def how_it_ended(status: int, said: str) -> str:
-    words = {
-        126: "could not be executed", 127: "is a command that is not there", 137: "was killed, perhaps for its memory",
-    }  # fmt: skip
-    told = f"ended with status {status}" + (f", which {words[status]}" if status in words else "")
+    told = f"ended with status {status}" + (f" ({ENDINGS[status]})" if status in ENDINGS else "")
     return f"{told}: {said}" if said else told
 
 

@@ -104,10 +104,10 @@ def test_an_image_that_cannot_be_pulled_is_told_by_server_and_image(pods: Pods, 
         ({"reason": "Error", "exitCode": 1, "message": "no port\n"}, r"ended with status 1: no port\. See"),
         (
             {"reason": "StartError", "exitCode": 128, "message": 'exec: "serve": not found'},
-            r'status 128: exec: "serve"',
+            r'status 128 \(it could not be started\): exec: "serve"',
         ),
         ({"reason": "StartError", "exitCode": 0, "message": "no such file"}, "status 1: no such file"),
-        ({"reason": "OOMKilled", "exitCode": 137}, "was killed.*more memory than it may have"),
+        ({"reason": "OOMKilled", "exitCode": 137}, "it was killed.*more memory than it may have"),
     ],
 )
 def test_a_program_that_fails_at_once_keeps_the_run_from_starting(

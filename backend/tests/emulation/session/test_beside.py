@@ -81,6 +81,6 @@ def test_a_failure_within_the_grace_names_the_first_server(monkeypatch: pytest.M
     refuse_failed(names, images, lambda: {0: ProgramState("a", "", 0), 1: ProgramState("b", "", None)})
     with pytest.raises(
         ImageRefusedError,
-        match=r"^Server 00: image web ended with status 127, which is a command that is not there: x\. ",
+        match=r"^Server 00: image web ended with status 127 \(its command was not found\): x\. ",
     ):
         refuse_failed(names, images, lambda: {1: ProgramState("b", "", 1), 0: ProgramState("a", "", 127, "x")})
