@@ -161,7 +161,6 @@ export function EmulationSection({
     if (only && settings.mode === undefined && only !== "containers") change("mode", only);
   }, [only, settings.mode]);
   const fields = { settings, messages, change };
-  const inContainers = (settings.mode ?? "containers") === "containers";
   const link = typeof draft.link_gbps === "number" ? Number((draft.link_gbps * 1000).toPrecision(9)) : null;
   return (
     <Section title="Emulation">
@@ -214,11 +213,7 @@ export function EmulationSection({
           />
         </Suspense>
       )}
-      {(inContainers || imagesOf(draft).length > 0) && (
-        <Suspense>
-          <ImagesField draft={draft} inContainers={inContainers} messages={messages} onChange={onChange} />
-        </Suspense>
-      )}
+      <Images draft={draft} messages={messages} onChange={onChange} />
       <details className={styles.fine}>
         <summary>Protocol, MTU and timers</summary>
         {[...choicesOf(transports, settings), ...balancesOf(protocol)].map((choice) => (
@@ -229,6 +224,17 @@ export function EmulationSection({
         ))}
       </details>
     </Section>
+  );
+}
+
+/** Images are for containers; where servers are namespaces, what was chosen before is still there to be removed. */
+function Images(props: Pick<Parameters<typeof ImagesField>[0], "draft" | "messages" | "onChange">) {
+  const inContainers = (emulationOf(props.draft).mode ?? "containers") === "containers";
+  if (!inContainers && imagesOf(props.draft).length === 0) return null;
+  return (
+    <Suspense>
+      <ImagesField {...props} inContainers={inContainers} />
+    </Suspense>
   );
 }
 
