@@ -23,7 +23,7 @@ from tests.cluster.sweeps import POINTS, SWEPT, points_once, workers
 
 Json = dict[str, Any]
 OVER_SECS = 25
-"""For a run with a node that is cut off, on a busy machine: 10 s until that is noticed, and what is on the other node removed."""
+"""For a run with a node that is cut off, on a busy machine: 8 s until that is noticed, and what is on the other node removed."""
 
 
 def evict(core: Any, pod: Any) -> int:
