@@ -93,6 +93,11 @@ class Engine:
         """How many machines emulations are spread over by the settings, at most; 0 for this one alone."""
         return self._settings.most_hosts
 
+    @property
+    def user_images(self) -> bool:
+        """Whether emulations may have programs of users in images beside their servers."""
+        return self._settings.user_images
+
     @cached_property
     def families(self) -> list[Json]:
         """The topology families, each with the routing schemes that serve it, its paper's own first."""

@@ -125,6 +125,8 @@ class Settings(BaseSettings):
     cluster: Annotated[EmulationCluster | None, NoDecode] = None
     """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file that holds one."""
 
+    user_images: bool = True
+    """Whether runs may have programs of users in images beside their servers: without rights, but pulled from wherever is asked."""
     terminals: bool = True
     """Whether people may open shells in the containers of runs from the page. They have the containers' rights and no others."""
     terminal_limit: int = Field(default=8, ge=1, le=64)

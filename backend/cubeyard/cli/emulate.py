@@ -28,6 +28,7 @@ from cubeyard.cli.common import (
     write,
 )
 from cubeyard.cli.faults import read_fault
+from cubeyard.cli.images import print_images, read_image
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
 from cubeyard.cli.place import command_place, stoppable
@@ -140,6 +141,21 @@ def emulate(
             help="What each server's instance gets once packets flow, as NAME=TEXT; {key} is another key for each. Can be repeated.",
         ),
     ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="A program of your own in an image: a second container of servers, with their network. Not with namespaces."
+        ),
+    ] = None,
+    image_command: Annotated[
+        str | None, typer.Option(help="What runs in it, as in a shell's line; what the image says if left out.")
+    ] = None,
+    image_env: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE for it, beside the image's. Can be repeated.")
+    ] = None,
+    image_servers: Annotated[
+        str | None, typer.Option(help="Which servers have it, like 00,01; all if left out.")
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any further field of `emulation`, as NAME=JSON. Can be repeated."),
@@ -163,6 +179,8 @@ def emulate(
         asked["chip_program"] = read_text(chip_program)
     if hypothesis is not None:
         asked["hypothesis"] = _hypothesis(hypothesis)
+    if images := read_image(image, image_command, image_env or [], image_servers):
+        asked["images"] = images
     for text in option or []:
         name, _, value = text.partition("=")
         asked[name] = read_json(value, f"--set {name}")
@@ -365,6 +383,7 @@ def print_report(console: Console, document: Json) -> None:
         latencies = Table(box=None, show_header=False)
         add_latency(latencies, told)
         console.print(latencies)
+    print_images(console, document.get("images", []))
     for fault in document["faults"]:
         noticed = (
             "not detected"

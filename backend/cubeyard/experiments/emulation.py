@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from cubeyard.experiments.hypotheses import Hypothesis
+from cubeyard.experiments.user_images import MAX_USER_IMAGES, UserImage
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
@@ -198,6 +199,13 @@ class Emulation(Request):
         description="Services that users wrote, on every server of a torus. `[camcube §5]`",
     )
 
+    images: list[UserImage] = Field(
+        default_factory=list,
+        max_length=MAX_USER_IMAGES,
+        exclude_if=lambda images: not images,
+        description="Users' programs in images, as second containers of servers; at most one per server. Needs mode `containers`.",
+    )
+
     chip_program: ChipProgram | None = Field(
         default=None,
         exclude_if=lambda program: program is None,
@@ -218,6 +226,15 @@ class Emulation(Request):
             return self.mtu
         fine = (mtu for mtu in MTUS if mtu * 8 / rate_bits_per_sec <= PACKET_SECS)
         return next(fine, MTUS[-1])
+
+    @model_validator(mode="after")
+    def _images_fit(self) -> Emulation:
+        if self.images and self.mode != "containers":
+            raise ValueError(
+                "images: servers that are namespaces have no containers, so they cannot have a second one; "
+                "take mode containers, or leave images out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _congestion_fits(self) -> Emulation:

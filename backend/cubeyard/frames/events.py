@@ -119,6 +119,15 @@ class NodeLost(_Event):
     kind: Literal["node-lost"]
 
 
+class ProgramEnded(_Event):
+    """A user's program beside a server has ended by itself."""
+
+    kind: Literal["program-ended"]
+    image: Text
+    status: int
+    message: Annotated[Text, Field(description="Its last words, or why it ended.")]
+
+
 class NodeRefused(_Event):
     """A report or request of a server's node that was not accepted."""
 
@@ -201,6 +210,7 @@ SessionEvent = Annotated[
     | SubflowDown
     | Carrier
     | NodeLost
+    | ProgramEnded
     | NodeRefused
     | NodeError
     | NodeFlooding

@@ -100,6 +100,14 @@ class EmulationEstimate(TypedDict):
     start_secs: float
 
 
+class FrameImage(TypedDict):
+    """A program of a user's beside servers."""
+
+    image: str
+    command: Annotated[list[str], Field(description="Empty: what the image says.")]
+    servers: Annotated[list[int], Field(description="Ids of those that have it.")]
+
+
 class FrameHosts(TypedDict):
     name: list[str]
     of_server: Annotated[list[int], Field(description="The row of each server's host in `name`.")]
@@ -138,6 +146,7 @@ class NetworkFrame(TypedDict):
     predicted: Annotated[Predicted, Field(description="Before any fault.")]
     schedule: list[ScheduledFault]
     estimate: EmulationEstimate
+    images: Annotated[NotRequired[list[FrameImage]], Field(description="Programs of users, in second containers.")]
     upgrade: Annotated[NotRequired[FrameUpgrade], Field(description="What changes while it runs.")]
     unit_bytes: Annotated[NotRequired[int], Field(description="What ticks count bytes in; 1 if absent.")]
     hosts: Annotated[NotRequired[FrameHosts], Field(description="Where servers are spread over several machines.")]

@@ -210,6 +210,23 @@ class ReportedUpgrade(TypedDict):
     ]
 
 
+class EndedProgram(TypedDict):
+    server: str
+    status: int
+    message: str
+    at_secs: float
+
+
+class ReportedImage(TypedDict):
+    """A program of a user's beside servers."""
+
+    image: str
+    command: Annotated[list[str], Field(description="Empty: what the image says.")]
+    servers: list[str]
+    identities: Annotated[list[str], Field(description="What the image was exactly, as its engine names it: digests.")]
+    ended: Annotated[list[EndedProgram], Field(description="Those that ended by themselves, a fault's not.")]
+
+
 class ReportFrame(TypedDict):
     """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal."""
 
@@ -228,6 +245,7 @@ class ReportFrame(TypedDict):
     fidelity: Fidelity
     faults: list[ReportedFault]
     upgrade: NotRequired[ReportedUpgrade]
+    images: NotRequired[list[ReportedImage]]
     path_switches: int
     latency_secs: Annotated[NotRequired[LatencyResult], Field(description="With workload `requests`.")]
     latency_distribution: Annotated[NotRequired[LatencyDistribution], Field(description="With workload `requests`.")]

@@ -42,6 +42,11 @@ def _own(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _image(one: Json) -> str:
+    servers = one.get("servers")
+    return f"{one['image']} on {', '.join(servers) if servers else 'every server'}"
+
+
 TITLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "mode": ("Servers are", str),
     "dataplane": ("Forwarding", lambda value: _DATAPLANES.get(value, str(value))),
@@ -63,6 +68,7 @@ TITLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "upgrade": ("Upgrade", _own),
     "gateways": ("Gateways", _own),
     "hypothesis": ("Hypothesis", _own),
+    "images": ("Images of users", lambda value: "; ".join(_image(one) for one in value)),
     "services": ("Services", lambda value: ", ".join(str(one.get("name", one)) for one in value)),
     "chip_program": ("Chip's program", lambda value: f"a text of {len(str(value)):,} characters"),
     "congestion": ("Congestion control of queues", _own),

@@ -187,6 +187,7 @@ def test_the_api_server_takes_every_document_of_the_chart(cluster: Cluster, valu
     found = [one for one in documents(*values, release="other") if one["kind"] != "Namespace"]
     assert {"Deployment", "StatefulSet", "Service", "Job"} <= {one["kind"] for one in found}
     assert ("DaemonSet" in {one["kind"] for one in found}) == ("emulation.enabled=false" not in values)
+    assert ("Ingress" in {one["kind"] for one in found}) == ("api.ingress.enabled=true" in values)
     for document in found:
         place = document["metadata"].get("namespace", NAMESPACE)
         utils.create_from_dict(cluster.api, document, namespace=place, dry_run="All")

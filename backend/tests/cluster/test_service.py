@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from kubernetes import client
 from tests.cluster.installed import NAMESPACE, SERVERS, WORKERS, left
 from tests.cluster.machines import Cluster, wait
 from tests.cluster.service import Service
+from tests.cluster.sweeps import POINTS, SWEPT, points_once, workers
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,12 +32,6 @@ EMULATED: Json = {
     "faults": [{"kind": "cable-pulled", "target": {"names": ["00/<1,0>"]}, "at_secs": 2.0, "until_secs": 5.0}],
     "emulation": {"mode": "containers", "seconds": 8, "settle_secs": 1, "calibrate_secs": 0.5},
 }
-SWEPT: Json = {
-    "plan": {"family": "bcube", "n": 8, "k": 2},
-    "workload": {"kind": "all-to-all"},
-    "axes": {"failure": {"kind": "switch", "ratios": [0, 0.05, 0.1, 0.15]}, "seeds": 500},
-}
-POINTS = 2000
 
 
 def pods(cluster: Cluster, component: str) -> list[Any]:
@@ -144,6 +140,19 @@ def points_written(cluster: Cluster, run: str) -> dict[str, int]:
         told = [json.loads(line) for line in lines if run in line and line.startswith("{")]
         found[pod.metadata.name] = sum(one.get("points", 0) for one in told)
     return found
+
+
+def test_a_sweep_is_shared_by_four_workers(service: Service, cluster: Cluster, database: str) -> None:
+    with workers(cluster, 4):
+        began = time.monotonic()
+        run = service.start_run(SWEPT)
+        assert service.ended(run, 300)["state"] == "succeeded"
+        written = points_written(cluster, run)
+        print(f"{POINTS} points by four workers in {time.monotonic() - began:.1f} s: {written}")
+    assert len(written) == 4
+    assert min(written.values()) > 0, written
+    assert sum(written.values()) == POINTS, written
+    points_once(database, run)
 
 
 def test_metrics_are_there_for_prometheus(service: Service) -> None:

@@ -13,8 +13,9 @@ from kubernetes.stream import stream
 from tests.cluster.installed import CHART, NAMESPACE, chosen, cluster_helm, fabrics_ready, left
 from tests.cluster.machines import Cluster, ClusterFailedError, wait
 from tests.cluster.service import Service
+from tests.cluster.sweeps import POINTS, SWEPT, points_once
 from tests.cluster.test_nodes import listed
-from tests.cluster.test_service import EMULATED, POINTS, SWEPT, check_over_two_nodes
+from tests.cluster.test_service import EMULATED, check_over_two_nodes
 from tests.deployment.service_image import FIRST, NAME, NEXT, newest_migration
 
 Json = dict[str, Any]
@@ -74,14 +75,6 @@ def over(service: Service, cluster: Cluster, sweep: str, emulation: str) -> Json
         assert service.get(f"/api/v1/runs/{emulation}/results")["report"]["timings"]["kept"] == []
     wait(lambda: left(cluster) == {}, "something is left", lambda: str(left(cluster)), secs=90)
     return ended
-
-
-def points_once(database: str, run: str) -> None:
-    with psycopg.connect(database) as connection:
-        told = "SELECT count(point), count(DISTINCT point), max(seq) - count(*) FROM run_frames WHERE run_id = %s"
-        (points, distinct, gaps) = connection.execute(told, (run,)).fetchone() or (0, 0, 0)
-    assert points == distinct == POINTS
-    assert gaps == 0, "frames are numbered without a gap"
 
 
 def test_an_upgrade_and_a_rollback_lose_nothing(service: Service, cluster: Cluster, database: str) -> None:

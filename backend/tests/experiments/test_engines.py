@@ -63,3 +63,27 @@ def test_the_kinds_of_faults_are_the_engine_s(client: TestClient, engine: Engine
     for item, kind in zip(items, engine.fault_kinds, strict=True):
         assert item == {name: kind[name] for name in item}
         assert {"name", "title", "target", "effect", "predicted", "carries", "parameters"} <= set(item)
+
+
+@pytest.mark.parametrize(
+    ("emulation", "field", "value", "limit"),
+    [
+        ({"images": [{"image": "Bad Name"}]}, "body.emulation.images.0.image", "Bad Name", "[REGISTRY/]NAME[:TAG]"),
+        (
+            {"images": [{"image": "web", "environment": {"CUBEYARD_SERVER": "00"}}]},
+            "body.emulation.images.0.environment",
+            "{'CUBEYARD_SERVER': '00'}",
+            "does not begin with CUBEYARD_",
+        ),
+    ],
+)
+def test_what_an_image_may_not_be_is_told_by_field_value_limit_and_fix(
+    client: TestClient, emulation: dict[str, Any], field: str, value: str, limit: str
+) -> None:
+    body = {"plan": TINY, "workload": {"kind": "permutation"}, "engine": "emulation", "emulation": emulation}
+    answer = client.post(f"{API}/experiments", json=body)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert (error["field"], error["value"]) == (field, value)
+    assert limit in error["limit"]
+    assert error["hint"]

@@ -154,6 +154,8 @@ def test_settings_are_told_in_words_and_what_is_absent_is_not() -> None:
     assert told["Transport"] == "TCP"
     assert "Gateways" not in told
     assert "Rate of a flow" not in told
+    images = [{"image": "web:1", "servers": ["00", "01"]}, {"image": "db:2", "servers": None}]
+    assert settings.in_words({"images": images}) == [("Images of users", "web:1 on 00, 01; db:2 on every server")]
     assert settings.in_words({"gateways": ["00", "01"], "flow_bits_per_sec": 2.5e6}) == [
         ("Gateways", "00, 01"),
         ("Rate of a flow", "2.5 Mb/s"),

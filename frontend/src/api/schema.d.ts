@@ -4008,6 +4008,11 @@ export interface components {
              */
             services?: components["schemas"]["UserService"][];
             /**
+             * Images
+             * @description Users' programs in images, as second containers of servers; at most one per server. Needs mode `containers`.
+             */
+            images?: components["schemas"]["UserImage"][];
+            /**
              * Chip Program
              * @description What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's program if left out. `[serverswitch §3.3.2, §5.1]`
              */
@@ -8992,6 +8997,49 @@ export interface components {
             gbps: number[];
         };
         /**
+         * UserImage
+         * @description A user's program in an image, which runs as a second container of servers, in their network.
+         *
+         *     It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB in `/tmp`. It starts before the
+         *     links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its server and that server's address.
+         */
+        UserImage: {
+            /**
+             * Image
+             * @description Pulled if it is missing.
+             * @example nginx:1.29
+             */
+            image: string;
+            /**
+             * Command
+             * @description Replaces the entry point and command of the image, word by word.
+             * @example [
+             *       "python3",
+             *       "-m",
+             *       "http.server"
+             *     ]
+             */
+            command?: string[] | null;
+            /**
+             * Environment
+             * @description Variables in addition to those of the image.
+             */
+            environment?: {
+                [key: string]: string;
+            };
+            /**
+             * Servers
+             * @description Servers that run it, by name; all if left out.
+             */
+            servers?: string[] | null;
+            /**
+             * Writable
+             * @description Whether its root file system is writable. It is removed with the run; `/tmp` is always writable.
+             * @default false
+             */
+            writable: boolean;
+        };
+        /**
          * UserService
          * @description A service that a user wrote, which every server hosts beside those that its protocol brings.
          */
@@ -9252,6 +9300,17 @@ export interface components {
             cpu: number;
             /** Start Secs */
             start_secs: number;
+        };
+        /** EndedProgram */
+        EndedProgram: {
+            /** Server */
+            server: string;
+            /** Status */
+            status: number;
+            /** Message */
+            message: string;
+            /** At Secs */
+            at_secs: number;
         };
         /**
          * EventsLeftOut
@@ -9565,6 +9624,24 @@ export interface components {
              * @description The row of each server's host in `name`.
              */
             of_server: number[];
+        };
+        /**
+         * FrameImage
+         * @description A program of a user's beside servers.
+         */
+        FrameImage: {
+            /** Image */
+            image: string;
+            /**
+             * Command
+             * @description Empty: what the image says.
+             */
+            command: string[];
+            /**
+             * Servers
+             * @description Ids of those that have it.
+             */
+            servers: number[];
         };
         /**
          * FrameLinks
@@ -9919,6 +9996,11 @@ export interface components {
             /** Schedule */
             schedule: components["schemas"]["ScheduledFault"][];
             estimate: components["schemas"]["EmulationEstimate"];
+            /**
+             * Images
+             * @description Programs of users, in second containers.
+             */
+            images?: components["schemas"]["FrameImage"][];
             /** @description What changes while it runs. */
             upgrade?: components["schemas"]["FrameUpgrade"];
             /**
@@ -10290,6 +10372,41 @@ export interface components {
             micros: number;
         };
         /**
+         * ProgramEnded
+         * @description A user's program beside a server has ended by itself.
+         */
+        ProgramEnded: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "program-ended";
+            /** Image */
+            image: string;
+            /** Status */
+            status: number;
+            /**
+             * Message
+             * @description Its last words, or why it ended.
+             */
+            message: string;
+        };
+        /**
          * ProgressEvent
          * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor numbered.
          */
@@ -10392,6 +10509,8 @@ export interface components {
             /** Faults */
             faults: components["schemas"]["ReportedFault"][];
             upgrade?: components["schemas"]["ReportedUpgrade"];
+            /** Images */
+            images?: components["schemas"]["ReportedImage"][];
             /** Path Switches */
             path_switches: number;
             /** @description With workload `requests`. */
@@ -10473,6 +10592,31 @@ export interface components {
             recovered_secs: number | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ReportedImage
+         * @description A program of a user's beside servers.
+         */
+        ReportedImage: {
+            /** Image */
+            image: string;
+            /**
+             * Command
+             * @description Empty: what the image says.
+             */
+            command: string[];
+            /** Servers */
+            servers: string[];
+            /**
+             * Identities
+             * @description What the image was exactly, as its engine names it: digests.
+             */
+            identities: string[];
+            /**
+             * Ended
+             * @description Those that ended by themselves, a fault's not.
+             */
+            ended: components["schemas"]["EndedProgram"][];
         };
         /**
          * ReportedUpgrade
@@ -10614,7 +10758,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].
@@ -11007,7 +11151,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["ProgramEnded"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].

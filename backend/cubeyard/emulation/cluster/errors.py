@@ -19,6 +19,10 @@ class PodsStayError(ClusterGoneError):
         ProblemError.__init__(self, 503, "cluster-pods-stay", said)
 
 
+class NodeAwayError(PodsStayError):
+    """The same of nodes that were known to be away: nobody has waited for them."""
+
+
 class ClusterRefusedError(ProblemError):
     """It answers, and refuses: a right, a quota or a policy."""
 

@@ -22,8 +22,9 @@ class FabricNode:
     """What its tunnels use: the pod's address, or the node's own."""
 
 
-def fabric_nodes(cluster: EmulationCluster) -> tuple[FabricNode, ...]:
-    """By name. One call, whatever the number of nodes.
+def fabric_nodes(cluster: EmulationCluster) -> tuple[tuple[FabricNode, ...], tuple[str, ...]]:
+    """By name: those that runs use, at most MAX_HOSTS, and the names of those that are too many. The first ones by name, so that
+    every process chooses the same. One call, whatever the number of nodes.
 
     Raises ClusterGoneError, and ClusterRefusedError if there is none or this account may not list pods.
     """
@@ -45,4 +46,5 @@ def fabric_nodes(cluster: EmulationCluster) -> tuple[FabricNode, ...]:
         why = f"those on {', '.join(sorted(waiting))} are not ready" if waiting else "there is none"
         fix = f"Look at `kubectl -n {cluster.fabrics} get pods -l {FABRIC_LABEL} -o wide`."
         raise ClusterRefusedError(f"no node has a ready pod of cubeyard-fabric; {why}", fix)
-    return tuple(sorted(found, key=lambda node: node.name))[:MAX_HOSTS]
+    found.sort(key=lambda node: node.name)
+    return tuple(found[:MAX_HOSTS]), tuple(node.name for node in found[MAX_HOSTS:])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
 
 from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
+from cubeyard.emulation.deploy.beside import ProgramState
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError
 from cubeyard.emulation.fabric.hosts import Host
+from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import Settings
 
 GONE = (DockerGoneError, ClusterGoneError)
@@ -17,8 +19,8 @@ GONE = (DockerGoneError, ClusterGoneError)
 UNREACHED = (*GONE, ClusterRefusedError)
 """Nor can it be asked what it has."""
 
-Signal = Callable[[str, int, Literal["kill", "pause", "resume"]], None]
-"""Makes the fabric signal the process of a run's server, where no engine does."""
+Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
+"""Makes the fabric signal the process of a run's server, where no engine does, and the container beside it: its id, or empty."""
 
 
 class Containers(Protocol):
@@ -40,9 +42,11 @@ class Containers(Protocol):
         *,
         host_names: Mapping[int, str],
         raw_sockets: bool,
+        beside: Mapping[int, Beside],
         check: Callable[[int], None],
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started. What it is called here, by server.
+        """One container a server (by id: its name), started, and those `beside` some. What it is called here, by server.
+        Whatever is done to a container here is done to the one beside it.
 
         `check(so far)` is called now and then and may raise. What is refused is refused before anything is made, as far as
         it can be known then.
@@ -71,8 +75,13 @@ class Containers(Protocol):
         """How many of a run's containers run or are paused."""
         ...
 
-    def remove(self, run_id: str) -> list[str]:
-        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine."""
+    def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
+        """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
+        ...
+
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
+        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine. Those on
+        hosts that are `away`, by name, are not waited for."""
         ...
 
     def answer(self) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import structlog
 
+from cubeyard.emulation.cluster.errors import NodeAwayError
+from cubeyard.emulation.deploy.beside import ProgramState
 from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Signal, containers_of
-from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError, is_away
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
 from cubeyard.emulation.fabric.place import Place
@@ -37,6 +39,8 @@ class Deployment:
         self._question = question
         every = Hosts.of(settings, place)
         self._owner = every.owner
+        if every.said_of_nodes:
+            log.info("nodes_left_out", run=run_id, said=every.said_of_nodes)
         self.spread = Spread.of(question.network, every.every)
         self._containers: dict[int, str] = {}
         containers = question.settings.mode == "containers"
@@ -46,6 +50,8 @@ class Deployment:
             self.engines = [containers_of(settings, self._owner, host, self._signal_on(at)) for at, host in hosts]
         """One a host; none where servers are plain namespaces."""
         self.fabrics: Fabrics | None = None
+        self._away: frozenset[str] = frozenset()
+        """Hosts that answer nothing at all, by name."""
 
     @property
     def in_containers(self) -> bool:
@@ -106,13 +112,15 @@ class Deployment:
                 told(sum(so_far), total)
 
             engine = self.engines[host]
+            servers = self.spread.servers(self._question.network, host)
             containers = engine.create(
                 self._run,
-                self.spread.servers(self._question.network, host),
+                servers,
                 engine.image(),
                 mounts[host],
                 host_names=self._question.network.host_names,
                 raw_sockets=self._question.in_user_space,
+                beside={server: one for server, one in self._question.beside.items() if server in servers},
                 check=count,
             )
             self._containers.update(containers)
@@ -123,9 +131,9 @@ class Deployment:
     def _signal_on(self, host: int) -> Signal:
         """For containers that no engine signals for us."""
 
-        def signal(run_id: str, server: int, what: str) -> None:
+        def signal(run_id: str, server: int, what: str, beside: str) -> None:
             assert self.fabrics is not None
-            self.fabrics.on(host, "signal", run=run_id, server=server, signal=what)
+            self.fabrics.on(host, "signal", run=run_id, server=server, signal=what, beside=beside or None)
 
         return signal
 
@@ -181,6 +189,18 @@ class Deployment:
         living = on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run))
         return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
 
+    def programs(self, known: Iterable[str] = ()) -> dict[int, ProgramState]:
+        """Those of users beside servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
+        if not self._question.beside:
+            return {}
+        found = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
+        return {server: state for some in found for server, state in some.items()}
+
+    def look_for_hosts(self) -> None:
+        """Which are away: what they have is not waited for when the run is taken down."""
+        away = on_every(self.spread.hosts, lambda host: is_away(self.spread.hosts[host].socket))
+        self._away = frozenset(host.name for host, gone in zip(self.spread.hosts, away, strict=True) if gone)
+
     def down(self) -> Json:
         """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""
         began = time.monotonic()
@@ -194,8 +214,13 @@ class Deployment:
         kept, strays = [], []
         if self.in_containers:
             engine = self.engines[host]
-            kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run)))
+            kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run, self._away)))
             engine.close()
+        if (name := self.spread.hosts[host].name) in self._away:
+            return [
+                *kept,
+                self.spread.hosts[host].said(f"wires: {name} is away; its fabric removes them when it is back."),
+            ]
         return kept + self._persist(host, "wires", lambda: self._unwire(host, strays))
 
     def _unwire(self, host: int, strays: list[str]) -> None:
@@ -208,7 +233,7 @@ class Deployment:
             try:
                 remove()
             except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
-                if left == 0:
+                if left == 0 or isinstance(error, NodeAwayError):
                     said = self.spread.hosts[host].said(f"{what}: {error.detail}")
                     log.warning("not_removed", run=self._run, error=said)
                     return [said]

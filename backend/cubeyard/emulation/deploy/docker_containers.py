@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
 from docker.errors import APIError, NotFound
 from docker.types import Mount
 
-from cubeyard.emulation.deploy import images
+from cubeyard.emulation.deploy import docker_beside, images
+from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import each
 from cubeyard.emulation.deploy.docker_engine import connect, engine_version, explained
-from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER, container_name
+from cubeyard.emulation.deploy.names import BESIDE, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.fabric.process import NODE, program
+from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -24,7 +26,6 @@ Json = dict[str, Any]
 AT_A_TIME = 4
 """More at once are no faster: the engine starts them one after the other. [measured]"""
 CALL_SECS = 60
-PROCESSES = 256
 
 
 @contextmanager
@@ -50,6 +51,8 @@ class DockerContainers:
         self._engine = engine
         self._local = threading.local()
         self._opened: list[Any] = []
+        self._beside: dict[str, str] = {}
+        """The container beside another one, which shares its fate."""
 
     @property
     def api(self) -> Any:
@@ -85,11 +88,15 @@ class DockerContainers:
         *,
         host_names: Mapping[int, str],
         raw_sockets: bool,
+        beside: Mapping[int, Beside],
         check: Callable[[int], None],
     ) -> dict[int, str]:
         """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise."""
         made: dict[int, str] = {}
         lock = threading.Lock()
+        first_of = {one.image: servers[server] for server, one in sorted(beside.items(), reverse=True)}
+        for wanted, name in first_of.items():
+            docker_beside.have(self.api, wanted, name, lambda: check(0))
 
         def one(server: int) -> None:
             check(len(made))
@@ -97,11 +104,18 @@ class DockerContainers:
                 named = (server, servers[server], host_names[server])
                 container = self._create(run_id, named, image, mounts[server], raw_sockets)
                 self.api.start(container)
+                if server in beside:
+                    self._beside[container] = docker_beside.start(
+                        self.api, self._owner, run_id, (server, servers[server]), container, beside[server]
+                    )
             with lock:
                 made[server] = container
 
         each(one, servers, AT_A_TIME)
         check(len(made))
+        if beside:
+            pictures = {server: one.image for server, one in beside.items()}
+            refuse_failed(servers, pictures, lambda: self.programs(run_id))
         return made
 
     def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
@@ -144,19 +158,27 @@ class DockerContainers:
         return pids
 
     def kill(self, container: str) -> None:
-        self._unless_so(lambda: self.api.kill(container))
+        self._both(container, self.api.kill)
 
     def start(self, container: str) -> int | str:
-        """Start it again after a kill; its new process."""
+        """Start it again after a kill; its new process. What was beside it joins its new network."""
         with explained():
             self.api.start(container)
+            if container in self._beside:
+                self.api.start(self._beside[container])
             return self.api.inspect_container(container)["State"]["Pid"]
 
     def pause(self, container: str) -> None:
-        self._unless_so(lambda: self.api.pause(container))
+        self._both(container, self.api.pause)
 
     def unpause(self, container: str) -> None:
-        self._unless_so(lambda: self.api.unpause(container))
+        self._both(container, self.api.unpause)
+
+    def _both(self, container: str, change: Callable[[str], object]) -> None:
+        """The server first: it is what is measured."""
+        self._unless_so(lambda: change(container))
+        if container in self._beside:
+            self._unless_so(lambda: change(self._beside[container]))
 
     def _unless_so(self, change: Callable[[], object]) -> None:
         """Docker refuses to kill what is dead and to pause what is paused (409): then it is as wanted."""
@@ -177,11 +199,16 @@ class DockerContainers:
         return found
 
     def living(self, run_id: str) -> int:
-        """How many of a run's containers run or are paused."""
+        """How many of a run's servers run or are paused."""
         with explained():
-            return len(self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]}))
+            found = self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]})
+        return sum(BESIDE not in one["Labels"] for one in found)
 
-    def remove(self, run_id: str) -> list[str]:
+    def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
+        with explained():
+            return docker_beside.states(self.api, self._owner, run_id, known)
+
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Remove every container of a run. Harmless to call again.
 
         Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on

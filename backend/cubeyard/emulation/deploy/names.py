@@ -9,14 +9,25 @@ from cubeyard.settings import EmulationCluster
 
 RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
 """Labels of containers and pods: which run, which of its servers, and whose."""
+BESIDE = "cubeyard.beside"
+"""Label of the container of a user's program beside a server: which server."""
 MEMORY_BYTES = 256 * 1024 * 1024
-"""At most, a server."""
+"""At most, a server, and as much a program beside it."""
+PROCESSES = 256
+"""The same of processes, where Docker runs them."""
+SCRATCH_BYTES = 16 * 1024 * 1024
+"""Of `/tmp` of a user's program: it is memory."""
 
 
 def container_name(run_id: str, server_name: str) -> str:
     """As `docker ps` shows it."""
     plain = "".join(letter if letter.isalnum() or letter in "_.-" else "-" for letter in server_name)
     return f"cubeyard-{run_id[:8]}-{plain}"
+
+
+def beside_name(run_id: str, server_name: str) -> str:
+    """Of a user's program beside a server, as `docker ps` shows it."""
+    return f"{container_name(run_id, server_name)}-image"
 
 
 def owner_name(run_id: str) -> str:

@@ -6,14 +6,18 @@ import hashlib
 import re
 from typing import Any
 
-from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER, owner_name, pod_name
+from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SCRATCH_BYTES, SERVER, owner_name, pod_name
+from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import EmulationCluster
 
 Json = dict[str, Any]
 
 SOCKET = "@cubeyard"
 """The fabric binds this abstract socket inside the server's network: no folder has to be mounted."""
+SERVER_CONTAINER, USER_CONTAINER = "node", "image"
 NOBODY = 65534
+DISK_BYTES = 256 * 1024 * 1024
+"""Of a user's program that may write its root: the kubelet evicts a pod that takes more."""
 REQUESTED = {"cpu": "10m", "memory": "24Mi"}
 LABEL_CHARACTERS = 63
 
@@ -49,8 +53,9 @@ def pod_document(
     host_name: str,
     image: str,
     node: str,
+    beside: Beside | None = None,
 ) -> Json:
-    """Its node is asked for by affinity, not by `nodeName`: what does not fit is Pending, with a reason."""
+    """A server, and what a user has `beside` it. Its node is asked for by affinity, not by `nodeName`: what does not fit is Pending, with a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -58,6 +63,7 @@ def pod_document(
         "metadata": {
             "name": pod_name(run_id, server),
             "labels": {**labels(owner, run_id), SERVER: str(server)},
+            "annotations": {"kubectl.kubernetes.io/default-container": SERVER_CONTAINER},
             "ownerReferences": [
                 {"apiVersion": "v1", "kind": "ConfigMap", "name": owner_name(run_id), "uid": owner_uid}
             ],
@@ -81,19 +87,43 @@ def pod_document(
                 "runAsGroup": NOBODY,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [
-                {
-                    "name": "node",
-                    "image": image,
-                    "imagePullPolicy": "IfNotPresent",
-                    "command": [cluster.program, "--socket", SOCKET],
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "readOnlyRootFilesystem": True,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
-                    "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES)}},
-                }
-            ],
+            "containers": [_server_container(cluster, image), *([] if beside is None else [_user_container(beside)])],
+            **({} if beside is None else {"volumes": [SCRATCH]}),
         },
     }
+
+
+RIGHTS: Json = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+SCRATCH: Json = {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": str(SCRATCH_BYTES)}}
+
+
+def _server_container(cluster: EmulationCluster, image: str) -> Json:
+    return {
+        "name": SERVER_CONTAINER,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": [cluster.program, "--socket", SOCKET],
+        "securityContext": RIGHTS,
+        "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES)}},
+    }
+
+
+def _user_container(beside: Beside) -> Json:
+    disk = {"ephemeral-storage": str(DISK_BYTES)} if beside.writable else {}
+    return {
+        "name": USER_CONTAINER,
+        "image": beside.image,
+        "imagePullPolicy": "IfNotPresent",
+        **({"command": [_verbatim(word) for word in beside.command]} if beside.command else {}),
+        "env": [{"name": name, "value": _verbatim(value)} for name, value in beside.environment.items()],
+        "securityContext": {**RIGHTS, "readOnlyRootFilesystem": not beside.writable},
+        "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES), **disk}},
+        "volumeMounts": [{"name": SCRATCH["name"], "mountPath": "/tmp"}],  # noqa: S108 - its own
+        # What it said last is where the API server tells why it ended.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
+
+
+def _verbatim(text: str) -> str:
+    """Kubernetes puts variables in place of `$(NAME)`, which no other engine does."""
+    return text.replace("$(", "$$(")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cubeyard.emulation.deploy.beside import ProgramState, shortened
 from cubeyard.emulation.deploy.names import RUN
+from cubeyard.emulation.deploy.pod_document import SERVER_CONTAINER, USER_CONTAINER
 
 Json = dict[str, Any]
 
@@ -19,44 +21,68 @@ class PodState:
     """Empty: none yet."""
     phase: str
     container: str
-    """Of a pod that runs: its container's id without the runtime's name; empty for another."""
+    """Of a pod whose server runs: its container's id without the runtime's name; empty for another."""
     reason: str
     """Why it does not run, in one word."""
     why: str
     """The same in a sentence."""
+    waits: str = ""
+    """The container that the reason is about; empty: the pod."""
+    program: ProgramState | None = None
+    """Of a user's beside the server, once it has run."""
 
     @classmethod
     def of(cls, pod: Json) -> PodState:
         """From the pod as JSON."""
         status = pod.get("status", {})
-        reason, why = _waits_for(status)
+        containers = {one["name"]: one for one in status.get("containerStatuses") or []}
+        waits, reason, why = _waits_for(status)
         return cls(
             pod["metadata"]["name"],
             pod["metadata"].get("labels", {}).get(RUN, ""),
             pod["spec"].get("nodeName", ""),
             status.get("phase", ""),
-            _container_id(status),
+            _running_id(containers.get(SERVER_CONTAINER, {})),
             reason,
             why,
+            waits,
+            _program(containers.get(USER_CONTAINER, {})),
         )
 
 
-def _container_id(status: Json) -> str:
-    for one in status.get("containerStatuses") or []:
-        if "running" in one.get("state", {}) and one.get("containerID"):
-            return str(one["containerID"]).rpartition("://")[2]
-    return ""
+def _id(one: Json) -> str:
+    return str(one.get("containerID", "")).rpartition("://")[2]
 
 
-def _waits_for(status: Json) -> tuple[str, str]:
+def _running_id(one: Json) -> str:
+    return _id(one) if "running" in one.get("state", {}) else ""
+
+
+def _program(one: Json) -> ProgramState | None:
+    state = one.get("state", {})
+    ended = state.get("terminated")
+    if ended is None and "running" not in state:
+        return None
+    identity = str(one.get("imageID", ""))
+    if ended is None:
+        return ProgramState(_id(one), identity, None)
+    reason = ended.get("reason", "")
+    why = "it wanted more memory than it may have" if reason == "OOMKilled" else ended.get("message", "")
+    status = int(ended.get("exitCode", 0))
+    return ProgramState(_id(one), identity, status or (1 if reason == "StartError" else 0), shortened(str(why)))
+
+
+def _waits_for(status: Json) -> tuple[str, str, str]:
+    """Which container, why in a word, why in a sentence."""
     for one in status.get("containerStatuses") or []:
         state = one.get("state", {})
         waiting, ended = state.get("waiting"), state.get("terminated")
         if waiting and waiting.get("reason") != "ContainerCreating":
-            return str(waiting.get("reason", "")), str(waiting.get("message", ""))
-        if ended:
-            return str(ended.get("reason", "")), str(ended.get("message") or f"exit status {ended.get('exitCode')}")
+            return one["name"], str(waiting.get("reason", "")), str(waiting.get("message", ""))
+        if ended and one["name"] != USER_CONTAINER:
+            said = str(ended.get("message") or f"exit status {ended.get('exitCode')}")
+            return one["name"], str(ended.get("reason", "")), said
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return str(condition.get("reason", "")), str(condition.get("message", ""))
-    return str(status.get("reason", "")), str(status.get("message", ""))
+            return "", str(condition.get("reason", "")), str(condition.get("message", ""))
+    return "", str(status.get("reason", "")), str(status.get("message", ""))

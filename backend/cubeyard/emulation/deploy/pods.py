@@ -8,16 +8,18 @@ only where pods are made; whatever is asked of them is one list a look, of all n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from cubeyard.emulation.cluster.errors import ClusterRefusedError, PodsStayError
+from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
+from cubeyard.emulation.deploy.beside import ImageRefusedError, ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Signal
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pod_calls import PodCalls, calls_of
-from cubeyard.emulation.deploy.pod_document import pod_document
+from cubeyard.emulation.deploy.pod_document import USER_CONTAINER, pod_document
 from cubeyard.emulation.deploy.pod_state import PodState
 from cubeyard.emulation.deploy.quotas import refuse_over_quota
+from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster
 
@@ -29,12 +31,17 @@ UNSCHEDULED_SECS = 10.0
 """A pod that fits nowhere now may fit when another run's has gone; after so long the run says why it waits."""
 REAPED_SECS = 1.0
 """How old a list may be by which the reaper looks for what is left, host by host."""
+KNOWN_SECS = 5.0
+"""How old a list may be by which a container is found that runs since the run began."""
 NEVER_STARTS = frozenset(
     {
         "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
         "InvalidImageName", "RunContainerError",
     }
 )  # fmt: skip
+
+
+IMAGE_FIX = "Check its name, the nodes' way to its registry, and the pull secrets of the servers' namespace."
 
 
 class Pods:
@@ -49,6 +56,8 @@ class Pods:
         self._signal = signal
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
+        self._names: dict[str, tuple[str, str]] = {}
+        """The server's name, and the user's image beside it, of each pod that has one."""
 
     @property
     def _calls(self) -> PodCalls:
@@ -72,10 +81,12 @@ class Pods:
         *,
         host_names: Mapping[int, str],
         raw_sockets: bool,
+        beside: Mapping[int, Beside],
         check: Callable[[int], None],
     ) -> dict[int, str]:
-        """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot start, each in words."""
-        self._refuse_beforehand(len(servers), raw_sockets=raw_sockets)
+        """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot start, each in words, and
+        ImageRefusedError for what is beside a server."""
+        self._refuse_beforehand(len(servers), len(beside), raw_sockets=raw_sockets)
         check(0)
         uid = self._calls.owner_of(run_id)
         made = {
@@ -84,17 +95,21 @@ class Pods:
                 server,
                 pod_document(
                     self._cluster, self._owner, run_id, uid, server,
-                    host_name=host_names[server], image=image, node=self._node,
+                    host_name=host_names[server], image=image, node=self._node, beside=beside.get(server),
                 ),
             )
             for server in servers
         }  # fmt: skip
         self._made.update(made)
+        self._names.update({pod_name(run_id, server): (servers[server], one.image) for server, one in beside.items()})
         self._calls.create(document for _, _, document in made.values())
         self._wait_until_running(run_id, set(made), check)
+        if beside:
+            images = {server: one.image for server, one in beside.items()}
+            refuse_failed(servers, images, lambda: self.programs(run_id))
         return {server: name for name, (_, server, _) in made.items()}
 
-    def _refuse_beforehand(self, servers: int, *, raw_sockets: bool) -> None:
+    def _refuse_beforehand(self, servers: int, beside: int, *, raw_sockets: bool) -> None:
         if raw_sockets:
             raise ClusterRefusedError(
                 "servers that forward in user space need NET_RAW, which pods of level restricted may not have",
@@ -107,13 +122,13 @@ class Pods:
                 f"this account may not {', '.join(refused)} in namespace {self._cluster.namespace}",
                 "Bind it to the Role of the chart (deploy/helm/cubeyard).",
             )
-        refuse_over_quota(self._calls.quotas.since(now), self._cluster.namespace, servers)
+        refuse_over_quota(self._calls.quotas.since(now), self._cluster.namespace, servers, beside)
 
     def _wait_until_running(self, run_id: str, names: set[str], check: Callable[[int], None]) -> None:
         began = time.monotonic()
         while True:
             pods = self._calls.pods(self._look_again(), run_id)
-            running = [name for name in names if name in pods and pods[name].container]
+            running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
             if len(running) == len(names):
                 return
@@ -122,6 +137,10 @@ class Pods:
                 if name not in pods:
                     raise ClusterRefusedError(f"pod {name} was deleted while it started", "Start the run again.")
                 self._refuse_stuck(pods[name], late)
+
+    def _runs_whole(self, pod: PodState) -> bool:
+        """The server runs, and what is beside it has begun, and may have ended."""
+        return bool(pod.container) and (pod.program is not None or pod.name not in self._names)
 
     def _look_again(self) -> float:
         """Wait. Since when pods may have been listed: another host may have looked meanwhile."""
@@ -134,6 +153,8 @@ class Pods:
         name, reason, why = pod.name, pod.reason, pod.why
         if pod.phase in ("Failed", "Succeeded"):
             raise ClusterRefusedError(f"pod {name} ended at once: {why or reason or pod.phase}")
+        if reason in NEVER_STARTS and pod.waits == USER_CONTAINER:
+            raise ImageRefusedError(*self._names[name], f"does not start: {reason}: {why}", IMAGE_FIX)
         if reason in NEVER_STARTS:
             raise ClusterRefusedError(
                 f"pod {name} does not start: {reason}: {why}", f"Its image is {self._cluster.image}."
@@ -168,7 +189,13 @@ class Pods:
     def _signalled(self, container: str, what: Literal["kill", "pause", "resume"]) -> None:
         assert self._signal is not None, "pods are signalled by the fabric"
         run_id, server, _ = self._made[container]
-        self._signal(run_id, server, what)
+        beside = ""
+        if container in self._names:
+            pod = self._calls.pods(time.monotonic() - KNOWN_SECS).get(container)
+            beside = (
+                "" if pod is None or pod.program is None or pod.program.ended is not None else pod.program.container
+            )
+        self._signal(run_id, server, what, beside)
 
     def start(self, container: str) -> int | str:
         """A dead pod does not run again: another of its name takes its place, which takes seconds."""
@@ -193,10 +220,29 @@ class Pods:
         pods = self._calls.pods(time.monotonic(), run_id).values()
         return sum(1 for pod in pods if pod.node == self._node and pod.container)
 
-    def remove(self, run_id: str) -> list[str]:
-        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS."""
-        self._calls.remove(run_id, lambda deadline: self._until_gone(list, run_id, deadline), GONE_SECS)
+    def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:  # noqa: ARG002 - listed anyway
+        if not self._names:
+            return {}
+        pods = self._calls.pods(time.monotonic(), run_id)
+        found = {self._made[name][1]: pods[name].program for name in self._names if name in pods}
+        return {server: state for server, state in found.items() if state is not None}
+
+    def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
+        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and NodeAwayError as soon as all that are
+        still there are on nodes that are `away`: their kubelets remove them when they are back."""
+
+        def until_gone(deadline: float) -> None:
+            self._until_gone(lambda pods: [one for one in pods if one.node not in away], run_id, deadline)
+            stay = self._calls.pods(time.monotonic(), run_id).values() if away else ()
+            if stay:
+                nodes = ", ".join(sorted({one.node for one in stay}))
+                raise NodeAwayError(
+                    f"{len(stay)} pods wait for {nodes} to be back. The next look of the worker removes them."
+                )
+
+        self._calls.remove(run_id, until_gone, GONE_SECS)
         self._made = {name: one for name, one in self._made.items() if one[0] != run_id}
+        self._names = {name: one for name, one in self._names.items() if name in self._made}
         return []
 
     def _until_gone(self, chosen: Callable[[Iterable[PodState]], list[PodState]], run_id: str, deadline: float) -> None:

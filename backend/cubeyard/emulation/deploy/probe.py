@@ -120,7 +120,8 @@ class _Look:
 def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Machine:
     """The hosts of the settings, or a cluster's nodes; a cluster that does not say them is itself what is missing."""
     try:
-        return _over(settings, Hosts.of(settings, place).every, binaries)
+        hosts = Hosts.of(settings, place)
+        return _over(settings, hosts.every, binaries, hosts.said_of_nodes)
     except (*GONE, ClusterRefusedError) as error:
         fabric = Capability(
             name="fabric",
@@ -134,15 +135,15 @@ def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Mac
         return _machine([binaries, fabric, engine], None, 0, [(0, 1.0)])
 
 
-def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability) -> Machine:
-    """Several machines as one: each thing is there when it is there on all of them."""
+def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "") -> Machine:
+    """Several machines as one: each thing is there when it is there on all of them. `chosen` says which they are of more."""
     looks = on_every(hosts, lambda number: _look(settings, hosts, number))
     states = [look.state for look in looks]
     fabric = Capability(
         name="fabric",
         title=EVERY_FABRIC,
         available=all(state.ready for state in states),
-        reason="; ".join(f"{state.name}: {state.reason}" for state in states),
+        reason=" ".join(filter(None, [chosen, "; ".join(f"{state.name}: {state.reason}" for state in states)])),
         fix="" if all(state.ready for state in states) else "Start it as root on each host, and forward its socket.",
         needed=True,
     )

@@ -22,8 +22,13 @@ EACH = {
 """What one server's pod takes of each resource that a quota may name."""
 
 
-def refuse_over_quota(quotas: list[Any], namespace: str, servers: int) -> None:
+OF_PODS = frozenset({"pods", "count/pods"})
+
+
+def refuse_over_quota(quotas: list[Any], namespace: str, servers: int, beside: int = 0) -> None:
     """Raises ClusterRefusedError with the resource, what is wanted and what is left.
+
+    So many of the pods have a program `beside` the server, which takes as much again.
 
     Several hosts ask side by side, each for its part: the API server still refuses what they take together.
     """
@@ -32,10 +37,11 @@ def refuse_over_quota(quotas: list[Any], namespace: str, servers: int) -> None:
         for resource, each in EACH.items():
             if resource not in hard:
                 continue
+            wanted = (servers if resource in OF_PODS else servers + beside) * each
             left = parse_quantity(hard[resource]) - parse_quantity(used.get(resource, "0"))
-            if servers * each > left:
+            if wanted > left:
                 raise ClusterRefusedError(
-                    f"{servers:,} servers want {servers * each:,} of {resource}; "
+                    f"{servers:,} servers want {wanted:,} of {resource}; "
                     f"quota {quota.metadata.name} of namespace {namespace} has {max(left, 0):,} left of {hard[resource]}",
                     "Raise the quota, take fewer servers, or mode namespaces.",
                 )

@@ -22,6 +22,10 @@ Json = dict[str, Any]
 CALL_SECS = 120.0
 READ_BYTES = 256 * 1024
 REMOTE_SECS = 5.0
+LOST_SECS = 8.0
+"""After so long without an answer of its kernel a machine is taken for gone."""
+THERE_SECS = 1.0
+"""How long one is looked for that may be gone."""
 RELAY_NAME = "cubeyard-fabric"
 """What a relay's certificate says, whatever its address; a caller's says CALLER_NAME."""
 CALLER_NAME = "cubeyard-worker"
@@ -71,12 +75,28 @@ class Remote:
 
 
 def notice_loss(connection: socket.socket) -> None:
-    """A peer whose machine is gone is noticed after about 15 s, though nothing is sent."""
+    """A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel answers for a program that is too
+    busy: only a machine that is away, or stands still for as long, is taken for gone."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 5)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6)
+    # Of what was sent and not acknowledged; the kernel takes it for its probes, too.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(LOST_SECS * 1000))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def is_away(fabric: Path | Remote) -> bool:
+    """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse. Takes THERE_SECS at most."""
+    if isinstance(fabric, Path):
+        return False
+    try:
+        socket.create_connection((fabric.host, fabric.port), THERE_SECS).close()
+    except (ConnectionRefusedError, ConnectionResetError):
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _unix(path: Path, secs: float) -> socket.socket:

@@ -48,6 +48,19 @@ class Hosts:
     every: tuple[Host, ...]
     cluster: EmulationCluster | None = None
     """Whose nodes they are, if they are a cluster's."""
+    left_out: tuple[str, ...] = ()
+    """Nodes beside them that runs do not use: there are more than a run may have."""
+
+    @property
+    def said_of_nodes(self) -> str:
+        """In words, which nodes are not used and how to choose others; empty if all are."""
+        if not self.left_out:
+            return ""
+        used, every = len(self.every), len(self.every) + len(self.left_out)
+        return (
+            f"Runs use {used} of {every} nodes, {self.every[0].name} to {self.every[-1].name} by name; {self.left_out[0]} and what "
+            "follows are left out. The chart's emulation.nodeSelector chooses which have a fabric."
+        )
 
     @classmethod
     def of(cls, settings: Settings, place: Place) -> Hosts:
@@ -56,14 +69,16 @@ class Hosts:
             from cubeyard.emulation.cluster.nodes import fabric_nodes
 
             cluster = settings.cluster
+            nodes, left_out = fabric_nodes(cluster)
             # A worker's name stays when its pod is replaced (StatefulSet): the next one removes what this one left.
             return cls(
                 f"{place.name}-{socket.gethostname()}",
                 tuple(
                     Host(node.name, Remote(node.address, cluster.port, cluster.keys), underlay=node.underlay)
-                    for node in fabric_nodes(cluster)
+                    for node in nodes
                 ),
                 cluster,
+                left_out,
             )
         if not settings.hosts:
             return cls(place.name, (Host("", place.socket),))

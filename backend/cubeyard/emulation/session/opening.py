@@ -6,6 +6,7 @@ from typing import Any
 
 from cubeyard.emulation.network.programs import is_programmable
 from cubeyard.emulation.setup.question import Question
+from cubeyard.emulation.setup.user_images import described as images_of
 
 Json = dict[str, Any]
 
@@ -63,5 +64,6 @@ def described(question: Question) -> Json:
         "predicted": question.prediction.document(),
         "schedule": [fault.described() for fault in question.schedule.faults],
         "estimate": question.estimate.document(),
+        **({"images": images_of(question.beside)} if question.beside else {}),
         **({} if question.upgrade is None else {"upgrade": question.upgrade.described()}),
     }

@@ -7,12 +7,14 @@ to stop and which orders were given.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any, Literal
 
 import structlog
 
 from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.judge import report
 from cubeyard.emulation.judge.fidelity import Calibration
@@ -20,6 +22,7 @@ from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
 from cubeyard.emulation.network.network import OUTSIDE_ADDRESS, outside_namespace
+from cubeyard.emulation.session.beside import Programs
 from cubeyard.emulation.session.calibration import calibrate
 from cubeyard.emulation.session.fault_control import FaultControl
 from cubeyard.emulation.session.injector import Injector
@@ -53,6 +56,7 @@ class Session:
         self._deployment = Deployment(settings, place, run_id, question)
         self._injector = Injector(run_id, self._deployment)
         self._recorder = Recorder(question)
+        self._programs = Programs(run_id, question, self._deployment)
         self._upgrading = Upgrading(question.upgrade, run_id, self._deployment, sink)
         self._faults = FaultControl(question, self._injector, sink, self._recorder.clock, self._upgrading)
         self._guards = Guards(question.hypotheses)
@@ -76,6 +80,11 @@ class Session:
                 calibration = self._calibrate()
                 ended = self._measure()
                 self._tell_second(self._seconds.rest())
+                with suppress(*GONE):
+                    self._look_at_programs()
+            except FabricGoneError:
+                self._deployment.look_for_hosts()
+                raise
             finally:
                 self._sink_quietly("phase", {"phase": "removing"})
                 timings.update(self._deployment.down())
@@ -89,6 +98,8 @@ class Session:
         upgrade = self._upgrading.document(self._recorder.events.connections_lost)
         if upgrade is not None:
             document["upgrade"] = upgrade
+        if self._question.beside:
+            document["images"] = self._programs.document()
         self._sink.progress(1.0)
         return document
 
@@ -177,6 +188,11 @@ class Session:
         if second is not None:
             self._sink.frame("second", second)
 
+    def _look_at_programs(self) -> None:
+        """Tell of users' programs that have ended."""
+        if self._question.beside:
+            self._recorder.events.hear(self._programs.look(self._injector.dead, self._at_secs), self._at_secs)
+
     def _watch_docker(self, watched_at: float) -> float:
         """Ask the engine now and then whether it still runs the servers. Raises when it is gone for good."""
         now = time.monotonic()
@@ -184,6 +200,7 @@ class Session:
             return watched_at
         try:
             self._deployment.ask_engines()
+            self._look_at_programs()
         except GONE:
             if now - watched_at > DOCKER_GONE_SECS:
                 raise

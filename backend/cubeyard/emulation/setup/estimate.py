@@ -44,9 +44,11 @@ class Estimate:
         return {**self.__dict__, "cpu": round(self.cpu, 3), "start_secs": round(self.start_secs, 1)}
 
 
-def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0) -> Estimate:
-    """Over a number of `hosts` (0: this machine), which are taken to be like this one."""
+def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0, beside: int = 0) -> Estimate:
+    """Over a number of `hosts` (0: this machine), which are taken to be like this one. So many servers have a program of a user's
+    `beside` them, which is taken to need what a server's container does; what it computes nobody knows."""
     servers = len(network.servers)
+    containers = servers + beside
     most = settings.flow_bits_per_sec or float("inf")
     nanos = NANOS_A_BYTE + NANOS_A_PACKET / network.mtu
     if in_user_space(network, settings.dataplane):
@@ -56,20 +58,20 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
         servers,
         len(network.links),
         len(flows),
-        servers * SERVER_BYTES[settings.mode],
+        containers * SERVER_BYTES[settings.mode],
         memory_free_bytes(),
         cores / ((os.cpu_count() or 1) * max(hosts, 1)),
-        1.0 + servers * START_SECS[settings.mode],
+        1.0 + containers * START_SECS[settings.mode],
     )
 
 
-def refuse_oversize(network: Network, mode: str, hosts: int = 0) -> None:
+def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0) -> None:
     """Raise a 422 with the estimate and a slice to take instead, if the network is too large for this machine.
 
     Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
     """
     servers = len(network.servers)
-    needed, room = servers * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
+    needed, room = (servers + beside) * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
     most = MAX_SERVERS[mode] * max(hosts, 1)
     problems = []
     if servers > most:

@@ -17,6 +17,7 @@ from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.emulation.setup.requests import Requests, requests_of
 from cubeyard.emulation.setup.upgrade import Upgrade, network_of, planned
+from cubeyard.emulation.setup.user_images import Beside, beside_of
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.hypotheses import Hypothesis, claims_of
@@ -46,6 +47,8 @@ class Question:
     """What changes while it runs."""
     requests: Requests | None = None
     """What is asked, where flows are requests and their responses."""
+    beside: dict[int, Beside] = field(default_factory=dict)
+    """Programs of users in second containers, by server."""
 
     @property
     def in_user_space(self) -> bool:
@@ -65,7 +68,8 @@ def read(engine: Engine, document: Json) -> Question:
     networks.check_transport(network, settings)
     network = hosted(engine, network, settings.services)
     network = programmed(engine, network, settings.dataplane, settings.chip_program, "body.emulation.chip_program")
-    refuse_oversize(network, settings.mode, engine.hosts)
+    beside = beside_of(network, settings.images, allowed=engine.user_images)
+    refuse_oversize(network, settings.mode, engine.hosts, len(beside))
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 
@@ -83,7 +87,7 @@ def read(engine: Engine, document: Json) -> Question:
     relayed = settings.delivery != "unicast"
     if relayed:
         prediction = prediction.relayed(network, [(flow.source, flow.destination) for flow in flows])
-    expected = estimate(network, settings, flows, engine.hosts)
+    expected = estimate(network, settings, flows, engine.hosts, len(beside))
     return Question(
         network,
         seed,
@@ -100,4 +104,5 @@ def read(engine: Engine, document: Json) -> Question:
         [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
         upgrade,
         requests,
+        beside,
     )

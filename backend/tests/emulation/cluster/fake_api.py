@@ -44,6 +44,10 @@ class FakeCluster:
     looks_until_running: int = 2
     waiting: Json | None = None
     """The state of containers that never run."""
+    waits: str = "node"
+    """Which container it is the state of."""
+    ended: dict[str, Json] = field(default_factory=dict)
+    """Containers that end as soon as they run, by name, with how."""
     forbidden: set[tuple[str, str]] = field(default_factory=set)
     """Verb and resource."""
     down: bool = False
@@ -70,12 +74,15 @@ class FakeCluster:
         with self.lock:
             self.objects[namespace, kind, document["metadata"]["name"]] = document
 
-    def end(self, name: str, message: str = "") -> None:
-        """A pod's container ends."""
+    def end(self, name: str, message: str = "", container: str = "node") -> None:
+        """A pod's container ends, and the pod with its last one."""
         with self.lock:
             pod = self.objects[NAMESPACE, "pods", name]
-            ended = {"reason": "Error", "exitCode": 137, "message": message}
-            pod["status"] = {**pod["status"], "phase": "Failed", "containerStatuses": [_status({"terminated": ended})]}
+            ended = {"terminated": {"reason": "Error", "exitCode": 137, "message": message}}
+            every = pod["status"]["containerStatuses"]
+            found = [{**one, "state": ended} if one["name"] == container else one for one in every]
+            over = all("terminated" in one["state"] for one in found)
+            pod["status"] = {"phase": "Failed" if over else "Running", "containerStatuses": found}
 
     # ---- what requests come to
 
@@ -130,15 +137,20 @@ class FakeCluster:
         pod["looks"] += 1
         if pod["status"]["phase"] != "Pending" or pod["looks"] < self.looks_until_running:
             return
-        if self.waiting is not None:
-            pod["status"]["containerStatuses"] = [_status({"waiting": self.waiting})]
-            return
-        identity = f"{int(pod['metadata']['uid'][4:]):064x}"
-        running = _status({"running": {"startedAt": "2026-01-01T00:00:00Z"}})
-        pod["status"] = {
-            "phase": "Running",
-            "containerStatuses": [{**running, "containerID": f"containerd://{identity}"}],
-        }
+        found = [self._begun(pod, at, one["name"]) for at, one in enumerate(pod["spec"]["containers"])]
+        runs = all("waiting" not in one["state"] for one in found)
+        pod["status"] = {"phase": "Running" if runs else "Pending", "containerStatuses": found}
+
+    def _begun(self, pod: Json, at: int, name: str) -> Json:
+        if self.waiting is not None and name == self.waits:
+            return _status({"waiting": self.waiting}, name)
+        state = (
+            {"terminated": self.ended[name]}
+            if name in self.ended
+            else {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+        )
+        identity = f"{2 * int(pod['metadata']['uid'][4:]) + at:064x}"
+        return {**_status(state, name), "containerID": f"containerd://{identity}", "imageID": f"sha256:{name}"}
 
     def delete(self, namespace: str, kind: str, name: str) -> Json:
         gone = self.objects.pop((namespace, kind, name), None)
@@ -214,8 +226,8 @@ def refuse_unrestricted(pod: Json) -> None:
         raise RefusedError(403, f'violates PodSecurity "restricted:latest": {", ".join(wrong)}')
 
 
-def _status(state: Json) -> Json:
-    return {"name": "node", "image": "i", "imageID": "", "ready": "running" in state, "restartCount": 0, "state": state}
+def _status(state: Json, name: str) -> Json:
+    return {"name": name, "image": "i", "imageID": "", "ready": "running" in state, "restartCount": 0, "state": state}
 
 
 def _selected(one: Json, query: Json) -> bool:

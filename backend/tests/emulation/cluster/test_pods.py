@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
+from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError, NodeAwayError
 from cubeyard.emulation.deploy.containers import containers_of
 from cubeyard.emulation.deploy.names import pod_name, shell_command
 from cubeyard.emulation.deploy.pod_calls import LOOK_SECS, RIGHTS
@@ -25,7 +25,7 @@ from cubeyard.emulation.fabric.hosts import Host, Hosts, divided
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.kit.errors import ProblemError
-from cubeyard.settings import EmulationCluster, Settings
+from cubeyard.settings import MAX_HOSTS, EmulationCluster, Settings
 from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, RefusedError, refuse_unrestricted, serving
 
 Json = dict[str, Any]
@@ -45,17 +45,23 @@ def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]
 
 
 @pytest.fixture
-def signals() -> list[tuple[str, int, str]]:
+def signals() -> list[tuple[str, int, str, str]]:
     return []
 
 
 @pytest.fixture
-def pods(settings: EmulationCluster, signals: list[tuple[str, int, str]]) -> Pods:
+def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]]) -> Pods:
     return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
 
 
 def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:
-    told = {"host_names": {at: f"s{at}" for at in servers}, "raw_sockets": False, "check": lambda _: None, **more}
+    told: Json = {
+        "host_names": {at: f"s{at}" for at in servers},
+        "raw_sockets": False,
+        "beside": {},
+        "check": lambda _: None,
+        **more,
+    }
     return pods.create(run, servers, pods.image(), {}, **told)
 
 
@@ -249,14 +255,14 @@ def test_a_server_that_ended_is_told_with_its_reason(pods: Pods, cluster: FakeCl
 
 
 def test_signals_go_to_the_fabric_and_a_killed_server_is_another_pod(
-    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str]]
+    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
     made = create(pods)
     before = pods.found_by(made)
     pods.kill(made[2])
     pods.pause(made[4])
     pods.unpause(made[4])
-    assert signals == [(RUN, 2, "kill"), (RUN, 4, "pause"), (RUN, 4, "resume")]
+    assert signals == [(RUN, 2, "kill", ""), (RUN, 4, "pause", ""), (RUN, 4, "resume", "")]
     cluster.end(made[2])
     again = pods.start(made[2])
     assert again != before[2]
@@ -294,6 +300,19 @@ def test_pods_of_a_node_that_is_away_are_waited_for_once(
     assert Counter(cluster.calls)["list pods"] == looks + 1
     cluster.stuck = False
     pods.remove(RUN)
+    assert not cluster.objects
+
+
+def test_pods_of_a_node_that_is_known_to_be_away_are_not_waited_for(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods)
+    cluster.stuck = True
+    began = time.monotonic()
+    with pytest.raises(NodeAwayError, match=r"^8 pods wait for node-a to be back\. The next look"):
+        pods.remove(RUN, {"node-a"})
+    assert time.monotonic() - began < 5
+    assert cluster.names("configmaps"), "what owns them stays, so that they are found again"
+    cluster.stuck = False
+    assert pods.remove(RUN, {"node-a"}) == []
     assert not cluster.objects
 
 
@@ -361,3 +380,24 @@ def test_hosts_are_the_nodes_whose_fabric_is_ready(
     ]
     by_node = found.model_copy(update={"cluster": settings.model_copy(update={"underlay": "node"})})
     assert [one.underlay for one in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]
+
+
+def test_of_more_nodes_than_a_run_may_have_the_first_are_used_and_that_is_said(
+    cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
+) -> None:
+    for at in range(MAX_HOSTS + 3):
+        cluster.put("cubeyard", "pods", fabric_pod(f"f-{at:02}", f"node-{at:02}"))
+    found = Hosts.of(Settings(cluster=settings), Place(tmp_path))
+    assert [one.name for one in found.every] == [f"node-{at:02}" for at in range(MAX_HOSTS)]
+    assert found.left_out == ("node-64", "node-65", "node-66")
+    said = found.said_of_nodes
+    assert said.startswith(
+        "Runs use 64 of 67 nodes, node-00 to node-63 by name; node-64 and what follows are left out."
+    )
+    assert "emulation.nodeSelector" in said
+    looked = probe(Settings(cluster=settings, home=tmp_path))
+    assert next(one for one in looked.capabilities if one.name == "fabric").reason.startswith(said)
+    cluster.delete("cubeyard", "pods", "f-66")
+    cluster.delete("cubeyard", "pods", "f-65")
+    cluster.delete("cubeyard", "pods", "f-64")
+    assert Hosts.of(Settings(cluster=settings), Place(tmp_path)).said_of_nodes == ""

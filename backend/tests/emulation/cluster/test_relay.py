@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,15 @@ from typing import Any
 import orjson
 import pytest
 
-from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, FabricClient, FabricGoneError, Remote
+from cubeyard.emulation.fabric.client import (
+    CALLER_NAME,
+    RELAY_NAME,
+    THERE_SECS,
+    FabricClient,
+    FabricGoneError,
+    Remote,
+    is_away,
+)
 from cubeyard.emulation.fabric.relay import Relay
 from tests.emulation.cluster.keys import authority, signed
 
@@ -150,3 +159,22 @@ def test_a_relay_of_another_authority_is_not_believed(fabric: Echo, port: int, k
 def test_keys_that_are_not_there_are_an_error_of_the_relay(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Relay(tmp_path / "fabric.sock", tmp_path)
+
+
+def test_a_machine_that_refuses_is_there_and_one_that_is_silent_is_away(port: int, keys: Path, tmp_path: Path) -> None:
+    assert not is_away(Remote("127.0.0.1", port, keys))
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        assert not is_away(Remote("127.0.0.1", unused.getsockname()[1], keys)), "the machine refuses, so it is there"
+    assert is_away(Remote("255.255.255.255", 1, keys)), "no way leads there"
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        began = time.monotonic()
+        assert is_away(Remote("127.0.0.1", full.getsockname()[1], keys)), "nothing answers"
+        assert time.monotonic() - began < THERE_SECS + 2
+        for one in waiting:
+            one.close()
+    assert not is_away(tmp_path / "fabric.sock"), "this machine is never away"

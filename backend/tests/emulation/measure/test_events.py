@@ -47,7 +47,10 @@ def test_a_number_of_no_flow_is_refused_and_the_calibrations_flow_is_none_of_the
     done = {"kind": "flow-done", "server": 1, "at_nanos": 5}
     events.hear([{**done, "flow": 4}, {**done, "flow": 5}], 1.0)
     (refused,) = events.tick()["events"]
-    assert (refused["kind"], refused["message"]) == ("node-refused", "event 'flow-done' is not valid: there is no flow 5")
+    assert (refused["kind"], refused["message"]) == (
+        "node-refused",
+        "event 'flow-done' is not valid: there is no flow 5",
+    )
 
 
 def test_subflows_are_told_with_their_ports_and_path() -> None:

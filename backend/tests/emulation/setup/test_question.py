@@ -21,6 +21,7 @@ from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
 from tests.conftest import PAPER, SMALL
 
 Json = dict[str, Any]
@@ -307,3 +308,88 @@ def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
 def test_what_cannot_be_relayed_is_refused(engine: Engine, workload: str, delivery: str) -> None:
     with pytest.raises(ProblemError):
         question(engine, workload=workload, emulation={"delivery": delivery})
+
+
+def test_an_image_is_beside_the_servers_that_it_names_and_told_where_it_is(engine: Engine) -> None:
+    images = [{"image": "web:1", "servers": ["11", "00"], "command": ["serve"], "environment": {"A": "b"}}]
+    found = question(engine, emulation={"images": images})
+    by_name = {found.network.servers[server]: one for server, one in found.beside.items()}
+    assert sorted(by_name) == ["00", "11"]
+    address = found.network.addresses[found.network.id_of["11"]]
+    assert dict(by_name["11"].environment) == {"A": "b", "CUBEYARD_SERVER": "11", "CUBEYARD_ADDRESS": address}
+    assert by_name["11"].command == ("serve",)
+    every = question(engine, emulation={"images": [{"image": "web:1"}]})
+    assert every.beside.keys() == every.network.servers.keys()
+    assert every.estimate.memory_bytes == 2 * question(engine).estimate.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("images", "field", "said"),
+    [
+        ([{"image": "web", "servers": ["00", "99"]}], "body.emulation.images.0.servers.1", "no server 99"),
+        (
+            [{"image": "web", "servers": ["00"]}, {"image": "db"}],
+            "body.emulation.images.1.servers",
+            "Server 00 would have two images: web and db",
+        ),
+        ([{"image": "web", "servers": ["00", "00"]}], "body.emulation.images.0.servers.1", "two images"),
+    ],
+)
+def test_servers_of_images_are_checked_by_field(engine: Engine, images: list[Json], field: str, said: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        question(engine, emulation={"images": images})
+    (error,) = refused.value.errors
+    assert (error.field, said in error.message) == (field, True), error
+    assert error.limit
+    assert error.hint
+
+
+def test_an_installation_may_run_no_images_of_users() -> None:
+    engine = Engine(Settings(user_images=False))
+    assert question(engine).beside == {}
+    with pytest.raises(ProblemError, match="runs no images of users"):
+        question(engine, emulation={"images": [{"image": "web"}]})
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "nginx", "nginx:1.29", "library/nginx", "localhost:5000/a/b-c__d:T.1", "ghcr.io/some-one/x@sha256:" + "0a" * 32,
+        "registry.example.com/a:b@sha256:" + "ff" * 32, "Registry.Example.com:443/a", "a" * 255,
+    ],
+)  # fmt: skip
+def test_references_that_registries_take_are_taken(reference: str) -> None:
+    assert Emulation.model_validate({"images": [{"image": reference}]}).images[0].image == reference
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ({"image": ""}, "at least 1 item"),
+        ({"image": "Nginx"}, "This is not a reference to an image"),
+        ({"image": "nginx:"}, "not a reference"),
+        ({"image": "nginx:a b"}, "not a reference"),
+        ({"image": "nginx\n"}, "not a reference"),
+        ({"image": "-x"}, "not a reference"),
+        ({"image": "http://example.com/a"}, "not a reference"),
+        ({"image": "nginx@sha256:abc"}, "not a reference"),
+        ({"image": "a" * 256}, "not a reference"),
+        ({"image": "a/" * 300 + "a"}, "at most 512"),
+        ({"image": "a", "command": []}, "at least 1 item"),
+        ({"image": "a", "command": ["a\0"]}, "zero character"),
+        ({"image": "a", "command": ["a"] * 65}, "at most 64"),
+        ({"image": "a", "environment": {"A B": "c"}}, "match pattern"),
+        ({"image": "a", "environment": {"CUBEYARD_SERVER": "c"}}, "is set by the run"),
+        ({"image": "a", "servers": []}, "at least 1 item"),
+        ({"image": "a", "privileged": True}, "Extra inputs"),
+    ],
+)
+def test_what_an_image_may_not_say_is_refused(image: Json, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Emulation.model_validate({"images": [image]})
+
+
+def test_servers_in_namespaces_have_no_container_for_an_image() -> None:
+    with pytest.raises(ValidationError, match="take mode containers, or leave images out"):
+        Emulation.model_validate({"mode": "namespaces", "images": [{"image": "a"}]})
+    assert "images" not in Emulation().model_dump()

@@ -9,6 +9,9 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use common::{Host, can_emulate, fresh_run};
+use cubeyard_fabric::host::namespace::Namespace;
+use cubeyard_fabric::host::process::Process;
+use cubeyard_fabric::host::strays::{ContainerId, each_process};
 use serde_json::json;
 
 /// A hierarchy of control groups in which this process may make some.
@@ -38,6 +41,62 @@ fn has_ended(child: &mut Child) -> bool {
         std::thread::sleep(Duration::from_millis(10));
     }
     false
+}
+
+/// The state of a process, as `/proc` has it: `S` sleeps, `T` is stopped.
+fn state_of(child: &Child) -> String {
+    let status = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs");
+    let rest = status.rsplit(')').next().expect("its name is in parentheses");
+    rest.trim_start()[..1].to_owned()
+}
+
+#[test]
+fn signals_reach_the_processes_of_a_container_that_have_the_servers_network_and_no_others() {
+    if !can_emulate("signals_reach_the_processes_of_a_container_that_have_the_servers_network_and_no_others")
+    {
+        return;
+    }
+    let id = "7c".repeat(32);
+    let folder = format!("cubeyard-test-signals-{}", std::process::id());
+    let candidates = HIERARCHIES.map(|root| Path::new(root).join(&folder).join(&id));
+    let group = candidates
+        .into_iter()
+        .find(|group| fs::create_dir_all(group).is_ok())
+        .expect("root may make control groups");
+    let start = |program: &[&str]| {
+        Command::new(program[0])
+            .args(&program[1..])
+            .spawn()
+            .expect("it starts")
+    };
+    let mut inside = [start(&["sleep", "60"]), start(&["sleep", "60"])];
+    let mut elsewhere = start(&["unshare", "--net", "sleep", "60"]);
+    let mut outside = start(&["sleep", "60"]);
+    std::thread::sleep(Duration::from_millis(300));
+    for child in inside.iter().chain([&elsewhere]) {
+        fs::write(group.join("cgroup.procs"), child.id().to_string()).expect("it joins the group");
+    }
+    let container = ContainerId::try_from(id).expect("64 digits");
+    let ours = Namespace::current().and_then(|one| one.id()).expect("ours");
+    each_process(&container, ours, |process| process.freeze(true));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(inside.each_ref().map(state_of), ["T", "T"]);
+    assert_eq!([&elsewhere, &outside].map(state_of), ["S", "S"]);
+    each_process(&container, ours, |process| process.freeze(false));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(inside.each_ref().map(state_of), ["S", "S"]);
+    each_process(&container, ours, Process::kill);
+    assert!(inside.iter_mut().all(has_ended));
+    for child in [&mut elsewhere, &mut outside] {
+        assert!(
+            child.try_wait().expect("a child").is_none(),
+            "none of the caller's"
+        );
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+    }
+    fs::remove_dir(&group).expect("it is empty");
+    fs::remove_dir(group.parent().expect("a parent")).expect("it is empty");
 }
 
 #[test]

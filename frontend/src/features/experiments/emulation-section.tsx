@@ -12,11 +12,13 @@ import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
 import { useProfile } from "./use-profile";
+import { imagesOf } from "./user-images";
 import { servicesOf } from "./user-services";
 
 const ChipProgramField = lazy(() => import("./chip-program-field"));
 const UpgradeField = lazy(() => import("./upgrade-field"));
 const ServicesField = lazy(() => import("./services-field"));
+const ImagesField = lazy(() => import("./images-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
 type EmulationProfile = components["schemas"]["EmulationProfile"];
@@ -211,6 +213,7 @@ export function EmulationSection({
           />
         </Suspense>
       )}
+      <Images draft={draft} messages={messages} onChange={onChange} />
       <details className={styles.fine}>
         <summary>Protocol, MTU and timers</summary>
         {[...choicesOf(transports, settings), ...balancesOf(protocol)].map((choice) => (
@@ -221,6 +224,17 @@ export function EmulationSection({
         ))}
       </details>
     </Section>
+  );
+}
+
+/** Images are for containers; where servers are namespaces, what was chosen before is still there to be removed. */
+function Images(props: Pick<Parameters<typeof ImagesField>[0], "draft" | "messages" | "onChange">) {
+  const inContainers = (emulationOf(props.draft).mode ?? "containers") === "containers";
+  if (!inContainers && imagesOf(props.draft).length === 0) return null;
+  return (
+    <Suspense>
+      <ImagesField {...props} inContainers={inContainers} />
+    </Suspense>
   );
 }
 

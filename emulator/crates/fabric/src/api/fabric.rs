@@ -123,8 +123,17 @@ impl Fabric {
             "signal" => {
                 let signal = NodeSignal::deserialize(&params["signal"])
                     .map_err(|error| FabricError::malformed(format!("signal: {error}")))?;
+                let beside = Option::<ContainerId>::deserialize(&params["beside"])
+                    .map_err(|error| FabricError::malformed(format!("beside: {error}")))?;
                 let server = server_of(&params)?;
-                self.ask(&params, Request::Signal { server, signal })
+                self.ask(
+                    &params,
+                    Request::Signal {
+                        server,
+                        signal,
+                        beside,
+                    },
+                )
             }
             "inspect" => self.ask(&params, Request::Inspect(server_of(&params)?)),
             "tell" => {

@@ -12,6 +12,7 @@
 //! | `workload` | `flows` | replaces the flows |
 //! | `start`, `stop` | | starts the flows; stops and forgets them |
 //! | `inject`, `recover` | `fault` | puts a fault into effect; ends it, or `"all"` |
+//! | `signal` | `server`, `signal`, `beside` | ends, pauses or resumes the node of a server in a pod, and the container beside it |
 //! | `inspect` | `server` | what a server's node knows, or the routes of a router |
 //! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
 //! | `program` | `program` | puts a user's program into the chip of every server, while packets flow; without one tells what they run |

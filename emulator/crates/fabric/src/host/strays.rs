@@ -1,18 +1,21 @@
 //! What is left of containers that the engine has removed without knowing that they were running: an engine that is killed
 //! while it starts a container forgets the shim, the processes and the control groups of the container.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::process::kill_where;
+use super::namespace::{Namespace, NamespaceId};
+use super::process::{Process, kill_where};
 use crate::error::{self, FabricError};
 
 /// Where control groups are mounted.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Levels of control groups that are searched; engines use at most four.
 const MAX_DEPTH: usize = 8;
+/// How often a container is looked at for processes that others have started meanwhile.
+const MAX_LOOKS: usize = 8;
 /// The kernel needs a moment to empty the group of a process that was killed.
 const EMPTY_WITHIN: Duration = Duration::from_secs(2);
 
@@ -91,15 +94,12 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
         .map(|(server, id)| (id.0.as_str(), *server))
         .collect();
     let mut found: BTreeMap<u32, (bool, u32)> = BTreeMap::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        let groups = fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
+    for pid in processes() {
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        let groups = fs::read_to_string(folder.join("cgroup")).unwrap_or_default();
         let mut names = groups.lines().flat_map(|line| line.split('/'));
         if let Some(server) = names.find_map(|name| wanted.get(id_in(name))) {
-            let this = (!is_first(&entry.path()), pid);
+            let this = (!is_first(&folder), pid);
             let best = found.entry(*server).or_insert(this);
             *best = this.min(*best);
         }
@@ -119,6 +119,39 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
         .into_iter()
         .map(|(server, (_, pid))| (server, pid))
         .collect())
+}
+
+/// Calls `act` for each process of this container that has this network, also for those that are started meanwhile. Processes
+/// with another network are none of the caller's.
+pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(&Process)) {
+    let mut seen = BTreeSet::new();
+    for _ in 0..MAX_LOOKS {
+        let mut more = false;
+        for pid in processes() {
+            let folder = PathBuf::from(format!("/proc/{pid}"));
+            if seen.contains(&pid) || !is_in_group_of(&folder, std::slice::from_ref(container)) {
+                continue;
+            }
+            // Opened first, so that the number cannot be reused in between.
+            let Ok(process) = Process::watch(pid) else {
+                continue;
+            };
+            if Namespace::of_process(pid).and_then(|its| its.id()).ok() == Some(network) {
+                act(&process);
+                more = true;
+            }
+            seen.insert(pid);
+        }
+        if !more {
+            return;
+        }
+    }
+}
+
+/// The numbers of all processes.
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Whether a process is number 1 in its own namespace of processes. `[man 5 proc]`

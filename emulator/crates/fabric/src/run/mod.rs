@@ -44,6 +44,7 @@ use serde_json::Value;
 
 use crate::capture::socket::CaptureSocket;
 use crate::error::{During, FabricError, Result};
+use crate::host::strays::ContainerId;
 use crate::journal::State;
 use crate::network::Network;
 
@@ -77,6 +78,8 @@ pub enum Request {
         server: u32,
         /// Which.
         signal: NodeSignal,
+        /// The container of a user's program beside it, which gets the same.
+        beside: Option<ContainerId>,
     },
     /// Describe what a server's node knows.
     Inspect(u32),

@@ -86,6 +86,12 @@ impl NodeSocket {
         })
     }
 
+    /// The number of the process that has connected, where it is known here.
+    pub fn peer(&self) -> Option<u32> {
+        let credentials = sockopt::socket_peercred(&self.socket).ok()?;
+        u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+    }
+
     /// The next datagram. Datagrams beyond the rate are dropped.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         match recv(&self.socket, &mut buffer[..DATAGRAM_BYTES], RecvFlags::TRUNC) {

@@ -24,6 +24,8 @@ struct Node {
     folder: PathBuf,
     /// `None` for a server of another host.
     listener: Option<OwnedFd>,
+    /// It listens in the server's network, where a user's program beside the node may be, too.
+    inside: bool,
     socket: Option<NodeSocket>,
     process: Option<Process>,
 }
@@ -60,6 +62,7 @@ impl Nodes {
             nodes.push(Node {
                 folder,
                 listener,
+                inside: false,
                 socket: None,
                 process: None,
             });
@@ -76,6 +79,7 @@ impl Nodes {
         let listener = namespace.run(listen_inside)?;
         self.poller.add(&listener, Token::Listener(server))?;
         self.nodes[server].listener = Some(listener);
+        self.nodes[server].inside = true;
         Ok(())
     }
 
@@ -90,11 +94,15 @@ impl Nodes {
     }
 
     /// Accepts a connection that waits; says whether there was one. It replaces the one before: a node that connects
-    /// again has been restarted.
+    /// again has been restarted. In a pod only the node's own process may: nobody beside it can take its place.
     pub fn accept(&mut self, server: usize) -> Result<bool> {
-        let Some(socket) = self.nodes[server].listener.as_ref().and_then(NodeSocket::accept) else {
+        let node = &self.nodes[server];
+        let Some(socket) = node.listener.as_ref().and_then(NodeSocket::accept) else {
             return Ok(false);
         };
+        if node.inside && socket.peer() != node.process.as_ref().map(|process| process.pid) {
+            return Ok(false);
+        }
         self.poller.add(&socket, Token::Node(server))?;
         self.nodes[server].socket = Some(socket);
         Ok(true)

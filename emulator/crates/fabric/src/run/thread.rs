@@ -162,7 +162,11 @@ impl RunThread {
             Request::Stop => answer(stop::stop(run)),
             Request::Inject(fault) => inject::inject(run, fault).and_then(answer),
             Request::Recover(fault) => recover::recover(run, &fault).and_then(answer),
-            Request::Signal { server, signal } => signal_verb::signal(run, server, signal).and_then(answer),
+            Request::Signal {
+                server,
+                signal,
+                beside,
+            } => signal_verb::signal(run, server, signal, beside.as_ref()).and_then(answer),
             Request::Inspect(server) => match inspect::inspect(run, server, reply) {
                 Ok(()) => return,
                 Err(error) => Err(error),

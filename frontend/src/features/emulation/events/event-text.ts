@@ -27,6 +27,7 @@ const KIND_WORDS: Record<string, string> = {
   "flow-done": "Flow ended",
   "stop-all": "All faults recovered",
   "node-lost": "Server process lost",
+  "program-ended": "Program of an image ended",
   "node-flooding": "Server process sends too many messages",
   "node-refused": "Message of a server process refused",
   "node-error": "Server process error",
@@ -44,6 +45,7 @@ const BAD = new Set([
   "injected",
   "failed",
   "node-lost",
+  "program-ended",
   "node-flooding",
   "node-refused",
   "node-error",
@@ -148,6 +150,8 @@ function textOf(network: Network, event: SessionEvent): string {
         : `${flowText(network, event)} completed`;
     case "node-flooding":
       return `${plural(event.messages, "message")} in a second`;
+    case "program-ended":
+      return `${event.image} ended with status ${event.status}${event.message ? `: ${event.message}` : ""}`;
     case "node-refused":
     case "node-error":
     case "fabric-error":

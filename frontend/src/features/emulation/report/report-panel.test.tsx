@@ -28,6 +28,19 @@ test("what is ours in the comparison is said, and so is what an upgrade came to"
   expect(text).toContain("Before, during and after the upgrade");
 });
 
+test("images are named with the servers that run them and with their ends", () => {
+  const end = (server: string) => ({ server, at_secs: 4, status: 3, message: "no room" });
+  const image = { image: "web:1", command: [], servers: ["00", "01"], identities: [], ended: [end("01")] };
+  const text = shown({
+    images: [image, { ...image, servers: ["02"], ended: ["1", "2", "3", "4"].map(end) }],
+  });
+  expect(text.replace(/\s/gu, " ")).toContain(
+    "Image web:1 on 2 servers. On 01 it ended at 4 s with status 3: no room.",
+  );
+  expect(text).toContain("Image web:1 on 1 server. On 1 it ended");
+  expect(text).toContain("1 more ended.");
+});
+
 test("a report without either has neither", () => {
   expect(shown({})).not.toMatch(/uncoupled|Upgrade/);
   expect(shown({})).toContain("The whole run");

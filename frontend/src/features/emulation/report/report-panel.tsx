@@ -1,7 +1,7 @@
 /** What the session came to: the verdict, before, during and after the faults, and how fast each was noticed and survived. */
 import type { ReactNode } from "react";
 import { Icon } from "@/ui/icon";
-import { formatBitsPerSec, formatCount, formatPercent, formatShort } from "@/units";
+import { formatBitsPerSec, formatCount, formatPercent, formatShort, plural } from "@/units";
 import { faultKind, faultName } from "../../shared/fault-kinds";
 import shared from "../common.module.css";
 import type { Report, WindowMeans } from "../session/frames";
@@ -78,6 +78,11 @@ export function ReportPanel({
     <section className={styles.report} aria-label="Report">
       {children}
       {report.upgrade && <p className={styles.note}>{upgradeText(report.upgrade)}</p>}
+      {report.images?.map((image, at) => (
+        <p key={at} className={styles.note}>
+          {imageText(image)}
+        </p>
+      ))}
       {report.predicted.choices?.map((choice) => (
         <p key={choice} className={styles.note}>
           {choice}
@@ -139,6 +144,19 @@ export function ReportPanel({
 
 const upgradeText = ({ title, steps, steps_done, connections_lost }: NonNullable<Report["upgrade"]>) =>
   `Upgrade from ${title}: ${steps_done} of ${steps} steps done, ${connections_lost} connections lost.`;
+
+const ENDS_SHOWN = 3;
+
+function imageText({ image, servers, ended }: NonNullable<Report["images"]>[number]) {
+  const more = ended.length - ENDS_SHOWN;
+  const told = ended
+    .slice(0, ENDS_SHOWN)
+    .map(
+      ({ server, at_secs, status, message }) =>
+        ` On ${server} it ended at ${secsText(at_secs)} with status ${status}${message ? `: ${message}` : ""}.`,
+    );
+  return `Image ${image} on ${plural(servers.length, "server")}.${told.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
+}
 
 /** How soon each fault was detected and survived. */
 function Recovery({ report, scheduled }: { report: Report; scheduled: number }) {

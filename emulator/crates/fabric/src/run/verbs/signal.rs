@@ -1,10 +1,13 @@
-//! `signal`: ends, pauses or resumes the node of a server in a pod, which no container engine does for the caller.
+//! `signal`: ends, pauses or resumes the node of a server in a pod, and a user's program beside it, which no container engine does
+//! for the caller.
 
 use serde::Deserialize;
 
 use super::At;
 use crate::error::{FabricError, Result};
 use crate::host::clock::monotonic_nanos;
+use crate::host::process::Process;
+use crate::host::strays::{ContainerId, each_process};
 use crate::run::state::RunState;
 
 /// What is done to the process.
@@ -19,8 +22,19 @@ pub enum NodeSignal {
     Resume,
 }
 
-/// Sends it. A process that has ended already has had its signal.
-pub fn signal(run: &RunState, id: u32, signal: NodeSignal) -> Result<At> {
+impl NodeSignal {
+    fn send(self, process: &Process) {
+        match self {
+            NodeSignal::Kill => process.kill(),
+            NodeSignal::Pause => process.freeze(true),
+            NodeSignal::Resume => process.freeze(false),
+        }
+    }
+}
+
+/// Sends it to the node, and to every process of the container `beside` it that has the server's network. A process that has
+/// ended already has had its signal.
+pub fn signal(run: &RunState, id: u32, signal: NodeSignal, beside: Option<&ContainerId>) -> Result<At> {
     if !run.wiring.pods {
         let message = "the run's servers are in no pods";
         let fix = "inject a fault, or ask the container engine";
@@ -32,13 +46,11 @@ pub fn signal(run: &RunState, id: u32, signal: NodeSignal) -> Result<At> {
         return Err(FabricError::not_found("server on this host", id, fix));
     }
     if let Some(process) = run.nodes.process(server) {
-        match signal {
-            NodeSignal::Kill => process.kill(),
-            NodeSignal::Pause => process.freeze(true),
-            NodeSignal::Resume => process.freeze(false),
-        }
+        signal.send(process);
     }
-    Ok(At {
-        at_nanos: monotonic_nanos(),
-    })
+    let at_nanos = monotonic_nanos();
+    if let (Some(container), Some(kernel)) = (beside, &run.kernels.servers[server]) {
+        each_process(container, kernel.namespace.id()?, |process| signal.send(process));
+    }
+    Ok(At { at_nanos })
 }

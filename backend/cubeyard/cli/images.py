@@ -1,0 +1,57 @@
+"""Images of users on the command line: as fields of an experiment, and what came of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from cubeyard.cli.common import refuse
+
+Json = dict[str, Any]
+BETWEEN_NAMES = re.compile(r",(?![^<\[(]*[>\])])")
+"""A comma that is in no name: some families call servers <0,1>."""
+
+
+def read_image(image: str | None, command: str | None, variables: list[str], servers: str | None) -> list[Json]:
+    """The field `images`. Exits with 2 for what cannot be read, and for options of an image without one."""
+    if image is None:
+        given = {"--image-command": command, "--image-env": variables, "--image-servers": servers}
+        if alone := [name for name, value in given.items() if value]:
+            refuse(f"{alone[0]} is about an image: give --image, too.")
+        return []
+    found: Json = {"image": image}
+    if command is not None:
+        try:
+            found["command"] = shlex.split(command)
+        except ValueError as error:
+            refuse(f"--image-command {command} cannot be read: {error}. Write it as for a shell.")
+    if variables:
+        found["environment"] = dict(_variable(text) for text in variables)
+    if servers is not None:
+        found["servers"] = [name.strip() for name in BETWEEN_NAMES.split(servers)]
+    return [found]
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        refuse(f"--image-env {text} is not NAME=VALUE.")
+    return name, value
+
+
+def print_images(console: Console, images: list[Json]) -> None:
+    for one in images:
+        servers = len(one["servers"])
+        console.print(f"  image {escape(one['image'])} beside {servers} server{'s' * (servers != 1)}", highlight=False)
+        for end in one["ended"][:8]:
+            said = f": {escape(end['message'])}" if end["message"] else ""
+            console.print(
+                f"  {end['at_secs']:.1f} s  its program on server {escape(end['server'])} ended with status {end['status']}{said}",
+                highlight=False,
+            )
+        if len(one["ended"]) > 8:
+            console.print(f"  and {len(one['ended']) - 8} more of its programs ended", highlight=False)

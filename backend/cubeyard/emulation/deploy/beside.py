@@ -1,0 +1,75 @@
+"""Programs of users beside servers: how one is, and what is said of one that does not run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cubeyard.kit.errors import ProblemError
+
+GRACE_SECS = 1.0
+"""A program that fails within so long of its start keeps the run from starting."""
+LOOK_SECS = 0.25
+MAX_WHY = 1000
+MAX_SAID = 240
+"""Characters of a program's last words that are passed on."""
+
+
+@dataclass(frozen=True)
+class ProgramState:
+    """A second container, as its engine knows it."""
+
+    container: str
+    """Its id, of which there is another one once it was started again."""
+    identity: str
+    """Of the image that it was made of: a digest, so that the same can be had again."""
+    ended: int | None
+    """Its status, once it has ended."""
+    said: str = ""
+    """Its last words, or why it ended."""
+
+
+class ImageRefusedError(ProblemError):
+    """A user's image cannot be had, or does not run."""
+
+    def __init__(self, server: str, image: str, why: str, fix: str) -> None:
+        said = " ".join(why.split()).rstrip(".")
+        said = said if len(said) <= MAX_WHY else f"{said[:MAX_WHY]}…"
+        super().__init__(422, "image-refused", f"Server {server}: image {image} {said}. {fix}")
+
+
+def shortened(text: str) -> str:
+    """On one line, its end kept: that is where programs say why."""
+    plain = " ".join(text.split()).rstrip(".")
+    return plain if len(plain) <= MAX_SAID else "…" + plain[-MAX_SAID + 1 :]
+
+
+ENDINGS = {
+    126: "its command could not be executed",
+    127: "its command was not found",
+    128: "it could not be started",
+    137: "it was killed, perhaps for its memory",
+}
+"""What shells, container runtimes and the kernel say by a status."""
+
+
+def how_it_ended(status: int, said: str) -> str:
+    told = f"ended with status {status}" + (f" ({ENDINGS[status]})" if status in ENDINGS else "")
+    return f"{told}: {said}" if said else told
+
+
+def refuse_failed(
+    names: Mapping[int, str], images: Mapping[int, str], look: Callable[[], Mapping[int, ProgramState]]
+) -> None:
+    """Watches programs for GRACE_SECS. Raises ImageRefusedError for the first one that has failed."""
+    deadline = time.monotonic() + GRACE_SECS
+    while True:
+        for server, state in sorted(look().items()):
+            if state.ended:
+                raise ImageRefusedError(
+                    names[server], images[server], how_it_ended(state.ended, state.said), "See to its command."
+                )
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(LOOK_SECS)

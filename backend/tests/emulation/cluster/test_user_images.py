@@ -1,0 +1,168 @@
+"""Programs of users as second containers of pods: what is asked of the cluster, what is told of one that does not run, and that it
+shares its server's fate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.emulation.cluster.errors import ClusterRefusedError
+from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.names import pod_name
+from cubeyard.emulation.deploy.pods import Pods
+from cubeyard.emulation.setup.user_images import Beside
+from cubeyard.settings import EmulationCluster
+from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, refuse_unrestricted, serving
+
+Json = dict[str, Any]
+RUN = "0192f3a1b2c3d4e5f607182930414243"
+SERVERS = {at: f"0{at}" for at in range(4)}
+WEB = Beside("example.com/web:1", ("serve", "--name", "$(HOSTNAME)"), {"CUBEYARD_SERVER": "01", "PRICE": "$(x)"})
+BESIDE = {1: WEB, 3: WEB}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]:
+    with serving(cluster, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def signals() -> list[tuple[str, int, str, str]]:
+    return []
+
+
+@pytest.fixture
+def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]], monkeypatch: pytest.MonkeyPatch) -> Pods:
+    monkeypatch.setattr("cubeyard.emulation.deploy.beside.GRACE_SECS", 0.1)
+    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
+
+
+def create(pods: Pods, beside: dict[int, Beside] = BESIDE) -> dict[int, str]:
+    names = {at: f"s{at}" for at in SERVERS}
+    return pods.create(
+        RUN, SERVERS, pods.image(), {}, host_names=names, raw_sockets=False, beside=beside, check=lambda _: None
+    )
+
+
+def container(cluster: FakeCluster, server: int) -> Json:
+    """The second one."""
+    _, found = cluster.objects[NAMESPACE, "pods", pod_name(RUN, server)]["spec"]["containers"]
+    return found
+
+
+def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods)
+    counts = {pod["metadata"]["labels"]["cubeyard.server"]: len(pod["spec"]["containers"]) for pod in cluster.pods()}
+    assert counts == {"0": 1, "1": 2, "2": 1, "3": 2}
+    found = container(cluster, 1)
+    assert found["image"] == WEB.image
+    assert found["securityContext"]["readOnlyRootFilesystem"] is True
+    assert found["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert found["resources"]["limits"]["memory"] == str(256 * 1024 * 1024)
+    pod = cluster.objects[NAMESPACE, "pods", pod_name(RUN, 1)]
+    refuse_unrestricted(pod)
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert [set(one) - {"name"} for one in pod["spec"]["volumes"]] == [{"emptyDir"}]
+
+
+def test_its_words_reach_it_as_they_were_given(pods: Pods, cluster: FakeCluster) -> None:
+    """The kubelet would put variables in place of `$(NAME)`."""
+    create(pods)
+    found = container(cluster, 1)
+    assert found["command"] == ["serve", "--name", "$$(HOSTNAME)"]
+    assert {"name": "PRICE", "value": "$$(x)"} in found["env"]
+
+
+def test_without_a_command_it_runs_what_the_image_says_and_may_write_if_told(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods, {0: Beside("web", writable=True)})
+    found = container(cluster, 0)
+    assert "command" not in found
+    assert found["securityContext"]["readOnlyRootFilesystem"] is False
+    assert int(found["resources"]["limits"]["ephemeral-storage"]) > 0
+
+
+def test_an_image_that_cannot_be_pulled_is_told_by_server_and_image(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.waiting, cluster.waits = {"reason": "ErrImagePull", "message": "not found"}, "image"
+    with pytest.raises(
+        ImageRefusedError, match=r"^Server 01: image example.com/web:1 does not start: ErrImagePull: not found\. Check"
+    ):
+        create(pods)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"reason": "Error", "exitCode": 1, "message": "no port\n"}, r"ended with status 1: no port\. See"),
+        (
+            {"reason": "StartError", "exitCode": 128, "message": 'exec: "serve": not found'},
+            r'status 128 \(it could not be started\): exec: "serve"',
+        ),
+        ({"reason": "StartError", "exitCode": 0, "message": "no such file"}, "status 1: no such file"),
+        ({"reason": "OOMKilled", "exitCode": 137}, "it was killed.*more memory than it may have"),
+    ],
+)
+def test_a_program_that_fails_at_once_keeps_the_run_from_starting(
+    pods: Pods, cluster: FakeCluster, how: Json, said: str
+) -> None:
+    cluster.ended["image"] = how
+    with pytest.raises(ImageRefusedError, match=f"^Server 01: image example.com/web:1 .*{said}"):
+        create(pods)
+    pods.remove(RUN)
+    assert not cluster.pods()
+
+
+def test_one_that_is_done_is_no_failure(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.ended["image"] = {"reason": "Completed", "exitCode": 0}
+    made = create(pods)
+    assert {server: state.ended for server, state in pods.programs(RUN).items()} == {1: 0, 3: 0}
+    assert len(pods.found_by(made)) == len(SERVERS)
+
+
+def test_one_that_ends_later_is_known_with_its_last_words_and_its_server_lives(
+    pods: Pods, cluster: FakeCluster
+) -> None:
+    made = create(pods)
+    assert {server: state.ended for server, state in pods.programs(RUN).items()} == {1: None, 3: None}
+    cluster.end(made[3], "out of luck", "image")
+    state = pods.programs(RUN)[3]
+    assert (state.ended, state.said, state.identity) == (137, "out of luck", "sha256:image")
+    assert pods.living(RUN) == len(SERVERS)
+    assert pods.found_by(made).keys() == SERVERS.keys()
+
+
+def test_signals_name_the_container_beside_the_server(
+    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
+) -> None:
+    made = create(pods)
+    for server in (0, 3):
+        pods.pause(made[server])
+        pods.unpause(made[server])
+        pods.kill(made[server])
+    state = pods.programs(RUN)[3]
+    assert state.container not in pods.found_by(made).values()
+    assert signals == [
+        (RUN, server, what, "" if server == 0 else state.container)
+        for server in (0, 3)
+        for what in ("pause", "resume", "kill")
+    ]
+    cluster.end(made[3])
+    cluster.end(made[3], container="image")
+    pods.start(made[3])
+    assert pods.programs(RUN)[3].container != state.container, "another one came with the server"
+
+
+def test_a_quota_counts_its_memory_and_no_pod_for_it(pods: Pods, cluster: FakeCluster) -> None:
+    hard = {"pods": "4", "requests.memory": str(5 * 24 * 1024 * 1024)}
+    cluster.put(NAMESPACE, "resourcequotas", {"metadata": {"name": "small"}, "status": {"hard": hard}})
+    with pytest.raises(ClusterRefusedError, match=r"4 servers want .* of requests.memory; quota small"):
+        create(pods)
+    create(pods, {1: WEB})

@@ -1,0 +1,139 @@
+"""Images of users beside servers, on a real engine: an HTTP server that answers over BCube, what faults do to it, and what is told of
+one that does not run. The image is BusyBox of this machine; no registry is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deployment.engine import Docker
+from tests.emulation.real.conftest import Command
+from tests.emulation.real.images import image_of
+from tests.emulation.real.inside import busy_servers, capabilities, enter, wait_for
+
+Json = dict[str, Any]
+Left = Callable[[], dict[str, set[str]]]
+NAME = "cubeyard-test-user"
+TINY = ("--spec", '{"family":"bcube","n":2,"k":1}', "--link-rate", "20M", "--settle", "1", "--calibrate", "0.5")
+PAGE = "server $CUBEYARD_SERVER at $CUBEYARD_ADDRESS, $GREETING"
+SERVE = f"""busybox sh -c 'echo "{PAGE}" > /tmp/index.html; exec busybox httpd -f -p 8080 -h /tmp'"""
+WEB = ("--image", NAME, "--image-command", SERVE, "--image-env", "GREETING=good day", "--image-servers", "11")
+
+
+@pytest.fixture(scope="module")
+def image(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return image_of(docker, tmp_path_factory.mktemp("image"), "busybox", name=NAME)
+
+
+def beside(docker: Docker) -> list[Json]:
+    """The second containers, as the engine describes them."""
+    listed = docker.run("ps", "--all", "--quiet", "--filter", "label=cubeyard.beside").stdout.split()
+    return json.loads(docker.run("inspect", *listed).stdout) if listed else []
+
+
+def fetch(file: str, address: str) -> str:
+    """By an unmodified client in the network of another server. Empty if nobody answers."""
+    words = ("curl", "--silent", "--max-time", "3", f"http://{address}:8080/")
+    return enter(file, *words, check=False).stdout.strip()
+
+
+def address_of(container: Json) -> str:
+    told = dict(one.split("=", 1) for one in container["Config"]["Env"])
+    return told["CUBEYARD_ADDRESS"]
+
+
+@pytest.mark.usefixtures("image")
+def test_an_http_server_in_an_image_answers_to_another_server_over_the_network(
+    emulate: Command, docker: Docker, nothing_left: Left
+) -> None:
+    process = emulate.start(*TINY, "--seconds", "12", *WEB)
+    files = [file for _, file in wait_for(lambda: busy_servers(docker, 4))]
+    (found,) = beside(docker)
+    address = address_of(found)
+    assert wait_for(lambda: fetch(files[0], address) or None) == f"server 11 at {address}, good day"
+    kept, host = found["Config"], found["HostConfig"]
+    assert host["NetworkMode"].startswith("container:")
+    assert host["CapDrop"] == ["ALL"]
+    assert host["ReadonlyRootfs"] is True
+    assert (host["Memory"], host["PidsLimit"], host["RestartPolicy"]["Name"]) == (256 * 1024 * 1024, 256, "no")
+    assert kept["User"] == "65534:65534"
+    assert found["Mounts"] == []
+    assert capabilities(f"/proc/{found['State']['Pid']}/ns/net") == 0
+    report = emulate.finish(process)
+    (told,) = report["images"]
+    assert (told["image"], told["servers"], told["ended"]) == (NAME, ["11"], [])
+    assert told["identities"] == [docker.run("inspect", "--format", "{{.Id}}", NAME).stdout.strip()]
+    assert report["timings"]["kept"] == []
+
+
+@pytest.mark.usefixtures("image")
+def test_it_is_frozen_killed_and_back_with_its_server(emulate: Command, docker: Docker, nothing_left: Left) -> None:
+    faults = ("--fault", "server-frozen=11@2-6", "--fault", "server-killed=11@9-13")
+    process = emulate.start(*TINY, "--seconds", "20", *WEB, *faults)
+    files = [file for _, file in wait_for(lambda: busy_servers(docker, 4))]
+    address = address_of(beside(docker)[0])
+
+    def state() -> str:
+        return str(beside(docker)[0]["State"]["Status"])
+
+    for wanted in ("paused", "running", "exited", "running"):
+        wait_for(lambda wanted=wanted: state() == wanted or None)
+        if wanted == "running":
+            assert wait_for(lambda: fetch(files[0], address) or None).startswith("server 11 at")
+        else:
+            assert fetch(files[0], address) == ""
+    report = emulate.finish(process)
+    assert report["images"][0]["ended"] == [], "a fault ended it, not itself"
+    assert "program-ended" not in {one["kind"] for one in report["events"]}
+
+
+@pytest.mark.usefixtures("image")
+def test_one_that_ends_later_is_an_event_with_its_last_words(
+    emulate: Command, docker: Docker, nothing_left: Left
+) -> None:
+    command = "busybox sh -c 'sleep 6; echo no more room; exit 3'"
+    report = emulate.run(*TINY, "--seconds", "10", "--image", NAME, "--image-command", command, "--image-servers", "01")
+    (event,) = [one for one in report["events"] if one["kind"] == "program-ended"]
+    assert (event["status"], event["message"], event["image"]) == (3, "no more room", NAME)
+    (ended,) = report["images"][0]["ended"]
+    assert (ended["server"], ended["status"], ended["message"]) == ("01", 3, "no more room")
+    assert min(one["goodput_bits_per_sec"] for one in report["per_flow"]) > 0, "the server itself goes on"
+
+
+@pytest.mark.usefixtures("image")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--image", "127.0.0.1:1/none/such:1"), "Server 00: image 127.0.0.1:1/none/such:1 cannot be had: "),
+        (("--image", NAME, "--image-command", "no-such-program"), f"Server 01: image {NAME} does not start: "),
+        (
+            ("--image", NAME, "--image-command", "busybox sh -c 'echo no port; exit 7'"),
+            f"Server 01: image {NAME} ended with status 7: no port.",
+        ),
+    ],
+)
+def test_what_does_not_run_is_told_by_server_and_image_before_the_run_starts(
+    emulate: Command, docker: Docker, nothing_left: Left, words: tuple[str, ...], said: str
+) -> None:
+    only = ("--image-servers", "01") if NAME in words else ()
+    found = emulate.run(*TINY, "--seconds", "20", *words, *only, code=2)["said"]
+    assert said in " ".join(found.split()), found
+
+
+@pytest.mark.usefixtures("image")
+def test_a_writable_root_can_be_written_and_the_other_cannot(
+    emulate: Command, docker: Docker, nothing_left: Left, tmp_path: Path
+) -> None:
+    write = ["busybox", "sh", "-c", "echo x > /here || exit 9; sleep 100"]
+    one = {"image": NAME, "command": write, "servers": ["00"]}
+    found = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}", code=2)["said"]
+    assert "Read-only file system" in " ".join(found.split()), found
+    # The folder is root's, and the program is nobody: `writable` gives the layer, and rights stay those of the image.
+    one |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
+    report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}")
+    assert report["images"][0]["ended"] == []
