@@ -227,7 +227,7 @@ fn a_commit_writes_only_what_packets_do_not_read() {
 fn tables_of(server: &common::Server) -> BcubeChip {
     let mut tables = BcubeChip::default();
     for update in server.updates() {
-        tables.translate(&update).unwrap();
+        tables.translate(&update, &|_, _| None).unwrap();
     }
     tables
 }
@@ -238,7 +238,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     let server = vectors.servers.values().next().unwrap();
     let (mut own, mut users) = (tables_of(server), tables_of(server));
     // As many commits of the forwarding's own program as of the user's, which says the same.
-    own.translate(&server.config().update()).unwrap();
+    own.translate(&server.config().update(), &|_, _| None).unwrap();
     assert!(users.set_program("SetUDLK(1, (B0)").is_err());
     assert!(
         users
@@ -249,9 +249,9 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     for (nha, mut hop) in server.next_hops() {
         hop.up = 0;
         let update = hop.update(nha);
-        let expected = own.translate(&update).unwrap();
+        let expected = own.translate(&update, &|_, _| None).unwrap();
         assert!(expected.len() > 40);
-        assert_eq!(users.translate(&update).unwrap(), expected);
+        assert_eq!(users.translate(&update, &|_, _| None).unwrap(), expected);
     }
     let punts = "SetUDLK(1, (B30-33)); SetLookupTable(TCAM, 0, 1, my_bcube_id, NULL, {act=TO_CPU});";
     let entries = |updates: Vec<TableUpdate>| {
@@ -259,7 +259,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
         set.filter(|update| update.value.is_some()).count()
     };
     assert_eq!(entries(users.set_program(punts).unwrap()), 1);
-    assert_eq!(entries(users.translate(&server.config().update()).unwrap()), 1);
+    assert_eq!(entries(users.translate(&server.config().update(), &|_, _| None).unwrap()), 1);
 }
 
 #[test]

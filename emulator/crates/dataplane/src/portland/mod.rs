@@ -39,6 +39,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 schemas: SCHEMAS,
                 translate: programmed,
                 question: |_| None,
+                from_programs: None,
             }),
         },
         cpu_frames: ARP,

@@ -55,6 +55,16 @@ impl PacketSocket {
         })
     }
 
+    /// Opens one that gets nothing, by which whole frames are sent: to hand it to somebody else.
+    pub fn open_to_send() -> Result<PacketSocket> {
+        PacketSocket::open(Frames::Whole, 0)
+    }
+
+    /// A number that no other socket of this host ever has.
+    pub fn cookie(&self) -> Result<u64> {
+        rustix::net::sockopt::socket_cookie(&self.descriptor).during(|| "reading a socket's number".to_owned())
+    }
+
     /// Sends a frame from an interface. One that the kernel does not take is lost, as on the link.
     pub fn send(&self, index: u32, frame: &[u8]) {
         // SAFETY: all fields are integers, for which zero is a valid value.
