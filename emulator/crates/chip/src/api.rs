@@ -187,7 +187,11 @@ pub fn refusal(asked: &[u8], flaw: &Flaw) -> Vec<u8> {
     let Some([_, tag @ ..]) = asked.first_chunk::<HEAD_BYTES>() else {
         return Vec::new();
     };
-    message(answer::REFUSED, u32::from_le_bytes(*tag), &[said(flaw).as_bytes()])
+    message(
+        answer::REFUSED,
+        u32::from_le_bytes(*tag),
+        &[said(flaw).as_bytes()],
+    )
 }
 
 /// One program on the other side.

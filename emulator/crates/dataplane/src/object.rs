@@ -145,12 +145,7 @@ pub trait CalledInKernel {
     fn value(&self, register: Register, counter: &ReadCounter<'_>) -> u64;
 
     /// What writes a register. Errors: no such register, or none that can have this value.
-    fn write(
-        &mut self,
-        name: &str,
-        value: u64,
-        counter: &ReadCounter<'_>,
-    ) -> Result<Vec<TableUpdate>, Flaw>;
+    fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw>;
 }
 
 /// Reads the value of an entry by table and key; `None` where there is none.

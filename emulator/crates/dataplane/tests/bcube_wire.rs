@@ -98,7 +98,9 @@ fn exchange(chain: &Chain, lengths: &[usize]) {
             stream.write_all(&[1]).unwrap();
         }
     });
-    let mut stream = chain.servers[0].namespace.run(move || TcpStream::connect(to).unwrap());
+    let mut stream = chain.servers[0]
+        .namespace
+        .run(move || TcpStream::connect(to).unwrap());
     stream.set_nodelay(true).unwrap();
     for &length in lengths {
         stream.write_all(&vec![0; length]).unwrap();

@@ -368,7 +368,10 @@ fn packets_for_users_programs_are_whole_or_counted() {
     // The last port of a set gets the packet itself, all others copies.
     let both = Action::to(Forward::Duplicate(0b0101_0000));
     let mut tables = ChipTables::default();
-    let program = program(&[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)], [true, true, false]);
+    let program = program(
+        &[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)],
+        [true, true, false],
+    );
     let packet = |bytes: usize| -> Vec<u8> {
         let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 9, 9, 0x88, 0xb5];
         (0..bytes)
@@ -400,9 +403,16 @@ fn packets_for_users_programs_are_whole_or_counted() {
     let got = fast_path.whole_packets();
     let lost = fast_path.lost_packets();
     assert_eq!((got.len() as u64 + lost, lost > 100), (MANY, true), "{lost} lost");
-    assert!(got.iter().all(|(_, port, bytes)| (*port, bytes) == (4, &packet(1514))));
+    assert!(
+        got.iter()
+            .all(|(_, port, bytes)| (*port, bytes) == (4, &packet(1514)))
+    );
     fast_path.run_chip(&packet(60));
-    assert_eq!(fast_path.whole_packets(), [(lost, 4, packet(60))], "there is room again");
+    assert_eq!(
+        fast_path.whole_packets(),
+        [(lost, 4, packet(60))],
+        "there is room again"
+    );
 }
 
 /// Hits of entries go on over a commit where it is told, and an entry of a call says so in the kernel alone.
@@ -418,7 +428,10 @@ fn hits_that_are_handed_on_go_on() {
         mpls: Some(Mpls::Push((1 << 20) - 1)),
         ..Action::to(Forward::Vif(0))
     };
-    let program = program(&[(Table::Tcam, 7, 0, 0, vec![(0, 0); 9], label)], [true, true, false]);
+    let program = program(
+        &[(Table::Tcam, 7, 0, 0, vec![(0, 0); 9], label)],
+        [true, true, false],
+    );
     let place = Place {
         table: Table::Tcam,
         i: 7,
@@ -432,7 +445,11 @@ fn hits_that_are_handed_on_go_on() {
         fast_path.come_in_by(2);
         let (action, bytes) = fast_path.run_chip(&[0x11; 60]);
         assert_eq!(action, TC_ACT_REDIRECT);
-        assert_eq!(bytes[12..18], [0x88, 0x47, 0xff, 0xff, 0xf1, 64], "the label is as it was set");
+        assert_eq!(
+            bytes[12..18],
+            [0x88, 0x47, 0xff, 0xff, 0xf1, 64],
+            "the label is as it was set"
+        );
         let read = RefCell::new(&mut fast_path);
         hits = tables.hits(&|table, key| read.borrow_mut().chip_entry(table, key));
         assert_eq!(hits, BTreeMap::from([(place, commit + 1)]));

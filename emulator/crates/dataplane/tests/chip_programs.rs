@@ -259,7 +259,10 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
         set.filter(|update| update.value.is_some()).count()
     };
     assert_eq!(entries(users.set_program(punts).unwrap()), 1);
-    assert_eq!(entries(users.translate(&server.config().update(), &|_, _| None).unwrap()), 1);
+    assert_eq!(
+        entries(users.translate(&server.config().update(), &|_, _| None).unwrap()),
+        1
+    );
 }
 
 #[test]

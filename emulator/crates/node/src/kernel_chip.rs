@@ -119,10 +119,7 @@ impl Sends for KernelChip {
                 Err(error) => Err(busy(error.desc())),
             };
         }
-        match self
-            .socket
-            .send(self.cpu_index, port - EXTERNAL_PORTS, packet)
-        {
+        match self.socket.send(self.cpu_index, port - EXTERNAL_PORTS, packet) {
             Ok(()) => Ok(Verdict::Sent),
             // The chip runs within the call, and has left a record.
             Err(Errno::ENOBUFS) => self

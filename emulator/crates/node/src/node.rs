@@ -254,8 +254,7 @@ impl Node {
         };
         while let Some((asker, request)) = server.kernel_chip.as_mut().and_then(KernelChip::next_ask) {
             let request = HexBytes(request);
-            self.fabric
-                .send(&ToFabric::Call { asker, request }, &self.poller);
+            self.fabric.send(&ToFabric::Call { asker, request }, &self.poller);
         }
         while let Some(output) = server
             .protocol

@@ -141,12 +141,7 @@ impl CalledInKernel for BcubeChip {
     }
 
     /// A switch stays as it is set, over whatever program.
-    fn write(
-        &mut self,
-        name: &str,
-        value: u64,
-        counter: &ReadCounter<'_>,
-    ) -> Result<Vec<TableUpdate>, Flaw> {
+    fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw> {
         let updates = self.tables.write(name, value, counter)?;
         self.driver.write_register(name, value)?;
         Ok(updates)

@@ -126,9 +126,7 @@ impl FastPath {
     /// Packets that they have lost.
     pub fn lost_packets(&mut self) -> u64 {
         let side: Array<_, [u8; 24]> = map(&mut self.ebpf, "cpu");
-        CpuSide::read_from_bytes(&side.get(&0, 0).unwrap())
-            .unwrap()
-            .lost
+        CpuSide::read_from_bytes(&side.get(&0, 0).unwrap()).unwrap().lost
     }
 
     /// Lets the CPU have as many copies as after silence.

@@ -62,7 +62,8 @@ impl PacketSocket {
 
     /// A number that no other socket of this host ever has.
     pub fn cookie(&self) -> Result<u64> {
-        rustix::net::sockopt::socket_cookie(&self.descriptor).during(|| "reading a socket's number".to_owned())
+        rustix::net::sockopt::socket_cookie(&self.descriptor)
+            .during(|| "reading a socket's number".to_owned())
     }
 
     /// Sends a frame from an interface. One that the kernel does not take is lost, as on the link.

@@ -87,7 +87,12 @@ impl Programs {
     pub fn load(object: KernelObject, schemas: &'static [TableSchema]) -> Result<Programs> {
         let mut loaded = open(object)?;
         let from_programs = object.own_tables.and_then(|own| own.from_programs);
-        for name in object.virtual_nic.into_iter().chain([object.port]).chain(from_programs) {
+        for name in object
+            .virtual_nic
+            .into_iter()
+            .chain([object.port])
+            .chain(from_programs)
+        {
             program(&mut loaded, name)?
                 .load()
                 .during(failed(format!("loading the program {name}")))?;

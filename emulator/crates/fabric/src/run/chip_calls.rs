@@ -73,7 +73,8 @@ impl RunState {
             false => Vec::new(),
         };
         let programs = kernel.programs.as_mut();
-        let none = || FabricError::unsupported("no chip in the kernel", "run it with the dataplane serverswitch");
+        let none =
+            || FabricError::unsupported("no chip in the kernel", "run it with the dataplane serverswitch");
         let mut chip = programs
             .and_then(|programs| programs.called(&queues))
             .ok_or_else(none)?;
@@ -91,7 +92,14 @@ impl RunState {
             }
             readers.insert(caller, session);
         }
-        let other = || FabricError::bad("request", "another one", "about tables or registers", "ask the node");
+        let other = || {
+            FabricError::bad(
+                "request",
+                "another one",
+                "about tables or registers",
+                "ask the node",
+            )
+        };
         let answered = answered.ok_or_else(other)?;
         let cost = self.chip_calls.cost(began, Instant::now());
         Ok(Answered { cost, ..answered })

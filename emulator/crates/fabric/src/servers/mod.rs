@@ -125,11 +125,7 @@ impl ServerKernel {
             programs.attach_to_nic(&mut batch, names::VIRTUAL_NIC_INDEX)?;
             if programs.attach_to_peer(&mut batch, names::VIRTUAL_NIC_PEER_INDEX)? {
                 // Packets have their headers already.
-                set_mtu(
-                    &mut batch,
-                    names::VIRTUAL_NIC_PEER_INDEX,
-                    network.description.mtu,
-                );
+                set_mtu(&mut batch, names::VIRTUAL_NIC_PEER_INDEX, network.description.mtu);
                 let socket = self.namespace.run(PacketSocket::open_to_send)?;
                 programs.take_packets_of(socket.cookie()?)?;
                 self.programs_socket = Some(socket);
