@@ -16,7 +16,7 @@ import pytest
 from cubeyard.chip.serverswitch import Action, ChipError, ServerSwitch
 from tests.processes import PROGRAM, environment
 
-from .inside import capabilities, enter, named
+from .inside import enter, named
 from .test_live import API, Left, Live, home
 
 __all__ = ["home"]
@@ -51,7 +51,10 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
         inner = named(f"cy-{run[:8]}-0")
         pids = [int(pid) for pid in enter(inner, "ip", "netns", "pids", f"cy-{run[:8]}-0").stdout.split()]
         assert pids
-        assert [capabilities(f"/proc/{pid}/ns/net") for pid in pids] == [0] * len(pids), "the node may do nothing"
+        for pid in pids:
+            status = Path(f"/proc/{pid}/status").read_text().splitlines()
+            held = {line.split()[0]: int(line.split()[1], 16) for line in status if line.startswith("Cap")}
+            assert held["CapPrm:"] == held["CapEff:"] == held["CapAmb:"] == 0, "the node may do nothing"
         with (
             ServerSwitch.connect(place_of(home, run, "00")) as chip,
             ServerSwitch.connect(place_of(home, run, "01")) as other,
