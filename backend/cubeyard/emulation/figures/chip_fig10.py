@@ -158,8 +158,8 @@ def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
     finally:
         over.set()
         thread.join(5.0)
-    if errors:
-        raise errors[0]
+        if errors:  # whatever followed from it
+            raise errors[0]
 
 
 def answer(server: End) -> None:

@@ -44,14 +44,20 @@ def place_of(home: Path, run: str, server: str) -> str:
     return said.stdout.strip()
 
 
+def pids_of(run: str) -> list[int]:
+    """What runs in the first server: its node."""
+    said = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
+    pids = [int(pid) for pid in said.stdout.split()]
+    assert pids
+    return pids
+
+
 def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Left) -> None:
     with Live(home) as live:
         run = live.start(dataplane="serverswitch", seconds=600)
         live.flowing(run)
         inner = named(f"cy-{run[:8]}-0")
-        pids = [int(pid) for pid in enter(inner, "ip", "netns", "pids", f"cy-{run[:8]}-0").stdout.split()]
-        assert pids
-        for pid in pids:
+        for pid in pids_of(run):
             status = Path(f"/proc/{pid}/status").read_text().splitlines()
             held = {line.split()[0]: int(line.split()[1], 16) for line in status if line.startswith("Cap")}
             assert held["CapPrm:"] == held["CapEff:"] == held["CapAmb:"] == 0, "the node may do nothing"
@@ -118,9 +124,7 @@ def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothi
 
         sent = [0]
         live.wait("packets by the server's own program again", delivered)
-        inner = named(f"cy-{run[:8]}-0")
-        pids = [int(pid) for pid in enter(inner, "ip", "netns", "pids", f"cy-{run[:8]}-0").stdout.split()]
-        for pid in pids:
+        for pid in pids_of(run):
             os.kill(pid, signal.SIGKILL)
 
         def silent() -> bool:

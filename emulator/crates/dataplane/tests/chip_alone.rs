@@ -380,7 +380,7 @@ fn packets_for_users_programs_are_whole_or_counted() {
     };
     for of_call in [false, true] {
         let updates = tables
-            .commit_called(&program, &|_| of_call, &BTreeMap::new())
+            .commit_called(&program, &|_| of_call, |_| BTreeMap::new())
             .unwrap();
         updates.iter().for_each(|update| fast_path.write(update));
         fast_path.come_in_by(2);
@@ -428,17 +428,20 @@ fn hits_that_are_handed_on_go_on() {
         mpls: Some(Mpls::Push((1 << 20) - 1)),
         ..Action::to(Forward::Vif(0))
     };
-    let program = program(
-        &[(Table::Tcam, 7, 0, 0, vec![(0, 0); 9], label)],
-        [true, true, false],
-    );
+    let rows = [
+        (Table::Tcam, 7, 0, 0, vec![(0, 0); 9], label),
+        (Table::EmMac, 1, 1, 0, vec![], Action::to(Forward::Discard)),
+    ];
+    let program = program(&rows, [true, true, false]);
     let place = Place {
         table: Table::Tcam,
         i: 7,
     };
     let mut hits = BTreeMap::new();
     for commit in 0..3 {
-        let updates = tables.commit_called(&program, &|_| true, &hits).unwrap();
+        let before = hits.clone();
+        let of_call = commit != 1; // both entries are others each time: the whole program is written
+        let updates = tables.commit_called(&program, &|_| of_call, |_| before).unwrap();
         updates.iter().for_each(|update| fast_path.write(update));
         fast_path.lead_out(0);
         fast_path.lead_out(1);

@@ -159,10 +159,13 @@ impl BcubeChip {
         let mut driver = self.driver.clone();
         change(&mut driver)?;
         let (before, program) = (self.driver.chip().program(), driver.chip().program());
-        let mut hits = self.tables.hits(read);
-        hits.retain(|&place, _| before.entry(place) == program.entry(place));
+        let hits = |tables: &ChipTables| {
+            let mut hits = tables.hits(read);
+            hits.retain(|&place, _| before.entry(place) == program.entry(place));
+            hits
+        };
         let of_call = |place: Place| driver.overlay().has(place);
-        let updates = self.tables.commit_called(program, &of_call, &hits)?;
+        let updates = self.tables.commit_called(program, &of_call, hits)?;
         self.driver = driver;
         Ok(updates)
     }

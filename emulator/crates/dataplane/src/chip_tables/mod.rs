@@ -5,15 +5,17 @@
 //! Two generations of each table are in the kernel, so that a commit is one word's change. Not here: packets, which the object in
 //! `bpf/serverswitch` forwards, and programs, which are `cubeyard_chip`'s.
 
+mod in_place;
 pub mod layout;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, TUPLES, compile};
+use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, INTERFACES, TUPLES, compile};
 use cubeyard_chip::{
     Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Place, Program, Register, Table, text,
 };
+use in_place::Change;
 use layout::{
     CpuSide, EXACT_ENTRIES, Entry, ExactKey, Interface, Keys, L3, MISS_TO_CPU, MPLS, Marking, PREFIX_ENTRIES,
     PrefixKey, TCAM_ENTRIES, TcamKey, Tuple, key_in,
@@ -111,6 +113,8 @@ pub struct ChipTables {
     interfaces: [Vec<u32>; GENERATIONS],
     /// What counters had counted when they were cleared: only the kernel writes them.
     cleared: Counters,
+    /// The program that packets go by as the kernel has it, and entries of it that calls have set.
+    compiled: Option<(Compiled, BTreeSet<Place>)>,
     /// Keys of the program that packets go by, with switches as registers have set them since.
     keys: Option<Keys>,
 }
@@ -388,27 +392,61 @@ impl ChipTables {
     /// The updates that put a program in place of the present one: they write the generation that packets do not go by, and then
     /// name it. O(entries). Errors: a program that is wrong, or that the kernel's chip cannot run; then nothing has changed.
     pub fn commit(&mut self, program: &Program) -> Result<Vec<TableUpdate>, TableError> {
-        self.commit_called(program, &|_| false, &BTreeMap::new())
-            .map_err(refused)
+        let compiled = compile(program).map_err(refused)?;
+        Ok(self.replace(program, compiled, BTreeSet::new(), &BTreeMap::new()))
     }
 
     /// The same of a program in which calls have set the entries of which `is_of_call` says so; what an entry has decided about begins
-    /// with `hits`.
+    /// with its `hits`. A program that differs by one entry only, where a packet meets the old or the new one anyway, is not written
+    /// anew: the entry is, in its place. O(entries), and as many updates only where more differs.
     pub fn commit_called(
         &mut self,
         program: &Program,
         is_of_call: &dyn Fn(Place) -> bool,
-        hits: &BTreeMap<Place, u64>,
+        hits: impl FnOnce(&ChipTables) -> BTreeMap<Place, u64>,
     ) -> Result<Vec<TableUpdate>, Vec<Flaw>> {
         let compiled = compile(program)?;
+        let places = compiled.entries.iter().map(place_of);
+        let of_call: BTreeSet<Place> = places.filter(|place| is_of_call(*place)).collect();
+        let in_place = self.compiled.as_ref().and_then(|(before, before_of_call)| {
+            let same_keys = self.keys == Some(Keys::of(&compiled));
+            let current = self.current();
+            let change =
+                same_keys.then(|| Change::between((before, before_of_call), (&compiled, &of_call)))??;
+            Some((change.updates(current, before, &compiled, &of_call), change))
+        });
+        let Some((updates, change)) = in_place else {
+            let hits = hits(self);
+            return Ok(self.replace(program, compiled, of_call, &hits));
+        };
+        let keys = &mut self.entries[(self.version >> 1 & 1) as usize];
+        let changed = key_in(self.version >> 1 & 1, change.key);
+        keys.retain(|one| *one != changed);
+        if change.entry.is_some() {
+            keys.push(changed);
+        }
+        self.program = Some(program.clone());
+        self.compiled = Some((compiled, of_call));
+        Ok(updates)
+    }
+
+    /// Writes a whole program.
+    fn replace(
+        &mut self,
+        program: &Program,
+        compiled: Compiled,
+        of_call: BTreeSet<Place>,
+        hits: &BTreeMap<Place, u64>,
+    ) -> Vec<TableUpdate> {
         let next = 1 - self.current();
         let mut updates = vec![array("generation", 0, &self.version.wrapping_add(1))];
         updates.extend(self.empty(next));
-        self.fill(next, &compiled, is_of_call, hits, &mut updates);
+        self.fill(next, &compiled, &of_call, hits, &mut updates);
         self.version = self.version.wrapping_add(2);
         updates.push(array("generation", 0, &self.version));
         self.program = Some(program.clone());
-        Ok(updates)
+        self.compiled = Some((compiled, of_call));
+        updates
     }
 
     /// The generation that packets go by.
@@ -437,7 +475,7 @@ impl ChipTables {
         &mut self,
         next: u32,
         program: &Compiled,
-        is_of_call: &dyn Fn(Place) -> bool,
+        of_call: &BTreeSet<Place>,
         hits: &BTreeMap<Place, u64>,
         updates: &mut Vec<TableUpdate>,
     ) {
@@ -453,12 +491,9 @@ impl ChipTables {
         }
         for entry in &program.entries {
             let (table, map, key) = key_in(next, entry.key);
-            let place = Place {
-                table,
-                i: entry.index,
-            };
+            let place = place_of(entry);
             let hits = hits.get(&place).copied().unwrap_or(0);
-            let entry = Entry::of(entry, is_of_call(place), hits);
+            let entry = Entry::of(entry, of_call.contains(&place), hits);
             updates.push(TableUpdate::set(map, &key, entry.as_bytes()));
             self.entries[next as usize].push((table, map, key));
         }
@@ -474,6 +509,14 @@ impl ChipTables {
             updates.push(array("interfaces", next * INTERFACES + one.i, &value));
             self.interfaces[next as usize].push(one.i);
         }
+    }
+}
+
+/// Where an entry stands in its program.
+fn place_of(entry: &CompiledEntry) -> Place {
+    Place {
+        table: key_in(0, entry.key).0,
+        i: entry.index,
     }
 }
 
