@@ -113,14 +113,14 @@ impl Sends for KernelChip {
             let known = self.ports.iter().find(|(other, _)| *other == port);
             let index = known.map(|(_, index)| *index);
             let sent = self.socket.send(index.unwrap_or(0), 0, packet);
-            // What its queue drops counts as sent: the queue counts it itself.
+            // What finds too much waiting is lost behind the port, as in user space.
             return match sent {
-                Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN) => Ok(Verdict::Sent),
+                Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN | Errno::EAGAIN) => Ok(Verdict::Sent),
                 Err(error) => Err(busy(error.desc())),
             };
         }
         match self.socket.send(self.cpu_index, port - EXTERNAL_PORTS, packet) {
-            Ok(()) => Ok(Verdict::Sent),
+            Ok(()) | Err(Errno::EAGAIN) => Ok(Verdict::Sent),
             // The chip runs within the call, and has left a record.
             Err(Errno::ENOBUFS) => self
                 .discarded()

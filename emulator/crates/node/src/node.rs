@@ -77,7 +77,6 @@ struct Server {
     meters: Meters,
     workload: Workload,
     software: Option<Software>,
-    /// Where the kernel has the chip.
     kernel_chip: Option<KernelChip>,
     chip: Option<ChipServer>,
     services: Option<ServiceSockets>,
@@ -150,8 +149,8 @@ impl Node {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
             let mut server = Server::new(&configure, self.fabric.path(), &self.poller)?;
-            let handed = std::mem::take(&mut self.handed);
-            if !handed.is_empty() {
+            if !self.handed.is_empty() {
+                let handed = std::mem::take(&mut self.handed);
                 server.take_chip(handed, &configure, self.fabric.path(), &self.poller)?;
             }
             self.server = Some(server);
@@ -218,8 +217,7 @@ impl Node {
                 server.processes.host(&service, id, services, &self.poller)?;
             }
             ToNode::Chip { id, request } => {
-                let (server_of, called) = server.chips();
-                let answer = match (server_of, called) {
+                let answer = match server.chips() {
                     (Some(chip), Some(called)) => chip.on_fabric(&request.0, called, &self.poller),
                     _ => Vec::new(),
                 };
