@@ -65,7 +65,7 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
             ServerSwitch.connect(place_of(home, run, "00")) as chip,
             ServerSwitch.connect(place_of(home, run, "01")) as other,
         ):
-            chip.SetLookupTable(*EVERY, Action("TO_CPU"))  # type: ignore[arg-type]
+            chip.SetLookupTable(*EVERY, Action("TO_CPU"))
             found = chip.RecvPacket(30.0)
             assert found is not None
             packet = found[0]
