@@ -186,7 +186,8 @@ def chip_cache(
     as_json: AsJson = False,
 ) -> None:
     """Cache responses of a service in a relay of a run, until Ctrl-C or the run's end: its chip takes requests for what is kept out of the
-    stream, and this program answers them. The run has --dataplane serverswitch-software and the chip program bcube-cache.chip.
+    stream, and this program answers them. The run has --dataplane serverswitch (or serverswitch-software) and the chip program
+    bcube-cache.chip.
     """
     chip_live.cache(run, server, port, max_age, as_json=as_json)
 

@@ -26,6 +26,10 @@
 #define CHIP_PUNT_RING_BYTES 65536
 #define CHIP_PUNT_GAP_NANOS 100000 /* copies for the CPU: 10,000 a second, */
 #define CHIP_PUNT_BURST 256 /* and so many at once after silence */
+#define CHIP_PACKET_BYTES 9234 /* longest packet that programs of users get whole: a jumbo frame with a tag */
+#define CHIP_PACKET_RING_BYTES 262144
+#define CHIP_PACKET_GAP_NANOS 20000 /* packets for programs: 50,000 a second, */
+#define CHIP_PACKET_BURST 512 /* and so many at once after silence */
 
 /* ---- BCube's header [serverswitch Fig. 5], and the path's number behind it [ours] */
 #define CHIP_PROTOCOL 253
@@ -46,6 +50,8 @@
 #define CHIP_LABEL_PUSH 1
 #define CHIP_LABEL_POP 2
 #define CHIP_LABEL_SWAP 3
+/* ---- flag beside a label, of entries that calls of users' programs have set: what they send to the CPU is those programs' */
+#define CHIP_OF_CALL 0x80000000
 
 /* ---- flags of cy_chip: switches of the chip, and which tables have entries */
 #define CHIP_MISS_TO_CPU 1
@@ -138,7 +144,7 @@ struct cy_entry {
 	__u8 dscp;
 	__u8 count_up; /* a byte of the packet */
 	__u8 mpls; /* CHIP_LABEL_* */
-	__u32 label;
+	__u32 label; /* 20 bits, and CHIP_OF_CALL */
 	__u64 hits; /* packets that it decided about since it was committed */
 };
 
@@ -172,6 +178,23 @@ struct cy_marking {
 	__u32 reserved;
 };
 
+/* The CPU's side of a server's chip. Array `cpu`, one entry. */
+struct cy_cpu {
+	__u64 socket; /* the cookie of the one by which the CPU sends; 0: there is none */
+	__u64 due; /* when the next packet for programs is due, in nanoseconds */
+	__u64 lost; /* packets for programs that were too many, too long, or several in one */
+};
+
+/* A packet for programs of users, or what became of one of theirs. The beginning of a record of the ring `packets`; the packet's bytes
+ * follow. */
+struct cy_packet {
+	__u64 lost; /* so far */
+	__u32 bytes; /* 0: no packet, but one that came from the CPU was discarded */
+	__u8 port; /* of the CPU, that it arrives at or came by */
+	__u8 reason; /* why it was discarded: CHIP_MALFORMED and so on */
+	__u16 reserved;
+};
+
 _Static_assert(sizeof(struct cy_chip) == 100, "cy_chip");
 _Static_assert(sizeof(struct cy_prune) == 2048, "cy_prune");
 _Static_assert(sizeof(struct cy_tuple) == 32, "cy_tuple");
@@ -182,5 +205,7 @@ _Static_assert(sizeof(struct cy_entry) == 24, "cy_entry");
 _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
 _Static_assert(sizeof(struct cy_punt) == 152, "cy_punt");
 _Static_assert(sizeof(struct cy_marking) == 16, "cy_marking");
+_Static_assert(sizeof(struct cy_cpu) == 24, "cy_cpu");
+_Static_assert(sizeof(struct cy_packet) == 16, "cy_packet");
 
 #endif

@@ -97,6 +97,31 @@ struct {
 	__type(value, struct cy_marking);
 } marking SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cy_cpu);
+} cpu SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CHIP_PACKET_RING_BYTES);
+} packets SEC(".maps");
+
+/* A record of that ring while it is made: the kernel reserves room of one size only. */
+struct cy_record {
+	struct cy_packet head;
+	__u8 data[CHIP_PACKET_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cy_record);
+} record SEC(".maps");
+
 /* What the parser has read of the packet of this CPU, and its keys. No other packet's program runs on this CPU meanwhile. */
 struct cy_parsed {
 	__u8 packet[256]; /* CHIP_PARSED_BYTES, and at the end zero and the port that the packet came in by */

@@ -179,7 +179,7 @@ static __always_inline int modify(struct __sk_buff *skb, struct cy_seen *seen, c
 	if (reason == DONE && entry->count_up)
 		reason = count_up(skb, seen, entry->count_up - 1);
 	if (reason == DONE && entry->mpls)
-		reason = change_labels(skb, seen, entry->mpls, entry->label);
+		reason = change_labels(skb, seen, entry->mpls, entry->label & ~CHIP_OF_CALL);
 	if (reason != DONE)
 		return reason;
 	if (interface->sets_dmac && bpf_skb_store_bytes(skb, 0, interface->dmac, ETH_ALEN, 0))

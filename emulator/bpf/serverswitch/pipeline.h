@@ -24,6 +24,7 @@ struct cy_current {
 struct cy_left {
 	__u32 port; /* 4 to 7: to the CPU */
 	__u32 through_interface; /* it has been changed */
+	__u32 of_call; /* an entry that a call has set sends it there */
 };
 
 static __always_inline void add_to_register(__u32 number, __u64 more)
@@ -99,14 +100,58 @@ static __always_inline void punt(struct __sk_buff *skb, __u32 in_port, __u32 por
 	skb->mark = CHIP_QUERY_MARK;
 }
 
+/* Whether programs may get another packet; CPUs may race here, as above. */
+static __always_inline int packet_is_due(struct cy_cpu *side, __u64 now)
+{
+	if (side->due > now + (__u64)CHIP_PACKET_GAP_NANOS * (CHIP_PACKET_BURST - 1))
+		return 0;
+	side->due = (side->due > now ? side->due : now) + CHIP_PACKET_GAP_NANOS;
+	return 1;
+}
+
+/* The packet whole, for programs of users. Several in one, which only the kernel takes for one, are too long to be copied. The verifier
+ * looks at this and the next one by itself: in each place that calls it, it would have too much to look at. */
+__attribute__((noinline)) int give_whole(struct __sk_buff *skb, __u32 port)
+{
+	__u32 first = 0, bytes = skb->len, packets_in_it = skb->gso_segs;
+	struct cy_cpu *side = bpf_map_lookup_elem(&cpu, &first);
+	struct cy_record *made = bpf_map_lookup_elem(&record, &first);
+
+	if (!side || !made)
+		return 0;
+	asm volatile("" : "+r"(bytes)); /* it is checked and used in one register */
+	if (!skb->gso_size && bytes > 0 && bytes <= CHIP_PACKET_BYTES && packet_is_due(side, bpf_ktime_get_ns()) &&
+	    !bpf_skb_load_bytes(skb, 0, made->data, bytes)) {
+		made->head.lost = side->lost;
+		made->head.bytes = bytes;
+		made->head.port = port;
+		made->head.reason = 0;
+		made->head.reserved = 0;
+		if (!bpf_ringbuf_output(&packets, made, sizeof(made->head) + bytes, 0))
+			return 0;
+	}
+	__sync_fetch_and_add(&side->lost, packets_in_it ? packets_in_it : 1);
+	return 0;
+}
+
+/* A copy for the CPU. */
+__attribute__((noinline)) int copy_to_cpu(struct __sk_buff *skb, __u32 in_port, __u32 port, __u32 out_port, __u32 of_call)
+{
+	if (of_call)
+		give_whole(skb, port);
+	else
+		punt(skb, in_port, port, out_port);
+	return 0;
+}
+
 /* A copy of the packet as it is, out of a port. A port without an interface has nobody at its end. */
-static __always_inline void emit_copy(struct __sk_buff *skb, __u32 in_port, __u32 port, __u32 out_port)
+static __always_inline void emit_copy(struct __sk_buff *skb, __u32 in_port, __u32 port, __u32 out_port, __u32 of_call)
 {
 	__u32 *ifindex;
 
 	count_at(CHIP_OUT_PACKETS, port, skb->len);
 	if (port >= CHIP_EXTERNAL_PORTS) {
-		punt(skb, in_port, port, out_port);
+		copy_to_cpu(skb, in_port, port, out_port, of_call);
 		return;
 	}
 	ifindex = bpf_map_lookup_elem(&ports, &port);
@@ -115,7 +160,7 @@ static __always_inline void emit_copy(struct __sk_buff *skb, __u32 in_port, __u3
 }
 
 /* Copies out of all ports of a set but the last, by which the packet itself leaves. */
-static __always_inline __u32 duplicate(struct __sk_buff *skb, __u32 in_port, __u32 set)
+static __always_inline __u32 duplicate(struct __sk_buff *skb, __u32 in_port, __u32 set, __u32 of_call)
 {
 	__u32 last = 0;
 
@@ -125,7 +170,7 @@ static __always_inline __u32 duplicate(struct __sk_buff *skb, __u32 in_port, __u
 			last = port;
 	for (__u32 port = 0; port < CHIP_ALL_PORTS; port++)
 		if (set >> port & 1 && port != last)
-			emit_copy(skb, in_port, port, NO_PORT);
+			emit_copy(skb, in_port, port, NO_PORT, of_call);
 	return last;
 }
 
@@ -188,6 +233,7 @@ static __always_inline int act_on(struct __sk_buff *skb, __u32 in_port, struct c
 
 	__sync_fetch_and_add(&entry->hits, 1);
 	*verdict = SENT;
+	left->of_call = entry->label & CHIP_OF_CALL;
 	if (entry->act == CHIP_REDIRECT_VIF) {
 		interface = bpf_map_lookup_elem(&interfaces, &slot);
 		out = interface ? interface->port : NO_PORT;
@@ -195,7 +241,7 @@ static __always_inline int act_on(struct __sk_buff *skb, __u32 in_port, struct c
 		out = entry->port;
 	}
 	if (entry->mirror)
-		emit_copy(skb, in_port, entry->mirror - 1, out);
+		emit_copy(skb, in_port, entry->mirror - 1, out, left->of_call);
 	switch (entry->act) {
 	case CHIP_REDIRECT_VIF:
 		*verdict = redirect(skb, seen, entry, interface, left);
@@ -207,10 +253,10 @@ static __always_inline int act_on(struct __sk_buff *skb, __u32 in_port, struct c
 		left->port = cpu_port(in_port);
 		return 1;
 	case CHIP_DUPLICATE:
-		left->port = duplicate(skb, in_port, entry->port);
+		left->port = duplicate(skb, in_port, entry->port, left->of_call);
 		return 1;
 	case CHIP_MIRROR:
-		emit_copy(skb, in_port, entry->port, NO_PORT);
+		emit_copy(skb, in_port, entry->port, NO_PORT, left->of_call);
 		*verdict = CHIP_NO_MATCH; /* unless another table has an entry */
 		return 0;
 	}
@@ -239,6 +285,7 @@ static __always_inline int look_up(struct __sk_buff *skb, __u32 in_port, struct 
 			goto decided;
 	}
 	if (at->program->flags & CHIP_MISS_TO_CPU) {
+		left->of_call = 0;
 		left->port = cpu_port(in_port);
 		verdict = SENT;
 	}

@@ -1,8 +1,9 @@
-/* ServerSwitch's chip in the kernel: BCube on it as two TC programs of one server [serverswitch §5.1], and the chip alone.
+/* ServerSwitch's chip in the kernel: BCube on it as TC programs of one server [serverswitch §5.1], and the chip alone.
  * crates/dataplane/src/bcube/chip.rs does the same in user space; a property test holds both to each other.
  *
  *   serverswitch_vnic   egress of the virtual NIC: the CPU hands the chip a packet with a header
  *   serverswitch_port   ingress of a port: the chip forwards, or hands the CPU what is its own
+ *   serverswitch_cpu    egress of the virtual NIC's other end: packets that users' programs hand to the chip, by one socket
  *   serverswitch_chip   ingress of a port of a chip that any packet goes through; the CPU is the kernel's own stack
  */
 #include <stddef.h>
@@ -156,6 +157,10 @@ int serverswitch_vnic(struct __sk_buff *skb)
 	forwarded = through_chip(skb, CHIP_EXTERNAL_PORTS, &left, &ifindex, &reason);
 	if (forwarded < 0)
 		return drop(reason);
+	if (!forwarded && left.of_call) {
+		give_whole(skb, left.port);
+		return TC_ACT_STOLEN;
+	}
 	if (!forwarded)
 		return drop_dead_first_hop(&out, self);
 	count_own(&out, left.port);
@@ -198,6 +203,10 @@ int serverswitch_port(struct __sk_buff *skb)
 		count_relayed(skb, bytes, left.port);
 		return send(ifindex, 0);
 	}
+	if (left.of_call) {
+		give_whole(skb, left.port);
+		return TC_ACT_STOLEN;
+	}
 	header = (void *)(long)skb->data + ETH_HLEN;
 	if ((void *)(header + 1) + sizeof(struct iphdr) > (void *)(long)skb->data_end)
 		return drop(CY_DROP_MALFORMED);
@@ -212,6 +221,44 @@ int serverswitch_port(struct __sk_buff *skb)
 	read_flow(skb, (void *)(header + 1), ETH_HLEN + CHIP_HEADER_BYTES, bytes, &notice.flow);
 	notify(&notice);
 	return drop(CY_DROP_NEXT_HOP_DEAD);
+}
+
+/* Tells the CPU that its packet was discarded: it waits for the call that sent it. */
+static __always_inline int refuse(__u32 in_port, __u32 reason)
+{
+	struct cy_packet told = { .port = in_port, .reason = reason };
+	__u32 first = 0;
+	struct cy_cpu *side = bpf_map_lookup_elem(&cpu, &first);
+
+	if (side)
+		told.lost = side->lost;
+	bpf_ringbuf_output(&packets, &told, sizeof(told), 0);
+	return TC_ACT_SHOT;
+}
+
+SEC("classifier")
+int serverswitch_cpu(struct __sk_buff *skb)
+{
+	__u32 first = 0, in_port = CHIP_EXTERNAL_PORTS + (skb->priority & (CHIP_EXTERNAL_PORTS - 1)), port, *out;
+	struct cy_cpu *side = bpf_map_lookup_elem(&cpu, &first);
+	struct cy_seen seen = {};
+	struct cy_left left = {};
+	int verdict;
+
+	/* Nobody else can have a socket with this number. */
+	if (!side || !side->socket || bpf_get_socket_cookie(skb) != side->socket)
+		return TC_ACT_OK;
+	verdict = through(skb, in_port, &seen, 0, &left);
+	if (verdict != SENT)
+		return refuse(in_port, verdict == OVERTAKEN ? CHIP_NO_MATCH : verdict);
+	port = left.port;
+	if (port >= CHIP_EXTERNAL_PORTS) {
+		give_whole(skb, port);
+		return TC_ACT_STOLEN;
+	}
+	out = bpf_map_lookup_elem(&ports, &port);
+	/* A port without an interface has nobody at its end. */
+	return out && *out ? send(*out, 0) : TC_ACT_STOLEN;
 }
 
 SEC("classifier")

@@ -1,5 +1,5 @@
 """A cache beside a relay of a BCube: what it saves upstream and what CPU it takes, by the share of requests that it answers; with the chip's
-exact match, and with every packet by way of the CPU. `[serverswitch §6.1, Fig. 10]`
+exact match, and with every packet by way of the CPU; with chips in the kernel and in user space. `[serverswitch §6.1, Fig. 10]`
 
 Who asks and who answers are programs beside the chips of two other servers: they send and receive by the paper's calls, so that
 packets have the sizes and IDs of the testbed's.
@@ -57,7 +57,9 @@ LEARN_SECS = 20.0
 SPARE_SECS = 0.7
 """Requests go on for so long after the network is watched: a tick may be late."""
 POINTS = 3.0
-CHIP, SOFTWARE = "chip and CPU", "CPU alone"
+KERNEL, USER_SPACE = "serverswitch", "serverswitch-software"
+WHERE = {KERNEL: "chip in the kernel", USER_SPACE: "chip in user space"}
+CHIP, ALONE = "chip and CPU", "CPU alone"
 PAPER_CPU, PAPER_GBPS, PAPER_CORES = 14.0, 1.9, 4
 COPIES = (
     "keeping a new copy sets an entry, for which the chip's whole program is compiled again: that costs more than an answer, and the fewer "
@@ -65,8 +67,8 @@ COPIES = (
 )
 LOST = "a request that is lost on a busy machine saves nothing"
 SLOW_CACHE = (
-    "the cache is a program in Python here, and the chip beside it is in user space, as chips in the kernel have no socket for programs; "
-    "the testbed's driver took packets in the kernel"
+    "the cache is a program in Python here, which gets each response by a socket and sets an entry for it by another message; the "
+    "testbed's was part of the driver, in the kernel"
 )
 
 
@@ -76,10 +78,12 @@ class Point:
 
     upstream_bits_per_sec: float
     cpu: float
-    """Share of a core: the relay's process and the cache."""
+    """Share of a core: the relay's process, the cache, and what the fabric takes beyond what it takes anyway."""
     answered: int
     hits: int
     asked: int
+    passed_on: int
+    """Requests that came to the CPU and for which it had no copy."""
 
 
 class End:
@@ -154,8 +158,8 @@ def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
     finally:
         over.set()
         thread.join(5.0)
-    if errors:
-        raise errors[0]
+        if errors:  # whatever followed from it
+            raise errors[0]
 
 
 def answer(server: End) -> None:
@@ -209,7 +213,26 @@ def _upstream_bits_per_sec(to: Talk, watched: Watched) -> float:
     return sum(sum(ways) for ways in there) * 8 / watched.secs
 
 
-def trial(program: str, brevity: float, found: dict[tuple[str, float], Point]) -> Trial:
+Points = dict[tuple[str, str, float], Point]
+"""By dataplane, kind and share of hits."""
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """What there is without requests."""
+
+    upstream_bits_per_sec: float
+    fabric_cpu: float
+    """Share of a core."""
+
+
+def _quiet(to: Talk) -> Quiet:
+    taken, began = to.fabric_cpu_secs(), time.monotonic()
+    upstream = _upstream_bits_per_sec(to, to.watch(QUIET_SECS))
+    return Quiet(upstream, (to.fabric_cpu_secs() - taken) / (time.monotonic() - began))
+
+
+def trial(dataplane: str, program: str, brevity: float, found: Points) -> Trial:
     """Fills in what is found at each share of hits, without what the network carries anyway."""
     secs = max(SECS * brevity, LEAST_SECS)
 
@@ -221,15 +244,15 @@ def trial(program: str, brevity: float, found: dict[tuple[str, float], Point]) -
             server.learn()
             client.take(SERVICE_PORT, None)
             server.take(None, SERVICE_PORT)
-            quiet = _upstream_bits_per_sec(to, to.watch(QUIET_SECS))
+            quiet = _quiet(to)
             with working(lambda: answer(server)):
-                for kind in (CHIP, SOFTWARE):
-                    cache = RelayedCache(relay, by_cpu_alone=kind == SOFTWARE)
+                for kind in (CHIP, ALONE):
+                    cache = RelayedCache(relay, by_cpu_alone=kind == ALONE)
                     with working(lambda cache=cache: cache.work(0.05)) as thread:
                         ask(client, iter(range(KEPT)))
                         for place, ratio in enumerate(RATIOS):
-                            first = 1_000_000 * (place + 1) + (500_000 if kind == SOFTWARE else 0)
-                            found[kind, ratio] = _point(to, client, cache, thread, ratio, first, secs, quiet)
+                            first = 1_000_000 * (place + 1) + (500_000 if kind == ALONE else 0)
+                            found[dataplane, kind, ratio] = _point(to, client, cache, thread, ratio, first, secs, quiet)
                     cache.close()
 
     workload = {"kind": "matrix", "entries": [[CLIENT, SERVER, 1.0], [SERVER, CLIENT, 1.0]]}
@@ -243,10 +266,10 @@ def trial(program: str, brevity: float, found: dict[tuple[str, float], Point]) -
         "settle_secs": 1.0,
         "calibrate_secs": 0.0,
         "mtu": MTU,
-        "dataplane": "serverswitch-software",
+        "dataplane": dataplane,
         "chip_program": program,
     }
-    return Trial("cache", SPEC, workload, LINK_BITS_PER_SEC, emulation, expect_secs=expect_secs, talk=talk)
+    return Trial(f"cache-{dataplane}", SPEC, workload, LINK_BITS_PER_SEC, emulation, expect_secs=expect_secs, talk=talk)
 
 
 def _point(
@@ -257,79 +280,48 @@ def _point(
     ratio: float,
     first: int,
     secs: float,
-    quiet: float,
+    quiet: Quiet,
 ) -> Point:
     """Asks in a thread while the network is watched."""
     counted: list[tuple[int, int]] = []
-    hits, taken, began = cache.counts.hits, cpu_secs(thread), time.monotonic()
+    hits, passed_on = cache.counts.hits, cache.counts.passed_on
+    taken, of_fabric, began = cpu_secs(thread), to.fabric_cpu_secs(), time.monotonic()
     asking = threading.Thread(
         target=lambda: counted.append(ask(client, numbers(ratio, first, int(PER_SEC * (secs + SPARE_SECS)))))
     )
     asking.start()
     watched = to.watch(secs)
-    taken, lasted = cpu_secs(thread) - taken, time.monotonic() - began
+    lasted = time.monotonic() - began
+    taken, of_fabric = cpu_secs(thread) - taken, to.fabric_cpu_secs() - of_fabric
     asking.join()
     if not counted:
         raise ProblemError(503, "cannot-measure", "Who asks has failed.")
     row = list(to.network.servers.values()).index(RELAY)
-    cpu = watched.cpu[row] + taken / lasted
-    upstream = _upstream_bits_per_sec(to, watched) - quiet
-    return Point(upstream, cpu, counted[0][1], cache.counts.hits - hits, counted[0][0])
+    cpu = watched.cpu[row] + taken / lasted + max(of_fabric / lasted - quiet.fabric_cpu, 0.0)
+    upstream = _upstream_bits_per_sec(to, watched) - quiet.upstream_bits_per_sec
+    passed_on = cache.counts.passed_on - passed_on
+    return Point(upstream, cpu, counted[0][1], cache.counts.hits - hits, counted[0][0], passed_on)
 
 
 def measure(lab: Lab) -> Outcome:
-    found: dict[tuple[str, float], Point] = {}
-    lab.measure([trial(cache_program(lab.engine.chip_bcube(SPEC)), lab.brevity, found)])
-    rows: list[Row] = []
-    saved = {kind: [100 * (1 - _upstream(found, kind, ratio)) for ratio in RATIOS] for kind in (CHIP, SOFTWARE)}
-    for ratio, percent in zip(RATIOS, saved[CHIP], strict=True):
-        if ratio:
-            name = f"upstream traffic saved at {100 * ratio:g} % hits"
-            rows.append(
-                Row(name, "points", 100 * ratio, percent, 100 * ratio - POINTS, 100 * ratio + POINTS, 1.0, LOST)
-            )
-    none, every = (found[CHIP, ratio] for ratio in (RATIOS[0], RATIOS[-1]))
-    carried = PER_SEC * RESPONSE_BYTES * 8
-    rows += [
-        near(
-            "CPU without a hit for 1.9 Gb/s of responses, chip and CPU",
-            "% of four cores",
-            PAPER_CPU,
-            100 * none.cpu / PAPER_CORES * PAPER_GBPS * 1e9 / carried,
-            0.5,
-            SLOW_CACHE,
-        ),
-        Row(
-            "CPU at 100 % hits over CPU without, chip and CPU",
-            "times",
-            None,
-            every.cpu / none.cpu,
-            1.0,
-            10.0,
-            reason=COPIES,
-        ),
-    ]
-    for ratio in (0.0, 0.5):
-        less = found[CHIP, ratio].cpu / found[SOFTWARE, ratio].cpu
-        rows.append(
-            Row(
-                f"CPU at {100 * ratio:g} % hits, chip and CPU over CPU alone",
-                "times",
-                None,
-                less,
-                0.05,
-                0.95,
-                reason=SLOW_CACHE,
-            )
-        )
+    found: Points = {}
+    program = cache_program(lab.engine.chip_bcube(SPEC))
+    for dataplane in WHERE:
+        lab.measure([trial(dataplane, program, lab.brevity, found)])
+    kinds = [(dataplane, kind) for dataplane in WHERE for kind in (CHIP, ALONE)]
+    saved = {one: [100 * (1 - _upstream(found, *one, ratio)) for ratio in RATIOS] for one in kinds}
     percents = [100 * ratio for ratio in RATIOS]
     return Outcome(
-        rows=rows,
+        rows=[*_saved_rows(saved), *_cpu_rows(found)],
         series=[
-            line("upstream traffic saved (%)", percents, saved[CHIP]),
+            *(line(f"upstream traffic saved, {WHERE[one]} (%)", percents, saved[one, CHIP]) for one in WHERE),
             *(
-                line(f"CPU, {kind} (% of a core)", percents, [100 * found[kind, ratio].cpu for ratio in RATIOS])
-                for kind in (CHIP, SOFTWARE)
+                line(
+                    f"CPU, {kind}, {WHERE[dataplane]} (% of a core)",
+                    percents,
+                    [100 * found[dataplane, kind, ratio].cpu for ratio in RATIOS],
+                )
+                for dataplane, kind in kinds
             ),
             line("paper: saved (%)", [0.0, 100.0], [0.0, 100.0], paper=True),
         ],
@@ -341,12 +333,58 @@ def measure(lab: Lab) -> Outcome:
             "with its content",
             "chip and CPU: the chip matches IDs and hits alone go to the CPU; CPU alone: every request goes there; responses go there in both, "
             "to be kept",
-            "the chips are in user space (serverswitch-software), where programs call them; CPU is of the relay's process and of the cache",
+            "chips are in the kernel (serverswitch) or in user space (serverswitch-software), with the same program and the same cache beside "
+            "them. CPU is of the relay's process, of the cache, and of the fabric, which sets the kernel's tables, less what the fabric takes "
+            "without requests; what the kernel forwards is charged to whoever sent it and is not in it",
             "upstream traffic is all between the relay and who answers, less what the network carries without requests",
         ],
     )
 
 
-def _upstream(found: dict[tuple[str, float], Point], kind: str, ratio: float) -> float:
+def _saved_rows(saved: dict[tuple[str, str], list[float]]) -> list[Row]:
+    rows = []
+    for dataplane, where in WHERE.items():
+        for ratio, percent in zip(RATIOS, saved[dataplane, CHIP], strict=True):
+            paper = 100 * ratio
+            if ratio:
+                name = f"upstream traffic saved at {paper:g} % hits, {where}"
+                rows.append(Row(name, "points", paper, percent, paper - POINTS, paper + POINTS, 1.0, LOST))
+    return rows
+
+
+def _cpu_rows(found: Points) -> list[Row]:
+    none, every = (found[KERNEL, CHIP, ratio] for ratio in (RATIOS[0], RATIOS[-1]))
+    carried = PER_SEC * RESPONSE_BYTES * 8
+    cpu = 100 * none.cpu / PAPER_CORES * PAPER_GBPS * 1e9 / carried
+    name = "CPU without a hit for 1.9 Gb/s of responses, chip in the kernel and CPU"
+    rows = [
+        near(name, "% of four cores", PAPER_CPU, cpu, 0.5, SLOW_CACHE),
+        Row(
+            "CPU at 100 % hits over CPU without, chip in the kernel and CPU",
+            "times",
+            None,
+            every.cpu / none.cpu,
+            1.0,
+            10.0,
+            reason=COPIES,
+        ),
+    ]
+    for ratio in (0.0, 0.5):
+        here = found[KERNEL, CHIP, ratio].cpu
+        alone, in_user_space = found[KERNEL, ALONE, ratio].cpu, found[USER_SPACE, ALONE, ratio].cpu
+        name = f"CPU at {100 * ratio:g} % hits, chip in the kernel and CPU over CPU alone"
+        rows += [
+            Row(name, "times", None, here / alone, 0.05, 0.95, reason=SLOW_CACHE),
+            Row(f"{name}, in user space", "times", None, here / in_user_space, 0.05, 0.95, reason=SLOW_CACHE),
+        ]
+    missed = sum(found[KERNEL, CHIP, ratio].passed_on for ratio in RATIOS)
+    rows.append(
+        Row("requests that miss and come to user space, chip in the kernel", "requests", None, float(missed), 0.0, 0.0)
+    )
+    return rows
+
+
+def _upstream(found: Points, dataplane: str, kind: str, ratio: float) -> float:
     """Share of what goes upstream without a hit."""
-    return found[kind, ratio].upstream_bits_per_sec / found[kind, RATIOS[0]].upstream_bits_per_sec
+    upstream = found[dataplane, kind, ratio].upstream_bits_per_sec
+    return upstream / found[dataplane, kind, RATIOS[0]].upstream_bits_per_sec

@@ -5,6 +5,7 @@ A talk runs in a thread of its own beside the session, which ends with it.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -51,11 +52,12 @@ class Watched:
 class Talk:
     """Calls and frames of one run. Everything raises FabricError or FabricGoneError when the run ends meanwhile."""
 
-    def __init__(self, socket: Path | Remote, run_id: str, network: Network) -> None:
+    def __init__(self, place: Path | Remote, run_id: str, network: Network) -> None:
         self.network = network
         self.run_id = run_id
-        self._calls = FabricClient(socket)
-        self._stream = FabricClient(socket)
+        self._place = place
+        self._calls = FabricClient(place)
+        self._stream = FabricClient(place)
         self._stream.subscribe(run_id)
         self._frames = self._stream.frames(SILENCE_SECS)
         self._neighbour: dict[tuple[int, int], int] = {}
@@ -143,8 +145,16 @@ class Talk:
         value = {"value": 0} if clears else {}
         return float(self._calls.call("registers", run=self.run_id, server=server, register=register, **value)["nanos"])
 
+    def fabric_cpu_secs(self) -> float:
+        """What the fabric's process has taken so far, all its threads together. Raises a 503 for one on another machine."""
+        if isinstance(self._place, Remote):
+            raise ProblemError(503, "cannot-measure", "The fabric is on another machine: measure on its own.")
+        # Its name, in brackets, may hold anything; the two times are the twelfth and thirteenth word behind it.
+        user, system = Path(f"/proc/{self._calls.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def chip_socket(self, server: int) -> Path:
-        """Where programs find the chip of a server that has it in user space."""
+        """Where programs find the chip of a server."""
         runs = self._calls.call("runs")["runs"]
         mounts = [
             one["mount"] for run in runs if run["run"] == self.run_id for one in run["servers"] if one["id"] == server

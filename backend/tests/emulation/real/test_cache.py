@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.processes import PROGRAM, environment
 
 from .inside import inside, named
@@ -60,12 +62,15 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"over", (sys.argv[1], 9
 """
 
 
-def test_hits_are_answered_by_the_relay_and_misses_by_the_server(home: Path, nothing_left: Left) -> None:
+@pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])
+def test_hits_are_answered_by_the_relay_and_misses_by_the_server(
+    home: Path, nothing_left: Left, dataplane: str
+) -> None:
     with Live(home) as live:
         run = live.start(
             THREE,
             {"kind": "matrix", "entries": [[CLIENT, SERVER, 1.0]]},
-            dataplane="serverswitch-software",
+            dataplane=dataplane,
             chip_program=CACHE.read_text(),
             slice={"servers": [RELAY, CLIENT, SERVER]},
         )

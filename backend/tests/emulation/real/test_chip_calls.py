@@ -21,13 +21,16 @@ BCUBE_PACKETS = ("TCAM", 2000, 2, "00" * 9, "00" * 9)
 """Every packet of BCube: no bit counts."""
 
 
-def test_a_program_calls_the_chip_of_its_server_while_packets_flow(home: Path, nothing_left: Left) -> None:
+@pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])
+def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
+    home: Path, nothing_left: Left, dataplane: str
+) -> None:
     def chip_command(*words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
         asked = [*PROGRAM, "chip", *words]
         return subprocess.run(asked, env=environment(home), input=given, capture_output=True, text=True, check=False)
 
     with Live(home) as server:
-        run = server.start(dataplane="serverswitch-software", seconds=600)
+        run = server.start(dataplane=dataplane, seconds=600)
         server.flowing(run)
 
         def delivered() -> bool:

@@ -20,7 +20,7 @@
 //! | `REFUSED` | a code, a line feed, and a sentence |
 //! | `PACKET` | packets lost so far (8 bytes), CPU port (1 byte), bytes; its tag is 0 |
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,9 +29,13 @@ use crate::action::RawAction;
 use crate::driver::ServerSwitch;
 use crate::entries::{Place, Table, hex};
 use crate::flaw::Flaw;
+use crate::overlay::Overlay;
 use crate::pipeline::Verdict;
 use crate::profile::PORTS;
+use crate::program::Program;
+use crate::registers::Register;
 use crate::text::print;
+use crate::trace::Trace;
 
 /// Longest message, in bytes behind its length.
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -79,6 +83,115 @@ pub struct Limits {
     pub ports: u8,
     /// Longest part of tables in one answer.
     pub part_bytes: usize,
+}
+
+/// The tables and registers of a chip that programs call, wherever they are.
+pub trait Tables {
+    /// The program that packets go by.
+    fn program(&self) -> &Program;
+    /// What calls have set in it.
+    fn overlay(&self) -> &Overlay;
+    /// Packets that each entry decided about; entries without any are left out.
+    fn hits(&self) -> BTreeMap<Place, u64>;
+    /// `ReadRegister`.
+    fn register(&self, register: Register) -> u64;
+    /// `WriteRegister`. Errors: no such register, or none that can have this value.
+    fn write_register(&mut self, name: &str, value: u64) -> Result<(), Flaw>;
+    /// A text of calls, all of it or none. Errors: everything that is wrong; then nothing has changed.
+    fn execute(&mut self, calls: &str) -> Result<(), Vec<Flaw>>;
+    /// What a packet would meet.
+    fn trace(&self, port: u8, packet: &[u8]) -> Result<Trace, Flaw>;
+    /// Packets for the CPU that were lost.
+    fn lost_punts(&self) -> u64;
+}
+
+/// What sends for programs by a chip's ports.
+pub trait Sends {
+    /// `SendPacket`. What leaves by external ports goes to `out`, where the chip does not send it itself.
+    fn send_packet(
+        &mut self,
+        packet: &[u8],
+        port: u8,
+        out: &mut dyn FnMut(u8, &[u8]),
+    ) -> Result<Verdict, Flaw>;
+}
+
+impl Sends for ServerSwitch {
+    fn send_packet(
+        &mut self,
+        packet: &[u8],
+        port: u8,
+        out: &mut dyn FnMut(u8, &[u8]),
+    ) -> Result<Verdict, Flaw> {
+        self.send_packet(packet, port, out)
+    }
+}
+
+impl Tables for ServerSwitch {
+    fn program(&self) -> &Program {
+        self.chip().program()
+    }
+
+    fn overlay(&self) -> &Overlay {
+        self.overlay()
+    }
+
+    fn hits(&self) -> BTreeMap<Place, u64> {
+        self.chip().hits()
+    }
+
+    fn register(&self, register: Register) -> u64 {
+        self.chip().read_register(register)
+    }
+
+    fn write_register(&mut self, name: &str, value: u64) -> Result<(), Flaw> {
+        self.write_register(name, value)
+    }
+
+    fn execute(&mut self, calls: &str) -> Result<(), Vec<Flaw>> {
+        self.execute(calls)
+    }
+
+    fn trace(&self, port: u8, packet: &[u8]) -> Result<Trace, Flaw> {
+        self.chip().clone().trace(port, packet)
+    }
+
+    fn lost_punts(&self) -> u64 {
+        self.lost_punts()
+    }
+}
+
+/// Whether a request, a message without its length, is about the tables and registers alone: neither sends nor receives.
+pub fn is_about_tables(asked: &[u8]) -> bool {
+    let kinds = [
+        request::CALLS,
+        request::READ,
+        request::WRITE,
+        request::TABLES,
+        request::TRACE,
+    ];
+    asked.first().is_some_and(|kind| kinds.contains(kind))
+}
+
+/// Whether the answer to a request depends on how much waits at ports.
+pub fn asks_for_queues(asked: &[u8]) -> bool {
+    let name = asked.get(HEAD_BYTES..).unwrap_or_default();
+    match asked.first() {
+        Some(&request::READ) => name.starts_with(b"OUTPUT_QUEUE"),
+        kind => kind == Some(&request::TABLES),
+    }
+}
+
+/// A request, a message without its length, refused. Empty of one that is too short to have a tag.
+pub fn refusal(asked: &[u8], flaw: &Flaw) -> Vec<u8> {
+    let Some([_, tag @ ..]) = asked.first_chunk::<HEAD_BYTES>() else {
+        return Vec::new();
+    };
+    message(
+        answer::REFUSED,
+        u32::from_le_bytes(*tag),
+        &[said(flaw).as_bytes()],
+    )
 }
 
 /// One program on the other side.
@@ -145,6 +258,11 @@ impl Session {
         self.listening
     }
 
+    /// Whether it has got a part of the tables, and not yet the last one.
+    pub fn is_reading(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
     /// A packet for the CPU, for one who takes them by asking. Beyond so many the oldest is lost.
     pub fn keep(&mut self, port: u8, bytes: &[u8]) {
         if self.waiting.len() == WAITING {
@@ -158,29 +276,51 @@ impl Session {
         &mut self,
         request: &[u8],
         limits: &Limits,
-        switch: &mut ServerSwitch,
+        switch: &mut (impl Tables + Sends),
         out: &mut dyn FnMut(u8, &[u8]),
     ) -> Answered {
-        let (Some((head, body)), entries) = (
-            request.split_first_chunk::<HEAD_BYTES>(),
-            switch.chip().program().entries(),
-        ) else {
+        let about_tables = self.handle_tables(request, limits, switch);
+        about_tables.unwrap_or_else(|| self.handle_packets(request, limits, switch, out))
+    }
+
+    /// Carries out a request that is about tables or registers; `None` of another one.
+    pub fn handle_tables(
+        &mut self,
+        request: &[u8],
+        limits: &Limits,
+        switch: &mut dyn Tables,
+    ) -> Option<Answered> {
+        let (head, body) = request.split_first_chunk::<HEAD_BYTES>()?;
+        // Measured: a commit takes about 0.4 us an entry, a packet less than one.
+        let whole = (switch.program().entries() / 2) as u32;
+        let (done, cost) = match head[0] {
+            request::CALLS => (calls(body, switch), 20 + whole + body.len() as u32 / 8),
+            request::READ => (read(body, switch), 1),
+            request::WRITE => (write(body, switch), 1),
+            request::TABLES => (self.tables(body, limits, switch), 20 + whole),
+            request::TRACE => (trace(body, switch), 200 + whole),
+            _ => return None,
+        };
+        Some(answered(head, done, cost))
+    }
+
+    /// Carries out any other request. Packets that leave by external ports go to `out`, where the chip does not send them itself.
+    pub fn handle_packets(
+        &mut self,
+        request: &[u8],
+        limits: &Limits,
+        switch: &mut dyn Sends,
+        out: &mut dyn FnMut(u8, &[u8]),
+    ) -> Answered {
+        let Some((head, body)) = request.split_first_chunk::<HEAD_BYTES>() else {
             return Answered {
                 bytes: Vec::new(),
                 cost: 1,
             };
         };
-        let tag = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-        // Measured: a commit takes about 0.4 us an entry, a packet less than one.
-        let whole = (entries / 2) as u32;
         let (done, cost) = match head[0] {
-            request::CALLS => (calls(body, switch), 20 + whole + body.len() as u32 / 8),
-            request::READ => (read(body, switch), 1),
-            request::WRITE => (write(body, switch), 1),
             request::SEND => (send(body, limits, switch, out), 3 + body.len() as u32 / 512),
             request::LISTEN => (self.listen(body), 1),
-            request::TABLES => (self.tables(body, limits, switch), 20 + whole),
-            request::TRACE => (trace(body, switch), 200 + whole),
             request::TAKE => (Ok(self.take(limits)), 5),
             other => {
                 let limit = format!("{} to {}", request::CALLS, request::TAKE);
@@ -190,11 +330,7 @@ impl Session {
                 )
             }
         };
-        let bytes = match done {
-            Ok(body) => message(answer::DONE, tag, &[&body]),
-            Err(flaw) => message(answer::REFUSED, tag, &[said(&flaw).as_bytes()]),
-        };
-        Answered { bytes, cost }
+        answered(head, done, cost)
     }
 
     fn listen(&mut self, body: &[u8]) -> Done {
@@ -206,14 +342,14 @@ impl Session {
         Ok(Vec::new())
     }
 
-    fn tables(&mut self, body: &[u8], limits: &Limits, switch: &ServerSwitch) -> Done {
+    fn tables(&mut self, body: &[u8], limits: &Limits, switch: &dyn Tables) -> Done {
         let (Some(offset), [_, _, _, _, form]) = (body.first_chunk(), body) else {
             return Err(malformed("TABLES", "an offset of 4 bytes and a form, 0 or 1"));
         };
         let offset = u32::from_le_bytes(*offset) as usize;
         if offset == 0 {
             self.tables = match form {
-                0 => print(switch.chip().program()).into_bytes(),
+                0 => print(switch.program()).into_bytes(),
                 1 => rows(switch).to_string().into_bytes(),
                 _ => return Err(malformed("TABLES", "a form, 0 or 1")),
             };
@@ -246,6 +382,16 @@ impl Session {
     }
 }
 
+/// What was done as an answer to a request with this head.
+fn answered(head: &[u8; HEAD_BYTES], done: Done, cost: u32) -> Answered {
+    let tag = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+    let bytes = match done {
+        Ok(body) => message(answer::DONE, tag, &[&body]),
+        Err(flaw) => message(answer::REFUSED, tag, &[said(&flaw).as_bytes()]),
+    };
+    Answered { bytes, cost }
+}
+
 /// The first flaw as an answer: its code, and a sentence with its place in the text.
 fn said(flaw: &Flaw) -> String {
     let place = match flaw.line {
@@ -270,7 +416,7 @@ fn utf8<'a>(field: &str, bytes: &'a [u8]) -> Result<&'a str, Flaw> {
     std::str::from_utf8(bytes).map_err(wrong)
 }
 
-fn calls(body: &[u8], switch: &mut ServerSwitch) -> Done {
+fn calls(body: &[u8], switch: &mut dyn Tables) -> Done {
     let text = utf8("calls", body)?;
     let first = |flaws: Vec<Flaw>| {
         let nothing = || malformed("CALLS", "calls as text");
@@ -279,12 +425,12 @@ fn calls(body: &[u8], switch: &mut ServerSwitch) -> Done {
     switch.execute(text).map(|()| Vec::new()).map_err(first)
 }
 
-fn read(body: &[u8], switch: &ServerSwitch) -> Done {
-    let value = switch.read_register(utf8("reg", body)?)?;
-    Ok(value.to_le_bytes().to_vec())
+fn read(body: &[u8], switch: &dyn Tables) -> Done {
+    let register = Register::by_name(utf8("reg", body)?)?;
+    Ok(switch.register(register).to_le_bytes().to_vec())
 }
 
-fn write(body: &[u8], switch: &mut ServerSwitch) -> Done {
+fn write(body: &[u8], switch: &mut dyn Tables) -> Done {
     let (value, name) = body
         .split_first_chunk()
         .ok_or_else(|| malformed("WRITE", "8 bytes and a register's name"))?;
@@ -292,7 +438,7 @@ fn write(body: &[u8], switch: &mut ServerSwitch) -> Done {
     Ok(Vec::new())
 }
 
-fn send(body: &[u8], limits: &Limits, switch: &mut ServerSwitch, out: &mut dyn FnMut(u8, &[u8])) -> Done {
+fn send(body: &[u8], limits: &Limits, switch: &mut dyn Sends, out: &mut dyn FnMut(u8, &[u8])) -> Done {
     let (&port, packet) = body
         .split_first()
         .ok_or_else(|| malformed("SEND", "a port and a packet"))?;
@@ -338,7 +484,7 @@ fn send(body: &[u8], limits: &Limits, switch: &mut ServerSwitch, out: &mut dyn F
     })
 }
 
-fn trace(body: &[u8], switch: &ServerSwitch) -> Done {
+fn trace(body: &[u8], switch: &dyn Tables) -> Done {
     let (&port, packet) = body
         .split_first()
         .ok_or_else(|| malformed("TRACE", "a port and a packet"))?;
@@ -353,7 +499,7 @@ fn trace(body: &[u8], switch: &ServerSwitch) -> Done {
             "Give its headers alone.",
         ));
     }
-    let trace = switch.chip().clone().trace(port, packet)?;
+    let trace = switch.trace(port, packet)?;
     Ok(json!(trace).to_string().into_bytes())
 }
 
@@ -373,9 +519,8 @@ struct Row {
 
 /// Everything in the tables: `{udlks, registers, vifs: [{i, dmac, smac, oport, own}], entries: [{table, i, iudlk, value, mask, action,
 /// hits, own}], punts_lost}`.
-fn rows(switch: &ServerSwitch) -> Value {
-    let (chip, overlay) = (switch.chip(), switch.overlay());
-    let (program, hits) = (chip.program(), chip.hits());
+fn rows(switch: &dyn Tables) -> Value {
+    let (program, overlay, hits) = (switch.program(), switch.overlay(), switch.hits());
     let entries: Vec<Row> = Table::ALL
         .into_iter()
         .flat_map(|table| {
@@ -403,9 +548,9 @@ fn rows(switch: &ServerSwitch) -> Value {
             .udlk(i)
             .map(|udlk| json!({"i": i, "fields": udlk.to_string(), "bytes": udlk.len()}))
     };
-    let registers: serde_json::Map<String, Value> = crate::registers::Register::all()
+    let registers: serde_json::Map<String, Value> = Register::all()
         .into_iter()
-        .map(|register| (register.to_string(), json!(chip.read_register(register))))
+        .map(|register| (register.to_string(), json!(switch.register(register))))
         .collect();
     json!({
         "profile": program.profile().name(),

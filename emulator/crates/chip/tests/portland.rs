@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use cubeyard_chip::portland::{
-    Control, DETECTION_MICROS, Delivered, Network, SILENT_LOOKS, Tree, ip_of, trial,
+    Control, DETECTION_MICROS, Delivered, Network, News, RETRY_MICROS, SILENT_LOOKS, Tree, ip_of, trial,
 };
 use cubeyard_chip::{Place, Table, text};
 use proptest::prelude::*;
@@ -347,7 +347,7 @@ proptest! {
             .filter(|&(_, other)| other >= 16)
             .collect();
         let changed = control.on_failures(&links);
-        prop_assert_eq!(changed.is_empty(), links.is_empty());
+        prop_assert_eq!(changed.changed.is_empty(), links.is_empty());
         let path = control.path([from, to], port);
         let tree = control.tree();
         let (here, there) = (tree.edge_of(from).0, tree.edge_of(to).0);
@@ -361,4 +361,139 @@ proptest! {
         control.on_failures(&BTreeSet::new());
         prop_assert_eq!(control.program_of(16), Control::new().program_of(16));
     }
+}
+
+/// Frames by which hosts speak of themselves and ask for others: an ARP request.
+fn arp(from: u32, to: u32) -> Vec<u8> {
+    let (sender, target) = (ip_of(from).octets(), ip_of(to).octets());
+    let mac = [2, 0, 0, 0, 1, from as u8];
+    let head = [
+        &[0xff; 6][..],
+        &mac,
+        &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1],
+        &mac,
+        &sender,
+        &[0; 6],
+        &target,
+    ];
+    head.concat()
+}
+
+/// What happens at the edges.
+#[derive(Clone, Debug)]
+enum Happens {
+    /// A host asks for another, which answers nothing.
+    Asks(u32, u32),
+    /// The edges look, and these hosts have sent nothing since the last look, a bit each.
+    Looks(u16),
+    /// One link of the tree is dead alone, or none.
+    Fails(Option<usize>),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        4 => (0..16_u32, 0..16_u32).prop_map(|(from, to)| Happens::Asks(from, to)),
+        4 => any::<u16>().prop_map(Happens::Looks),
+        1 => proptest::option::of(0..48_usize).prop_map(Happens::Fails),
+    ]
+}
+
+/// Everything that follows, by what is known in the end: programs, and what the fabric manager knows.
+fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec<String>, Vec<String>) {
+    let tree = Tree::new();
+    let mut counts = [0_u64; 16];
+    let mut look = |control: &mut Control, quiet: u16| {
+        for (host, count) in counts.iter_mut().enumerate() {
+            *count += u64::from(quiet >> host & 1 == 0);
+        }
+        control.look(&|switch, port| {
+            let host = tree.end(switch, port).map_or(16, |(host, _)| host as usize);
+            counts.get(host).copied().unwrap_or(0)
+        })
+    };
+    for one in all {
+        match *one {
+            Happens::Asks(from, to) => {
+                let (edge, port) = tree.edge_of(from);
+                control.on_packet(edge, port, &arp(from, to));
+            }
+            Happens::Looks(quiet) => drop(look(control, quiet)),
+            Happens::Fails(link) => {
+                let links = tree.topology().links();
+                let dead = link.map(|link| (links.a[link], links.b[link]));
+                control.on_failures(&dead.into_iter().collect());
+            }
+        }
+    }
+    for _ in 0..looks_after {
+        look(control, 0);
+    }
+    let programs = tree.switches().map(|switch| control.program_of(switch)).collect();
+    let known = tree
+        .hosts()
+        .map(|host| format!("{:?}", control.pmac(ip_of(host))));
+    (programs, known.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is lost between the CPUs and the fabric manager, as long as that ends.
+    #[test]
+    fn tables_and_what_the_manager_knows_become_those_of_a_channel_that_loses_nothing(
+        all in proptest::collection::vec(happens(), 1..40),
+        losses in proptest::collection::vec(any::<bool>(), 0..400),
+    ) {
+        let (mut whole, mut lossy) = (Control::new(), Control::new());
+        let expected = carry_out(&mut whole, &all, 0);
+        prop_assert_eq!(whole.channel().next_at(), None, "nothing waits where nothing is lost");
+        lossy.channel().lose(losses.iter().copied());
+        let looks = losses.len() + 2;
+        // Hosts that speak are not forgotten by looks that follow.
+        let whole_after = carry_out(&mut Control::new(), &all, looks);
+        let found = carry_out(&mut lossy, &all, looks);
+        prop_assert_eq!(&found, &whole_after);
+        prop_assert_eq!(&found.0, &expected.0, "looks at hosts that speak change nothing");
+        prop_assert_eq!(lossy.channel().next_at(), None, "everything is confirmed");
+    }
+}
+
+#[test]
+fn packets_arrive_whatever_is_lost_between_the_cpus_and_the_manager() {
+    let mut network = Network::new();
+    // Three of four, as long as there are any.
+    network.channel().lose((0..6000).map(|at| at % 4 != 0));
+    let began = network.now_micros();
+    assert_eq!(all_pairs(&mut network).len(), 16 * 15 * 4);
+    assert!(network.channel().lost() > 1000, "{}", network.channel().lost());
+    assert!(network.now_micros() > began + 3 * RETRY_MICROS);
+    let core = network.tree().switches().last().unwrap();
+    network.channel().lose((0..400).map(|at| at % 2 == 0));
+    network.set_node(core, false);
+    let _ = network.run();
+    assert_eq!(
+        all_pairs(&mut network).len(),
+        16 * 15 * 4,
+        "around a core that failed"
+    );
+}
+
+#[test]
+fn a_silent_host_and_its_return_are_told_once() {
+    let tree = Tree::new();
+    let mut control = Control::new();
+    let (edge, port) = tree.edge_of(5);
+    control.on_packet(edge, port, &arp(5, 6));
+    let mut told = Vec::new();
+    for _ in 0..2 * SILENT_LOOKS {
+        told.extend(control.look(&|_, _| 0).news);
+    }
+    let news = |is_silent| News {
+        edge,
+        host: 5,
+        is_silent,
+    };
+    assert_eq!(told, [news(true)]);
+    assert_eq!(control.on_packet(edge, port, &arp(5, 6)).news, [news(false)]);
+    assert_eq!(control.on_packet(edge, port, &arp(5, 6)).news, []);
 }

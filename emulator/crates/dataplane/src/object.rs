@@ -3,9 +3,10 @@
 //! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`: see `bpf/common/`)
 //! and its own tables, by the names of their schemas.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use cubeyard_chip::{COUNTERS, PORTS, Register};
+use cubeyard_chip::{COUNTERS, Flaw, PORTS, Place, Register, ServerSwitch};
 
 use crate::configuration::ConfigurationError;
 use crate::inspection::Section;
@@ -65,6 +66,9 @@ pub struct OwnTables {
     pub translate: fn() -> Box<dyn Translate>,
     /// The question in a copy for the CPU, a record of the object's ring `punts`; `None` of a copy that asks nothing.
     pub question: fn(&[u8]) -> Option<Question>,
+    /// The program at the egress of the virtual network card's other end, for packets that users' programs hand to the chip; `None`
+    /// where they cannot.
+    pub from_programs: Option<&'static str>,
 }
 
 /// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue that the packet joins?
@@ -87,7 +91,11 @@ pub struct Question {
 pub trait Translate: Send + std::fmt::Debug {
     /// What a change of the protocol's tables means for all of the object's, in the order to apply it. The change itself is among
     /// it. Errors: a change that the object's tables cannot follow.
-    fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError>;
+    fn translate(
+        &mut self,
+        update: &TableUpdate,
+        read: &ReadEntry<'_>,
+    ) -> Result<Vec<TableUpdate>, TableError>;
 
     /// What puts a user's program in place of the present one. Errors: no such program, or one that cannot be run here; then
     /// nothing has changed.
@@ -114,6 +122,30 @@ pub trait Translate: Send + std::fmt::Debug {
         value: u64,
         counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError>;
+
+    /// The chip as users' programs call it; `None` where they cannot.
+    fn called(&mut self) -> Option<&mut dyn CalledInKernel> {
+        None
+    }
+}
+
+/// A chip in the kernel whose tables users' programs set by calls `[serverswitch §3.3.2]`.
+pub trait CalledInKernel {
+    /// The driver: the program with what calls have set over it. Its counters count nothing.
+    fn driver(&self) -> &ServerSwitch;
+
+    /// What carries out a text of calls, all of it or none. Errors: everything that is wrong, or that the kernel's chip does not have;
+    /// then nothing has changed.
+    fn execute(&mut self, calls: &str, read: &ReadEntry<'_>) -> Result<Vec<TableUpdate>, Vec<Flaw>>;
+
+    /// Packets that entries have decided about. O(entries).
+    fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64>;
+
+    /// A register's value.
+    fn value(&self, register: Register, counter: &ReadCounter<'_>) -> u64;
+
+    /// What writes a register. Errors: no such register, or none that can have this value.
+    fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw>;
 }
 
 /// Reads the value of an entry by table and key; `None` where there is none.

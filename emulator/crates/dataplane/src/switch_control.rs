@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use cubeyard_topology::{NodeId, TopologySpec};
 
 use crate::configuration::ConfigurationError;
+use crate::event::Event;
 use crate::inspection::Section;
 use crate::object::KernelObject;
 
@@ -24,12 +25,14 @@ pub struct ChipSwitches {
 }
 
 /// What follows from a packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
     /// Frames that leave: by which switch and port.
     pub frames: Vec<(NodeId, u8, Vec<u8>)>,
     /// Switches whose programs are others now.
     pub changed: BTreeSet<NodeId>,
+    /// What switches have noticed, for the log.
+    pub events: Vec<(NodeId, Event)>,
 }
 
 /// The CPUs of all switches of a run.
@@ -43,8 +46,8 @@ pub trait SwitchControl: Send + Debug {
     /// Servers are looked at, about once a second: who has fallen silent? `packets` have come in by a port of a switch so far.
     fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects;
 
-    /// These links, by the two nodes of each, carry nothing, and all others do. Gives the switches whose programs are others now.
-    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId>;
+    /// These links, by the two nodes of each, carry nothing, and all others do.
+    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects;
 
     /// The nodes that packets of a flow pass between two servers, both included; none where there is no way, or it is not known.
     fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId>;

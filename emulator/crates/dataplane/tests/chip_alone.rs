@@ -15,8 +15,8 @@ use common::Vectors;
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
 use cubeyard_chip::{
-    Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Mpls, Profile, Program, Register, Table,
-    Verdict,
+    Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Mpls, Place, Profile, Program, Register,
+    Table, Verdict,
 };
 use cubeyard_dataplane::catalog::CHIP;
 use cubeyard_dataplane::chip_tables::ChipTables;
@@ -354,5 +354,107 @@ fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() 
                 assert_eq!(bytes[..6], [2, 0xcb, vif as u8, 0, 0, 9], "of {present:03b}");
             }
         }
+    }
+}
+
+/// What an entry that a call has set sends to the CPU is the calling program's, whole; what is more than the ring holds is counted.
+#[test]
+fn packets_for_users_programs_are_whole_or_counted() {
+    let vectors = Vectors::read();
+    let server = vectors.servers.values().next().unwrap();
+    let Some(mut fast_path) = FastPath::load(server, CHIP) else {
+        return;
+    };
+    // The last port of a set gets the packet itself, all others copies.
+    let both = Action::to(Forward::Duplicate(0b0101_0000));
+    let mut tables = ChipTables::default();
+    let program = program(
+        &[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)],
+        [true, true, false],
+    );
+    let packet = |bytes: usize| -> Vec<u8> {
+        let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 9, 9, 0x88, 0xb5];
+        (0..bytes)
+            .map(|at| head.get(at).copied().unwrap_or(at as u8))
+            .collect()
+    };
+    for of_call in [false, true] {
+        let updates = tables
+            .commit_called(&program, &|_| of_call, |_| BTreeMap::new())
+            .unwrap();
+        updates.iter().for_each(|update| fast_path.write(update));
+        fast_path.come_in_by(2);
+        for bytes in [60, 128, 129, 1514, 3000] {
+            let sent = packet(bytes);
+            assert_eq!(fast_path.run_chip(&sent), (TC_ACT_OK, sent.clone()));
+            let first = sent[..bytes.min(128)].to_vec();
+            let (whole, beginnings) = (fast_path.whole_packets(), fast_path.punts());
+            if of_call {
+                assert_eq!((whole, beginnings), (vec![(0, 4, sent)], vec![]));
+            } else {
+                assert_eq!((whole, beginnings), (vec![], vec![(4, first)]));
+            }
+        }
+    }
+    const MANY: u64 = 400;
+    for _ in 0..MANY {
+        fast_path.run_chip(&packet(1514));
+    }
+    let got = fast_path.whole_packets();
+    let lost = fast_path.lost_packets();
+    assert_eq!((got.len() as u64 + lost, lost > 100), (MANY, true), "{lost} lost");
+    assert!(
+        got.iter()
+            .all(|(_, port, bytes)| (*port, bytes) == (4, &packet(1514)))
+    );
+    fast_path.run_chip(&packet(60));
+    assert_eq!(
+        fast_path.whole_packets(),
+        [(lost, 4, packet(60))],
+        "there is room again"
+    );
+}
+
+/// Hits of entries go on over a commit where it is told, and an entry of a call says so in the kernel alone.
+#[test]
+fn hits_that_are_handed_on_go_on() {
+    let vectors = Vectors::read();
+    let server = vectors.servers.values().next().unwrap();
+    let Some(mut fast_path) = FastPath::load(server, CHIP) else {
+        return;
+    };
+    let mut tables = ChipTables::default();
+    let label = Action {
+        mpls: Some(Mpls::Push((1 << 20) - 1)),
+        ..Action::to(Forward::Vif(0))
+    };
+    let rows = [
+        (Table::Tcam, 7, 0, 0, vec![(0, 0); 9], label),
+        (Table::EmMac, 1, 1, 0, vec![], Action::to(Forward::Discard)),
+    ];
+    let program = program(&rows, [true, true, false]);
+    let place = Place {
+        table: Table::Tcam,
+        i: 7,
+    };
+    let mut hits = BTreeMap::new();
+    for commit in 0..3 {
+        let before = hits.clone();
+        let of_call = commit != 1; // both entries are others each time: the whole program is written
+        let updates = tables.commit_called(&program, &|_| of_call, |_| before).unwrap();
+        updates.iter().for_each(|update| fast_path.write(update));
+        fast_path.lead_out(0);
+        fast_path.lead_out(1);
+        fast_path.come_in_by(2);
+        let (action, bytes) = fast_path.run_chip(&[0x11; 60]);
+        assert_eq!(action, TC_ACT_REDIRECT);
+        assert_eq!(
+            bytes[12..18],
+            [0x88, 0x47, 0xff, 0xff, 0xf1, 64],
+            "the label is as it was set"
+        );
+        let read = RefCell::new(&mut fast_path);
+        hits = tables.hits(&|table, key| read.borrow_mut().chip_entry(table, key));
+        assert_eq!(hits, BTreeMap::from([(place, commit + 1)]));
     }
 }

@@ -8,6 +8,7 @@ mod common;
 #[path = "bcube_kernel/mod.rs"]
 mod kernel;
 
+use std::cell::Cell as Counter;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::Vectors;
@@ -15,12 +16,12 @@ use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
 use cubeyard_chip::{
-    Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Key, Profile, Program, Register, Table,
-    bcube,
+    Action, COUNTERS, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Key, Profile, Program, Register,
+    ServerSwitch, Table, bcube, text,
 };
 use cubeyard_dataplane::bcube::chip_tables::BcubeChip;
 use cubeyard_dataplane::catalog::CHIP;
-use cubeyard_dataplane::chip_tables::SCHEMAS;
+use cubeyard_dataplane::chip_tables::{ChipTables, SCHEMAS};
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use cubeyard_dataplane::tables::TableUpdate;
@@ -227,7 +228,7 @@ fn a_commit_writes_only_what_packets_do_not_read() {
 fn tables_of(server: &common::Server) -> BcubeChip {
     let mut tables = BcubeChip::default();
     for update in server.updates() {
-        tables.translate(&update).unwrap();
+        tables.translate(&update, &|_, _| None).unwrap();
     }
     tables
 }
@@ -238,7 +239,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     let server = vectors.servers.values().next().unwrap();
     let (mut own, mut users) = (tables_of(server), tables_of(server));
     // As many commits of the forwarding's own program as of the user's, which says the same.
-    own.translate(&server.config().update()).unwrap();
+    own.translate(&server.config().update(), &|_, _| None).unwrap();
     assert!(users.set_program("SetUDLK(1, (B0)").is_err());
     assert!(
         users
@@ -249,9 +250,9 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     for (nha, mut hop) in server.next_hops() {
         hop.up = 0;
         let update = hop.update(nha);
-        let expected = own.translate(&update).unwrap();
+        let expected = own.translate(&update, &|_, _| None).unwrap();
         assert!(expected.len() > 40);
-        assert_eq!(users.translate(&update).unwrap(), expected);
+        assert_eq!(users.translate(&update, &|_, _| None).unwrap(), expected);
     }
     let punts = "SetUDLK(1, (B30-33)); SetLookupTable(TCAM, 0, 1, my_bcube_id, NULL, {act=TO_CPU});";
     let entries = |updates: Vec<TableUpdate>| {
@@ -259,7 +260,10 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
         set.filter(|update| update.value.is_some()).count()
     };
     assert_eq!(entries(users.set_program(punts).unwrap()), 1);
-    assert_eq!(entries(users.translate(&server.config().update()).unwrap()), 1);
+    assert_eq!(
+        entries(users.translate(&server.config().update(), &|_, _| None).unwrap()),
+        1
+    );
 }
 
 #[test]
@@ -293,5 +297,110 @@ fn what_the_kernel_has_not_is_refused_by_its_place() {
     assert_eq!(
         compile(&program(&masks, false)).unwrap_err()[0].code,
         "kernel-tuples"
+    );
+}
+
+/// What the chip's tables hold, by map and key.
+type Held = BTreeMap<(String, Vec<u8>), Vec<u8>>;
+
+fn write(held: &mut Held, updates: &[TableUpdate]) {
+    for update in updates {
+        let key = (update.table.to_string(), update.key.0.clone());
+        match &update.value {
+            Some(value) => held.insert(key, value.0.clone()),
+            None => held.remove(&key),
+        };
+    }
+}
+
+/// What packets go by, whichever generation that is.
+fn gone_by(held: &Held) -> Held {
+    let word = |bytes: &[u8], at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+    let version = word(&held[&("generation".to_owned(), vec![0; 4])], 0);
+    let current = version >> 1 & 1;
+    let keys = &held[&("chip".to_owned(), current.to_ne_bytes().to_vec())];
+    let (cares, tuples) = (word(keys, 84), word(keys, 88));
+    let mut found = Held::new();
+    for ((table, key), value) in held {
+        let at = match &**table {
+            "tcam" if word(key, 28) == current => key[..28].to_vec(),
+            "exact" if u32::from(key[7]) == current => key[..7].to_vec(),
+            "generation" | "tcam" | "exact" => continue,
+            array => {
+                let schema = SCHEMAS.iter().find(|schema| schema.name == array).unwrap();
+                let half = schema.entries as u32 / 2;
+                let (of, within) = (word(key, 0) / half, word(key, 0) % half);
+                // What lies beyond the program's own is of an earlier one, and never looked at.
+                let is_read = match array {
+                    "prune" => within < cares,
+                    "tuples" => within < tuples,
+                    "interfaces" => value.iter().any(|byte| *byte != 0),
+                    _ => true,
+                };
+                if of != current || !is_read {
+                    continue;
+                }
+                within.to_ne_bytes().to_vec()
+            }
+        };
+        found.insert((table.clone(), at), value.clone());
+    }
+    found
+}
+
+/// Entries that calls set and take back, one at a time: in place or not, the tables become those of the program written whole.
+#[test]
+fn calls_leave_the_tables_that_a_whole_commit_would() {
+    const BASE: &str = "SetUDLK(1, (B30-33)); SetVIfTable(1, NULL, NULL, 1);
+        SetLookupTable(TCAM, 3, 1, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=1});";
+    let one = (
+        any::<bool>(),
+        0..6_u32,
+        0..4_u8,
+        0..3_usize,
+        0..3_usize,
+        any::<bool>(),
+    );
+    let (in_place, whole_ones) = (Counter::new(0_u32), Counter::new(0_u32));
+    let commit = |driver: &ServerSwitch, tables: &mut ChipTables| {
+        let of_call = |place| driver.overlay().has(place);
+        let program = driver.chip().program();
+        tables
+            .commit_called(program, &of_call, |_| BTreeMap::new())
+            .unwrap()
+    };
+    let mut runner = TestRunner::new(Config::with_cases(64));
+    let ran = runner.run(&vec(one, 1..40), |calls| {
+        let (mut driver, mut tables) = (ServerSwitch::new(), ChipTables::default());
+        driver.load(text::read(BASE).unwrap()).unwrap();
+        let mut held = Held::new();
+        write(&mut held, &commit(&driver, &mut tables));
+        for (sets, i, value, mask, action, in_em) in calls {
+            let mask = ["255.255.255.255", "255.255.255.0", "255.0.0.0"][mask];
+            let act = ["{act=TO_CPU}", "{act=REDIRECT_VIF, vif=1}", "{act=DISCARD}"][action];
+            let text = match (sets, in_em) {
+                (true, true) => format!("SetLookupTable(EM_IPV4, {i}, 0, 10.0.{value}.{i}, NULL, {act});"),
+                (true, false) => format!("SetLookupTable(TCAM, {i}, 1, 10.{value}.0.0, {mask}, {act});"),
+                (false, true) => format!("ClearLookupTable(EM_IPV4, {i});"),
+                (false, false) => format!("ClearLookupTable(TCAM, {i});"),
+            };
+            if driver.execute(&text).is_err() {
+                continue;
+            }
+            let updates = commit(&driver, &mut tables);
+            let is_whole = updates.iter().any(|update| update.table == "generation");
+            let counter = if is_whole { &whole_ones } else { &in_place };
+            counter.set(counter.get() + 1);
+            write(&mut held, &updates);
+            let mut whole = Held::new();
+            write(&mut whole, &commit(&driver, &mut ChipTables::default()));
+            prop_assert_eq!(gone_by(&held), gone_by(&whole), "{}", text);
+        }
+        Ok(())
+    });
+    ran.unwrap();
+    assert!(
+        in_place.get() > 100 && whole_ones.get() > 100,
+        "{in_place:?} {whole_ones:?}"
     );
 }

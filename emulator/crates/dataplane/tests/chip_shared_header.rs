@@ -10,8 +10,8 @@ use cubeyard_chip::{COUNTERS, DiscardReason, EXTERNAL_PORTS, PORTS, Register, bc
 use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::chip_tables::SCHEMAS;
 use cubeyard_dataplane::chip_tables::layout::{
-    ACTS, EXACT_ENTRIES, EXACT_TABLES, Entry, ExactKey, FLAGS, Interface, Keys, Marking, PREFIX_ENTRIES,
-    PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
+    ACTS, CpuSide, EXACT_ENTRIES, EXACT_TABLES, Entry, ExactKey, FLAGS, Interface, Keys, Marking, OF_CALL,
+    PACKET_RING_BYTES, PREFIX_ENTRIES, PacketHead, PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
 };
 use header_file::{constants, sizes};
 
@@ -30,6 +30,8 @@ fn limits_are_the_same() {
         ("CHIP_TUPLES", TUPLES as u64),
         ("CHIP_CARES", CARES as u64),
         ("CHIP_INTERFACES", INTERFACES.into()),
+        ("CHIP_OF_CALL", OF_CALL.into()),
+        ("CHIP_PACKET_RING_BYTES", PACKET_RING_BYTES as u64),
         ("CHIP_PROTOCOL", bcube::PROTOCOL.into()),
         ("CHIP_HEADER_BYTES", HEADER_BYTES as u64),
         ("CHIP_SOURCE_ZERO", ZERO.into()),
@@ -81,6 +83,8 @@ fn structs_have_the_same_sizes() {
         ("cy_interface", size_of::<Interface>()),
         ("cy_marking", size_of::<Marking>()),
         ("cy_punt", size_of::<Punt>()),
+        ("cy_cpu", size_of::<CpuSide>()),
+        ("cy_packet", size_of::<PacketHead>()),
     ]);
     assert_eq!(sizes(HEADER), in_rust);
     let prune = SCHEMAS.iter().find(|schema| schema.name == "prune");

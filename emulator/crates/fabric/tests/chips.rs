@@ -274,15 +274,21 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
         let own = rows.find(|row| row[1] == json!(address(9).to_string()));
         own.expect("a host that it has met")[4].clone()
     };
-    let becomes = |fabric: &mut Fabric, wanted: &str| {
-        let began = Instant::now();
-        while state(fabric) != wanted {
-            assert!(began.elapsed() < Duration::from_secs(20), "it is not {wanted}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        began.elapsed()
-    };
     assert_eq!(state(&mut fabric), "answers");
+    fabric.host.ask("subscribe", json!({"run": fabric.run}));
+    let told = |fabric: &mut Fabric, what: &str| {
+        let deadline = Instant::now() + Duration::from_secs(25);
+        let event = loop {
+            assert!(Instant::now() < deadline, "nobody has told of {what}");
+            let events = fabric.host.next_frame()["events"].take();
+            let mut events = events.as_array().cloned().unwrap_or_default().into_iter();
+            if let Some(event) = events.find(|event| event["what"] == what) {
+                break event;
+            }
+        };
+        assert_eq!(event["server"], edge, "{event}");
+        assert_eq!(event["cells"][0]["value"], 9, "{event}");
+    };
     let answer_arp = |fabric: &Fabric, is_answered: bool| {
         let ignore = if is_answered { "0" } else { "8" };
         fabric.within(9, || {
@@ -290,11 +296,15 @@ fn a_host_that_falls_silent_is_forgotten_and_comes_back() {
         });
     };
     answer_arp(&fabric, false);
-    let took = becomes(&mut fabric, "silent");
+    let began = Instant::now();
+    told(&mut fabric, "host-silent");
+    let took = began.elapsed();
     assert!(took > Duration::from_secs(3), "{took:?}");
+    assert_eq!(state(&mut fabric), "silent");
     assert_eq!(fabric.lost(&[0, 1], 40_000), [], "others are reached");
     answer_arp(&fabric, true);
-    becomes(&mut fabric, "answers");
+    told(&mut fabric, "host-back");
+    assert_eq!(state(&mut fabric), "answers");
     assert_eq!(fabric.lost(&[0, 1, 9], 40_000), []);
 }
 

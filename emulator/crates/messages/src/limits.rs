@@ -22,3 +22,5 @@ pub const FLOWS: usize = 8192;
 pub const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e3..=1e12;
 /// Bytes of a chip's tables in one answer, which has two digits a byte on its way.
 pub const CHIP_PART_BYTES: usize = 24 * 1024;
+/// Longest request to a chip that goes through a datagram, in bytes: two digits each.
+pub const CHIP_REQUEST_BYTES: usize = 28 * 1024;

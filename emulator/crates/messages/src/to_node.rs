@@ -82,6 +82,18 @@ pub enum ToNode {
         /// The request without its length.
         request: HexBytes,
     },
+    /// The CPU's side of the server's chip in the kernel, before the configuration: with the message come two descriptors, of the ring
+    /// with packets for users' programs and of the socket by which those send.
+    Cpu,
+    /// The answer to a request of a user's program.
+    Called {
+        /// Which program asked.
+        asker: u32,
+        /// What it cost, in microseconds.
+        cost_micros: u32,
+        /// The answer with its length.
+        answer: HexBytes,
+    },
     /// A message to one of the server's services.
     Service {
         /// The service's name.

@@ -10,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cubeyard_chip::api::{self, Limits, Session};
+use cubeyard_chip::api::{self, Answered, Limits, Session};
 use cubeyard_dataplane::configuration::Configuration;
 use cubeyard_dataplane::frame::ETHERNET_BYTES;
 use cubeyard_dataplane::protocol::Time;
@@ -18,7 +18,6 @@ use cubeyard_messages::limits::CHIP_PART_BYTES;
 
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
-use crate::software::Software;
 
 /// Programs at a time; further ones are hung up on.
 const MOST_PROGRAMS: usize = 16;
@@ -31,6 +30,24 @@ const NANOS_PER_COST: u64 = 10_000;
 /// How far programs may be ahead of that.
 const BURST: Duration = Duration::from_millis(200);
 
+/// A server's chip, wherever it is.
+pub trait ServerChip {
+    /// Carries out a request, a message without its length; `None` where the answer comes later ([`ChipServer::on_called`]).
+    fn call(
+        &mut self,
+        asker: u32,
+        session: &mut Session,
+        request: &[u8],
+        limits: &Limits,
+    ) -> Option<Answered>;
+
+    /// The next packet for users' programs, and the CPU port that it came by.
+    fn next_punt(&mut self) -> Option<(u8, Vec<u8>)>;
+
+    /// Packets for users' programs that were lost before they came here.
+    fn lost_punts(&mut self) -> u64;
+}
+
 /// A program that is connected.
 #[derive(Debug)]
 struct Program {
@@ -38,6 +55,8 @@ struct Program {
     session: Session,
     input: Vec<u8>,
     unsent: Vec<u8>,
+    /// Whether an answer to it is still to come; its next request waits.
+    waits: bool,
     /// Packets that it was too slow for.
     lost: u64,
     /// What is waited for of it.
@@ -145,6 +164,7 @@ impl ChipServer {
                 session: Session::default(),
                 input: Vec::new(),
                 unsent: Vec::new(),
+                waits: false,
                 lost: 0,
                 interest: Interest::READ,
             };
@@ -153,48 +173,73 @@ impl ChipServer {
     }
 
     /// A program has sent something, or has room, or has gone.
-    pub fn on_ready(&mut self, id: u32, software: &mut Software, poller: &Poller) {
+    pub fn on_ready(&mut self, id: u32, chip: &mut dyn ServerChip, poller: &Poller) {
         let Some(program) = self.programs.get_mut(&id) else {
             return;
         };
         // Of one of which nothing is waited for, the only news is that it has gone.
         let gone = program.interest == Interest::NONE;
-        if gone || program.read() == Then::Goes || self.work(id, software) == Then::Goes {
+        if gone || program.read() == Then::Goes || self.work(id, chip) == Then::Goes {
             self.programs.remove(&id);
             return;
         }
-        self.pass_on(software, poller);
+        self.pass_on(chip, poller);
         self.wait_for(id, poller);
     }
 
     /// Requests that waited until they were paid for.
-    pub fn on_timeout(&mut self, software: &mut Software, poller: &Poller) {
+    pub fn on_timeout(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         if self.programs.is_empty() || self.is_ahead(now()) {
             return;
         }
         let waiting = self.programs.iter().filter(|(_, program)| program.has_request());
         let ids: Vec<u32> = waiting.map(|(&id, _)| id).collect();
         for id in ids {
-            if self.work(id, software) == Then::Goes {
+            if self.work(id, chip) == Then::Goes {
                 self.programs.remove(&id);
             } else {
                 self.wait_for(id, poller);
             }
         }
-        self.pass_on(software, poller);
+        self.pass_on(chip, poller);
     }
 
     /// A request of the fabric. Returns the answer without its length.
-    pub fn on_fabric(&mut self, request: &[u8], software: &mut Software, poller: &Poller) -> Vec<u8> {
-        let answered = software.call_chip(&mut self.fabric, request, &self.limits);
-        self.pass_on(software, poller);
-        answered.bytes.get(4..).unwrap_or_default().to_vec()
+    pub fn on_fabric(&mut self, request: &[u8], chip: &mut dyn ServerChip, poller: &Poller) -> Vec<u8> {
+        // What the chip itself has to ask the fabric, the fabric knows.
+        let answered = chip.call(0, &mut self.fabric, request, &self.limits);
+        self.pass_on(chip, poller);
+        let bytes = answered.map_or_else(Vec::new, |answered| answered.bytes);
+        bytes.get(4..).unwrap_or_default().to_vec()
+    }
+
+    /// The answer to a request that could not be answered at once, and what it cost. A program that has gone does not need it.
+    pub fn on_called(
+        &mut self,
+        id: u32,
+        cost: u32,
+        answer: &[u8],
+        chip: &mut dyn ServerChip,
+        poller: &Poller,
+    ) {
+        self.charge(cost);
+        let Some(program) = self.programs.get_mut(&id).filter(|program| program.waits) else {
+            return;
+        };
+        program.waits = false;
+        program.unsent.extend(answer);
+        if self.work(id, chip) == Then::Goes {
+            self.programs.remove(&id);
+            return;
+        }
+        self.pass_on(chip, poller);
+        self.wait_for(id, poller);
     }
 
     /// Gives packets for the CPU to all programs that listen.
-    pub fn pass_on(&mut self, software: &mut Software, poller: &Poller) {
+    pub fn pass_on(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         let mut told = Vec::new();
-        while let Some((port, packet)) = software.next_punt() {
+        while let Some((port, packet)) = chip.next_punt() {
             self.fabric.keep(port, &packet);
             for (&id, program) in self
                 .programs
@@ -205,7 +250,7 @@ impl ChipServer {
                     program.lost += 1;
                     continue;
                 }
-                let lost = program.lost + software.lost_punts();
+                let lost = program.lost + chip.lost_punts();
                 program.unsent.extend(api::packet(lost, port, &packet));
                 told.push(id);
             }
@@ -223,7 +268,7 @@ impl ChipServer {
     }
 
     /// Answers what has come, as far as it is paid for and the answers are read.
-    fn work(&mut self, id: u32, software: &mut Software) -> Then {
+    fn work(&mut self, id: u32, chip: &mut dyn ServerChip) -> Then {
         loop {
             let (ahead, Some(program)) = (self.is_ahead(now()), self.programs.get_mut(&id)) else {
                 return Then::Goes;
@@ -232,15 +277,22 @@ impl ChipServer {
                 return Then::Goes;
             }
             let length = match api::next_message(&program.input) {
-                Ok(Some(length)) if !ahead && program.unsent.len() < SLOW_BYTES => length,
+                Ok(Some(length)) if !ahead && !program.waits && program.unsent.len() < SLOW_BYTES => length,
                 Ok(_) => return Then::Stays,
                 Err(_) => return Then::Goes,
             };
             let request: Vec<u8> = program.input.drain(..length).collect();
-            let answered = software.call_chip(&mut program.session, &request[4..], &self.limits);
+            let Some(answered) = chip.call(id, &mut program.session, &request[4..], &self.limits) else {
+                program.waits = true;
+                return Then::Stays;
+            };
             program.unsent.extend(answered.bytes);
-            self.due = self.due.max(now()) + Duration::from_nanos(u64::from(answered.cost) * NANOS_PER_COST);
+            self.charge(answered.cost);
         }
+    }
+
+    fn charge(&mut self, cost: u32) {
+        self.due = self.due.max(now()) + Duration::from_nanos(u64::from(cost) * NANOS_PER_COST);
     }
 
     fn wait_for(&mut self, id: u32, poller: &Poller) {

@@ -10,8 +10,9 @@ use cubeyard_dataplane::protocol::Time;
 use cubeyard_messages::limits::{DATAGRAM_BYTES, WAITING_FOR_FABRIC};
 use cubeyard_messages::{ToFabric, ToNode, decode, encode};
 use nix::errno::Errno;
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, send, socket};
 
+use crate::handed::receive_with;
 use crate::poller::{Interest, Poller, Token};
 
 /// From one try to connect to the next.
@@ -45,8 +46,8 @@ fn address(path: &Path) -> nix::Result<UnixAddr> {
 /// What came by the socket.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A message.
-    Message(ToNode),
+    /// A message, with descriptors that were handed over with it.
+    Message(ToNode, Vec<OwnedFd>),
     /// Something that is no message, and why.
     Refused(String),
 }
@@ -144,17 +145,18 @@ impl Fabric {
     pub fn receive(&mut self) -> Option<Arrival> {
         let socket = self.socket.as_ref()?;
         loop {
-            match recv(socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC) {
-                Ok(0) => break,
-                Ok(length) if length > DATAGRAM_BYTES => {
+            match receive_with(socket, &mut self.buffer) {
+                Ok((0, _)) => break,
+                Ok((length, _)) if length > DATAGRAM_BYTES => {
                     let sentence = format!(
                         "A datagram of {length} bytes is too long: at most {DATAGRAM_BYTES}; split it."
                     );
                     return Some(Arrival::Refused(sentence));
                 }
-                Ok(length) => {
+                Ok((length, descriptors)) => {
                     let message = decode(&self.buffer[..length]);
-                    return Some(message.map_or_else(Arrival::Refused, Arrival::Message));
+                    let arrived = |message| Arrival::Message(message, descriptors);
+                    return Some(message.map_or_else(Arrival::Refused, arrived));
                 }
                 Err(Errno::EAGAIN) => return None,
                 Err(Errno::EINTR) => {}

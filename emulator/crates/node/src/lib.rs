@@ -8,12 +8,16 @@
 pub mod bandwidth;
 pub mod carrier;
 pub mod chip;
+pub mod chip_socket;
 pub mod clients;
 pub mod clock;
 pub mod control;
 pub mod fabric;
+pub mod handed;
+pub mod kernel_chip;
 pub mod modules;
 pub mod node;
+pub mod packet_ring;
 pub mod packet_socket;
 pub mod poller;
 pub mod processes;

@@ -1,6 +1,7 @@
 //! The loop: the fabric's messages, the protocol and the workload on one thread.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,11 +15,12 @@ use cubeyard_messages::{Configure, ToFabric, ToNode};
 
 use crate::bandwidth::{Available, Meters};
 use crate::carrier::CarrierWatch;
-use crate::chip::ChipServer;
+use crate::chip::{ChipServer, ServerChip};
 use crate::clients::Clients;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
 use crate::fabric::{Arrival, Fabric};
+use crate::kernel_chip::KernelChip;
 use crate::modules::{Modules, Part};
 use crate::poller::{Interest, Poller, Token};
 use crate::processes::Processes;
@@ -42,6 +44,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
     let mut node = Node {
         poller,
         fabric: Fabric::new(socket),
+        handed: Vec::new(),
         server: None,
     };
     loop {
@@ -59,6 +62,8 @@ pub fn run(socket: &Path) -> io::Result<()> {
 struct Node {
     poller: Poller,
     fabric: Fabric,
+    /// Descriptors for the next configuration.
+    handed: Vec<OwnedFd>,
     server: Option<Server>,
 }
 
@@ -72,6 +77,7 @@ struct Server {
     meters: Meters,
     workload: Workload,
     software: Option<Software>,
+    kernel_chip: Option<KernelChip>,
     chip: Option<ChipServer>,
     services: Option<ServiceSockets>,
     modules: Modules,
@@ -113,6 +119,7 @@ impl Node {
             (Token::Process(index), Some(server)) => server.on_process(index, &self.poller, false),
             (Token::ChipListener, Some(server)) => server.on_chip_knock(&self.poller),
             (Token::ChipProgram(id), Some(server)) => server.on_chip_program(id, &self.poller),
+            (Token::ChipPackets, Some(server)) => server.on_chip_packets(&self.poller),
             (Token::Flow(id), Some(server)) => server.workload.on_ready(id, now(), &self.poller),
             _ => {}
         }
@@ -123,7 +130,11 @@ impl Node {
         self.fabric.flush(&self.poller);
         while let Some(arrival) = self.fabric.receive() {
             let outcome = match arrival {
-                Arrival::Message(message) => self.on_message(message),
+                Arrival::Message(ToNode::Cpu, descriptors) => {
+                    self.handed = descriptors;
+                    Ok(())
+                }
+                Arrival::Message(message, _) => self.on_message(message),
                 Arrival::Refused(sentence) => Err(sentence),
             };
             if let Err(message) = outcome {
@@ -137,7 +148,12 @@ impl Node {
         if let ToNode::Configure(configure) = message {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
-            self.server = Some(Server::new(&configure, self.fabric.path(), &self.poller)?);
+            let mut server = Server::new(&configure, self.fabric.path(), &self.poller)?;
+            if !self.handed.is_empty() {
+                let handed = std::mem::take(&mut self.handed);
+                server.take_chip(handed, &configure, self.fabric.path(), &self.poller)?;
+            }
+            self.server = Some(server);
             self.carry_out();
             self.fabric.send(&ToFabric::Ready, &self.poller);
             return Ok(());
@@ -146,7 +162,7 @@ impl Node {
             return Err("The server has no configuration yet: send configure first.".to_owned());
         };
         match message {
-            ToNode::Configure(_) => {}
+            ToNode::Configure(_) | ToNode::Cpu => {}
             ToNode::Notice { bytes } => server.input(Input::Notice(&bytes.0)),
             ToNode::FlowRates { rows } => {
                 for row in rows {
@@ -201,12 +217,21 @@ impl Node {
                 server.processes.host(&service, id, services, &self.poller)?;
             }
             ToNode::Chip { id, request } => {
-                let answer = match (&mut server.chip, &mut server.software) {
-                    (Some(chip), Some(software)) => chip.on_fabric(&request.0, software, &self.poller),
+                let answer = match server.chips() {
+                    (Some(chip), Some(called)) => chip.on_fabric(&request.0, called, &self.poller),
                     _ => Vec::new(),
                 };
                 let answer = HexBytes(answer);
                 self.fabric.send(&ToFabric::Chip { id, answer }, &self.poller);
+            }
+            ToNode::Called {
+                asker,
+                cost_micros,
+                answer,
+            } => {
+                if let (Some(chip), Some(called)) = server.chips() {
+                    chip.on_called(asker, cost_micros, &answer.0, called, &self.poller);
+                }
             }
             ToNode::Inspect => {
                 let inspection = server.protocol.as_ref().map(|protocol| protocol.inspect(now()));
@@ -225,6 +250,10 @@ impl Node {
         let Some(server) = &mut self.server else {
             return;
         };
+        while let Some((asker, request)) = server.kernel_chip.as_mut().and_then(KernelChip::next_ask) {
+            let request = HexBytes(request);
+            self.fabric.send(&ToFabric::Call { asker, request }, &self.poller);
+        }
         while let Some(output) = server
             .protocol
             .as_mut()
@@ -326,6 +355,7 @@ impl Server {
             ports,
             workload,
             software,
+            kernel_chip: None,
             chip,
             services,
             modules: Modules::default(),
@@ -335,6 +365,30 @@ impl Server {
             report_at: now + REPORT,
             reports: 0,
         })
+    }
+
+    /// Has users' programs call the chip in the kernel, whose packets the fabric has handed over.
+    fn take_chip(
+        &mut self,
+        handed: Vec<OwnedFd>,
+        configure: &Configure,
+        fabric: &Path,
+        poller: &Poller,
+    ) -> Result<(), String> {
+        let configuration = &configure.configuration;
+        self.kernel_chip = Some(KernelChip::open(handed, configuration, poller)?);
+        self.chip = Some(ChipServer::open(fabric, configuration, poller)?);
+        Ok(())
+    }
+
+    /// Users' programs, and the chip that they call.
+    fn chips(&mut self) -> (Option<&mut ChipServer>, Option<&mut dyn ServerChip>) {
+        let called = match (&mut self.kernel_chip, &mut self.software) {
+            (Some(chip), _) => Some(chip as &mut dyn ServerChip),
+            (None, Some(software)) => Some(software as &mut dyn ServerChip),
+            (None, None) => None,
+        };
+        (self.chip.as_mut(), called)
     }
 
     fn input(&mut self, input: Input<'_>) {
@@ -367,8 +421,8 @@ impl Server {
     fn on_timeout(&mut self, poller: &Poller, fabric: &mut Fabric) {
         let now = now();
         self.workload.on_timeout(now, poller);
-        if let (Some(chip), Some(software)) = (&mut self.chip, &mut self.software) {
-            chip.on_timeout(software, poller);
+        if let (Some(chip), Some(called)) = self.chips() {
+            chip.on_timeout(called, poller);
         }
         if now >= self.meters.next_timeout() {
             let available = self.meters.look(now);
@@ -498,8 +552,14 @@ impl Server {
     }
 
     fn on_chip_program(&mut self, id: u32, poller: &Poller) {
-        if let (Some(chip), Some(software)) = (&mut self.chip, &mut self.software) {
-            chip.on_ready(id, software, poller);
+        if let (Some(chip), Some(called)) = self.chips() {
+            chip.on_ready(id, called, poller);
+        }
+    }
+
+    fn on_chip_packets(&mut self, poller: &Poller) {
+        if let (Some(chip), Some(called)) = self.chips() {
+            chip.pass_on(called, poller);
         }
     }
 

@@ -35,6 +35,8 @@ pub enum Token {
     ChipListener,
     /// The program of this number.
     ChipProgram(u32),
+    /// Packets of a chip in the kernel for programs.
+    ChipPackets,
 }
 
 impl Token {
@@ -53,6 +55,7 @@ impl Token {
             Token::Process(index) => (10, index),
             Token::ChipListener => (11, 0),
             Token::ChipProgram(id) => (12, id),
+            Token::ChipPackets => (13, 0),
         };
         kind << 32 | u64::from(index)
     }
@@ -73,6 +76,7 @@ impl Token {
             10 => Some(Token::Process(index)),
             11 => Some(Token::ChipListener),
             12 => Some(Token::ChipProgram(index)),
+            13 => Some(Token::ChipPackets),
             _ => None,
         }
     }

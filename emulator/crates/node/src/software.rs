@@ -14,12 +14,13 @@ use cubeyard_dataplane::inspection::Section;
 use cubeyard_dataplane::tables::TableUpdate;
 use cubeyard_messages::TrafficCounts;
 
+use crate::chip::ServerChip;
 use crate::clock::now;
 use crate::packet_socket::PacketSocket;
 use crate::poller::{Interest, Poller, Token};
 
 /// The inner end of the virtual network card: what applications send comes in here.
-const VIRTUAL_NIC_PEER: &str = "cy0x";
+pub const VIRTUAL_NIC_PEER: &str = "cy0x";
 /// Longest frame, in bytes: an IP packet and its Ethernet header.
 const FRAME_BYTES: usize = 65_535 + 14;
 /// Frames of one interface before the others have their turn.
@@ -121,30 +122,6 @@ impl Software {
         self.forwarding.chip().is_some()
     }
 
-    /// A request to the chip; what it sends by external ports leaves.
-    pub fn call_chip(&mut self, session: &mut Session, request: &[u8], limits: &Limits) -> Answered {
-        let (ports, sockets, unsent) = (&self.ports, &self.sockets, &mut self.unsent);
-        match self.forwarding.chip() {
-            Some(switch) => session.handle(request, limits, switch, &mut |port, frame| {
-                *unsent += u64::from(!send(ports, sockets, port, frame));
-            }),
-            None => Answered {
-                bytes: Vec::new(),
-                cost: 0,
-            },
-        }
-    }
-
-    /// The next packet for users' programs, and the CPU port that it came by.
-    pub fn next_punt(&mut self) -> Option<(u8, Vec<u8>)> {
-        self.forwarding.chip()?.recv_packet()
-    }
-
-    /// Packets for users' programs that found too many waiting.
-    pub fn lost_punts(&mut self) -> u64 {
-        self.forwarding.chip().map_or(0, |switch| switch.lost_punts())
-    }
-
     /// What the forwarding holds, for people.
     pub fn sections(&self) -> Vec<Section> {
         self.forwarding.inspect()
@@ -197,6 +174,35 @@ impl Software {
         }
         self.reported = Some(counts.clone());
         Some(counts)
+    }
+}
+
+impl ServerChip for Software {
+    fn call(
+        &mut self,
+        _asker: u32,
+        session: &mut Session,
+        request: &[u8],
+        limits: &Limits,
+    ) -> Option<Answered> {
+        let (ports, sockets, unsent) = (&self.ports, &self.sockets, &mut self.unsent);
+        Some(match self.forwarding.chip() {
+            Some(switch) => session.handle(request, limits, switch, &mut |port, frame| {
+                *unsent += u64::from(!send(ports, sockets, port, frame));
+            }),
+            None => Answered {
+                bytes: Vec::new(),
+                cost: 0,
+            },
+        })
+    }
+
+    fn next_punt(&mut self) -> Option<(u8, Vec<u8>)> {
+        self.forwarding.chip()?.recv_packet()
+    }
+
+    fn lost_punts(&mut self) -> u64 {
+        self.forwarding.chip().map_or(0, |switch| switch.lost_punts())
     }
 }
 

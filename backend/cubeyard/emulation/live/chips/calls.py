@@ -31,7 +31,7 @@ POLLS_PER_KEEPALIVE = 50
 @dataclass(frozen=True)
 class ServerChip:
     """The chip of one server of a run under way. Every call raises a 404 for a server that is not in the run, a 409 for one that
-    does not answer or has no chip in user space (one in the kernel has its registers alone), a 422 for what the chip refuses, a 503
+    does not answer or has no chip, a 422 for what the chip refuses, a 503
     without a fabric."""
 
     hosts: Hosts

@@ -1,13 +1,15 @@
-//! The CPUs of all switches with the fabric manager, for packets that somebody else carries: no time passes between them.
+//! The CPUs of all switches with the fabric manager, for packets that somebody else carries. Messages between them take no time, unless
+//! the channel is told otherwise; what is lost is said again at the next look.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use cubeyard_topology::NodeId;
 
-use super::edge::Switch;
+use super::channel::{Arrived, Channel};
+use super::edge::{Switch, ToEdge};
 use super::manager::Manager;
-use super::tables::{Pmac, chosen_way, program};
+use super::tables::{Pmac, chosen_way};
 use super::tree::Tree;
 use crate::entries::Mac;
 
@@ -18,7 +20,23 @@ pub struct Effects {
     pub frames: Vec<(NodeId, u8, Vec<u8>)>,
     /// Switches whose programs are others now.
     pub changed: BTreeSet<NodeId>,
+    /// Hosts that have fallen silent or are there again.
+    pub news: Vec<News>,
 }
+
+/// A host that its edge has forgotten, as it says nothing, or knows again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    /// The edge switch.
+    pub edge: NodeId,
+    /// The host.
+    pub host: NodeId,
+    /// Whether it is forgotten.
+    pub is_silent: bool,
+}
+
+/// Time from one look at hosts to the next.
+pub const LOOK_MICROS: u64 = 1_000_000;
 
 /// A host that an edge switch has met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +59,13 @@ pub struct Control {
     tree: Tree,
     switches: BTreeMap<NodeId, Switch>,
     manager: Manager,
+    channel: Channel,
+    /// What the manager has told of the tree, by number: what switches may still have to learn.
+    trees: BTreeMap<u64, Tree>,
+    told: u64,
+    now_micros: u64,
+    /// What messages came to that nobody has been given yet.
+    pending: Effects,
 }
 
 impl Default for Control {
@@ -56,8 +81,59 @@ impl Control {
         Control {
             switches: tree.switches().map(|id| (id, Switch::new(id, &tree))).collect(),
             manager: Manager::default(),
+            channel: Channel::new(0),
+            trees: BTreeMap::new(),
+            told: 0,
+            now_micros: 0,
+            pending: Effects::default(),
             tree,
         }
+    }
+
+    /// The network between the CPUs and the fabric manager.
+    pub fn channel(&mut self) -> &mut Channel {
+        &mut self.channel
+    }
+
+    /// The PMAC that the fabric manager knows of an address.
+    pub fn pmac(&self, address: Ipv4Addr) -> Option<Pmac> {
+        self.manager.pmac(address)
+    }
+
+    /// Hands on what has come by now, and what follows from it.
+    fn deliver(&mut self) {
+        while let Some(arrived) = self.channel.next_arrival(self.now_micros) {
+            match arrived {
+                Arrived::AtManager(_, message) => {
+                    for (edge, said) in self.manager.hear(message, &self.tree) {
+                        self.channel.tell(edge, said, self.now_micros);
+                    }
+                }
+                Arrived::AtEdge(edge, message) => self.on_manager(edge, message),
+            }
+        }
+    }
+
+    fn on_manager(&mut self, edge: NodeId, message: ToEdge) {
+        let Some(switch) = self.switches.get_mut(&edge) else {
+            return;
+        };
+        if let ToEdge::Learn(number) = message
+            && let Some(tree) = self.trees.get(&number)
+            && switch.learn(tree)
+        {
+            self.pending.changed.insert(edge);
+        }
+        let frames = switch.on_manager(message).into_iter();
+        self.pending
+            .frames
+            .extend(frames.map(|(port, frame)| (edge, port, frame)));
+    }
+
+    /// Delivers, and gives what has come of it.
+    fn settle(&mut self) -> Effects {
+        self.deliver();
+        std::mem::take(&mut self.pending)
     }
 
     /// The tree as the fabric manager knows it.
@@ -67,8 +143,9 @@ impl Control {
 
     /// The program of a switch now, as text.
     pub fn program_of(&self, switch: NodeId) -> String {
-        let found = self.switches.get(&switch);
-        found.map_or_else(String::new, |found| program(&self.tree, switch, found.known()))
+        self.switches
+            .get(&switch)
+            .map_or_else(String::new, Switch::program)
     }
 
     /// The hosts that a switch has met.
@@ -89,67 +166,64 @@ impl Control {
         found.map_or_else(Vec::new, met)
     }
 
-    /// The edges look at their hosts. `packets` have come in by a port of a switch so far.
+    /// The edges look at their hosts, [`LOOK_MICROS`] after the last time. `packets` have come in by a port of a switch so far.
     pub fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects {
-        let mut effects = Effects::default();
+        self.now_micros += LOOK_MICROS;
         for (&id, switch) in &mut self.switches {
+            let before = silent_ports(switch);
             let (told, probes) = switch.look(|port| packets(id, port));
-            if !told.is_empty() {
-                effects.changed.insert(id);
+            for port in silent_ports(switch).difference(&before) {
+                self.pending.news.extend(news(&self.tree, id, *port, true));
+                self.pending.changed.insert(id);
             }
             for message in told {
-                // Nobody is told anything about who is forgotten.
-                self.manager.hear(message, &self.tree);
+                self.channel.say(id, message, self.now_micros);
             }
             let frames = probes.into_iter();
-            effects
+            self.pending
                 .frames
                 .extend(frames.map(|(port, frame)| (id, port, frame)));
         }
-        effects
+        self.settle()
     }
 
     /// A packet that came in by a port of a switch is its CPU's.
     pub fn on_packet(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects {
-        let mut effects = Effects::default();
         let Some(met) = self.switches.get_mut(&switch) else {
-            return effects;
+            return Effects::default();
         };
-        let before = met.known().clone();
+        let (known, silent) = (met.known().clone(), silent_ports(met));
         let told = met.on_packet(port, frame);
-        if met.known() != &before {
-            effects.changed.insert(switch);
+        if met.known() != &known {
+            self.pending.changed.insert(switch);
         }
-        for (edge, said) in told
-            .into_iter()
-            .flat_map(|message| self.manager.hear(message, &self.tree))
-            .collect::<Vec<_>>()
-        {
-            let out = self.switches.get_mut(&edge).map(|edge| edge.on_manager(said));
-            let frames = out.unwrap_or_default().into_iter();
-            effects
-                .frames
-                .extend(frames.map(|(port, frame)| (edge, port, frame)));
+        for port in silent.difference(&silent_ports(met)) {
+            self.pending.news.extend(news(&self.tree, switch, *port, false));
         }
-        effects
+        for message in told {
+            self.channel.say(switch, message, self.now_micros);
+        }
+        self.settle()
     }
 
-    /// The links that carry nothing are these: by the two nodes of each. Gives the switches whose programs are others now.
-    pub fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId> {
+    /// The links that carry nothing are these: by the two nodes of each. What follows of it for programs, as soon as switches learn it.
+    pub fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects {
         let mut tree = Tree::new();
         for &(a, b) in links {
             tree.set_link(a, b, false);
         }
-        let mut changed = BTreeSet::new();
-        for (&id, switch) in &mut self.switches {
-            let known = switch.known();
-            if program(&self.tree, id, known) != program(&tree, id, known) {
-                switch.learn(&tree);
-                changed.insert(id);
-            }
-        }
+        self.told += 1;
+        self.trees.insert(self.told, tree.clone());
         self.tree = tree;
-        changed
+        for &id in self.switches.keys() {
+            self.channel.tell(id, ToEdge::Learn(self.told), self.now_micros);
+        }
+        let effects = self.settle();
+        if self.channel.next_at().is_none() {
+            // Nobody has still to learn an older one.
+            self.trees.clear();
+        }
+        effects
     }
 
     /// The nodes that a flow's packets pass between two hosts, both included; none where no way is left.
@@ -170,4 +244,21 @@ impl Control {
         nodes.push(to);
         nodes
     }
+}
+
+/// Ports whose hosts are forgotten.
+fn silent_ports(switch: &Switch) -> BTreeSet<u8> {
+    let met = switch.watched().keys();
+    met.copied()
+        .filter(|port| !switch.known().contains_key(port))
+        .collect()
+}
+
+fn news(tree: &Tree, edge: NodeId, port: u8, is_silent: bool) -> Option<News> {
+    let (host, _) = tree.end(edge, port)?;
+    Some(News {
+        edge,
+        host,
+        is_silent,
+    })
 }

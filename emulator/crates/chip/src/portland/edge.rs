@@ -31,6 +31,8 @@ pub enum ToEdge {
     Answer(Ipv4Addr, Pmac, (Pmac, Ipv4Addr)),
     /// Ask the hosts whose address this is, for a host.
     Flood(Ipv4Addr, (Pmac, Ipv4Addr)),
+    /// Go by what of the tree was alive at this moment, by its number.
+    Learn(u64),
 }
 
 /// Looks at a host of which nothing has come in, before it is forgotten. `[ours]`
@@ -77,15 +79,24 @@ impl Switch {
         switch
     }
 
-    /// The fabric manager says what has failed.
-    pub fn learn(&mut self, tree: &Tree) {
+    /// The fabric manager says what has failed. Whether the program is another one for it.
+    pub fn learn(&mut self, tree: &Tree) -> bool {
+        let before = self.program();
         self.tree = tree.clone();
-        self.commit();
+        let changes = before != self.program();
+        if changes {
+            self.commit();
+        }
+        changes
+    }
+
+    /// The program, as text.
+    pub fn program(&self) -> String {
+        program(&self.tree, self.id, &self.known)
     }
 
     fn commit(&mut self) {
-        let text = program(&self.tree, self.id, &self.known);
-        let loaded = text::read(&text).and_then(|program| self.chip.load(program));
+        let loaded = text::read(&self.program()).and_then(|program| self.chip.load(program));
         debug_assert!(loaded.is_ok(), "{loaded:?}");
     }
 
@@ -218,6 +229,8 @@ impl Switch {
                 };
                 self.out_of(asker.port, &arp.frame(host.mac))
             }
+            // Who carries messages knows the tree of that moment.
+            ToEdge::Learn(_) => Vec::new(),
             ToEdge::Flood(ip, (asker, asker_ip)) => {
                 let arp = Arp {
                     is_reply: false,

@@ -13,14 +13,16 @@
 //! | `tables.rs` | a switch's program |
 //! | `edge.rs` | the CPU of a switch |
 //! | `manager.rs` | the fabric manager |
+//! | `channel.rs` | messages between the two, over a network that can lose them |
 //! | `control.rs` | the CPUs with the fabric manager, for packets that somebody else carries |
 //! | `host.rs` | a host and its packets |
 //! | `network.rs` | all of them, event by event |
 //! | `trial.rs` | one question to it, for people |
 //!
 //! Ours: the ways of a flow differ by its source port (bit 0 at the edge, bit 1 above), as the chip has no hash; failures count from when
-//! neighbours have found them, after 50 ms; the CPUs reach the fabric manager over a network of their own.
+//! neighbours have found them, after 50 ms; the CPUs reach the fabric manager over a network of their own, on which messages may be lost and are repeated.
 
+mod channel;
 mod control;
 mod edge;
 mod host;
@@ -30,7 +32,8 @@ mod tables;
 mod tree;
 mod trial;
 
-pub use control::{Control, Effects, Met};
+pub use channel::{Channel, RETRY_MICROS};
+pub use control::{Control, Effects, Met, News};
 pub use edge::SILENT_LOOKS;
 pub use host::{Delivered, ip_of};
 pub use network::{DETECTION_MICROS, Network};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use cubeyard_topology::NodeId;
 
-use super::edge::{Switch, ToEdge, ToManager};
+use super::channel::{Arrived, Channel};
+use super::edge::{Switch, ToEdge};
 use super::host::{Delivered, Host, ip_of};
 use super::manager::Manager;
 use super::tables::Pmac;
@@ -26,12 +27,10 @@ pub const DETECTION_MICROS: u64 = 50_000;
 enum Event {
     /// A frame reaches a port of a node, after so many switches.
     Frame(NodeId, u8, Vec<u8>, u32),
-    ToManager(ToManager),
-    ToEdge(NodeId, ToEdge),
     /// The fabric manager looks at the tree again.
     Detected,
-    /// A switch learns what the fabric manager knew at this moment, by its number.
-    Learns(NodeId, u64),
+    /// It tells a switch what it knew at this moment, by its number.
+    Tells(NodeId, u64),
 }
 
 /// One switch that a frame has passed.
@@ -51,6 +50,7 @@ pub struct Network {
     switches: BTreeMap<NodeId, Switch>,
     hosts: Vec<Host>,
     manager: Manager,
+    channel: Channel,
     /// What the fabric manager has told of the tree.
     trees: BTreeMap<u64, Tree>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -78,6 +78,7 @@ impl Network {
             hosts: tree.hosts().map(Host::new).collect(),
             tree,
             manager: Manager::default(),
+            channel: Channel::new(CONTROL_MICROS),
             trees: BTreeMap::new(),
             events: BinaryHeap::new(),
             now_micros: 0,
@@ -112,6 +113,11 @@ impl Network {
     /// The PMAC that the fabric manager knows of a host.
     pub fn pmac_of(&self, host: NodeId) -> Option<Pmac> {
         self.manager.pmac(ip_of(host))
+    }
+
+    /// The network between the switches' CPUs and the fabric manager.
+    pub fn channel(&mut self) -> &mut Channel {
+        &mut self.channel
     }
 
     /// Microseconds since the beginning.
@@ -162,7 +168,7 @@ impl Network {
                 .collect();
             let (told, probes) = switch.look(|port| counted.get(usize::from(port)).copied().unwrap_or(0));
             for message in told {
-                self.at(CONTROL_MICROS, Event::ToManager(message));
+                self.channel.say(id, message, self.now_micros);
             }
             for (port, frame) in probes {
                 self.leave(id, port, frame, 0);
@@ -189,11 +195,22 @@ impl Network {
 
     /// Runs until a moment. Returns what hosts have got since the last call, in order.
     pub fn run_until(&mut self, micros: u64) -> Vec<Delivered> {
-        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= micros)
-            && let Some(Reverse((at, _, event))) = self.events.pop()
-        {
-            self.now_micros = at;
-            self.handle(event);
+        loop {
+            let event = self.events.peek().map(|Reverse((at, ..))| *at);
+            let Some(next) = event.into_iter().chain(self.channel.next_at()).min() else {
+                break;
+            };
+            if next > micros {
+                break;
+            }
+            self.now_micros = self.now_micros.max(next);
+            if event == Some(next) {
+                if let Some(Reverse((.., event))) = self.events.pop() {
+                    self.handle(event);
+                }
+            } else if let Some(arrived) = self.channel.next_arrival(self.now_micros) {
+                self.hear(arrived);
+            }
         }
         if micros != u64::MAX {
             self.now_micros = micros;
@@ -210,30 +227,39 @@ impl Network {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Frame(node, port, frame, switches) => self.on_frame(node, port, &frame, switches),
-            Event::ToManager(message) => {
-                for (edge, said) in self.manager.hear(message, &self.tree) {
-                    self.at(CONTROL_MICROS, Event::ToEdge(edge, said));
-                }
-            }
-            Event::ToEdge(edge, message) => {
-                let switch = self.switches.get_mut(&edge);
-                let out = switch.map(|switch| switch.on_manager(message));
-                for (port, frame) in out.unwrap_or_default() {
-                    self.leave(edge, port, frame, 0);
-                }
-            }
             Event::Detected => {
                 let number = self.latest;
                 self.trees.insert(number, self.tree.clone());
                 // One after the other: for a while some go by the old tree and some by the new.
                 for (turn, switch) in (0..).zip(self.tree.switches()) {
-                    self.at(CONTROL_MICROS * (1 + turn), Event::Learns(switch, number));
+                    self.at(CONTROL_MICROS * turn, Event::Tells(switch, number));
                 }
             }
-            Event::Learns(switch, number) => {
-                if let (Some(switch), Some(tree)) = (self.switches.get_mut(&switch), self.trees.get(&number))
+            Event::Tells(switch, number) => {
+                self.channel.tell(switch, ToEdge::Learn(number), self.now_micros);
+            }
+        }
+    }
+
+    /// A message has come to the fabric manager or to a switch.
+    fn hear(&mut self, arrived: Arrived) {
+        match arrived {
+            Arrived::AtManager(_, message) => {
+                for (edge, said) in self.manager.hear(message, &self.tree) {
+                    self.channel.tell(edge, said, self.now_micros);
+                }
+            }
+            Arrived::AtEdge(edge, message) => {
+                let Some(switch) = self.switches.get_mut(&edge) else {
+                    return;
+                };
+                if let ToEdge::Learn(number) = message
+                    && let Some(tree) = self.trees.get(&number)
                 {
                     switch.learn(tree);
+                }
+                for (port, frame) in switch.on_manager(message) {
+                    self.leave(edge, port, frame, 0);
                 }
             }
         }
@@ -284,7 +310,7 @@ impl Network {
         }
         let told = switch.work();
         for message in told {
-            self.at(CONTROL_MICROS, Event::ToManager(message));
+            self.channel.say(node, message, self.now_micros);
         }
         for (port, frame) in out {
             self.leave(node, port, frame, switches);

@@ -1,10 +1,11 @@
-//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a neighbour commits a new program
-//! `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
+//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a neighbour commits a new program, and so
+//! does every call of a user's program, whose entries stay over BCube's `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use cubeyard_chip::EXTERNAL_PORTS;
 use cubeyard_chip::bcube::PROTOCOL;
+use cubeyard_chip::{EXTERNAL_PORTS, Flaw, Place, Register, ServerSwitch};
 use zerocopy::FromBytes;
 
 use super::chip_program::ChipProgram;
@@ -13,11 +14,11 @@ use super::nha::Nha;
 use super::state::State;
 use super::tables::{CONFIG, NST};
 use crate::chip_tables::layout::Punt;
-use crate::chip_tables::{ChipTables, set_port};
+use crate::chip_tables::{ChipTables, refused, set_port, wrong};
 use crate::configuration::ConfigurationError;
 use crate::frame::ETHERNET_BYTES;
 use crate::inspection::Section;
-use crate::object::{Question, ReadCounter, ReadEntry, Translate};
+use crate::object::{CalledInKernel, Question, ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableUpdate};
 
 /// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
@@ -32,6 +33,8 @@ pub struct BcubeChip {
     state: State,
     /// What programs are made by.
     source: ChipProgram,
+    /// The program, and over it what calls have set.
+    driver: ServerSwitch,
     /// The chip's tables.
     pub tables: ChipTables,
 }
@@ -60,8 +63,13 @@ pub fn question(record: &[u8]) -> Option<Question> {
 }
 
 impl Translate for BcubeChip {
-    /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries).
-    fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError> {
+    /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries). What
+    /// calls have set goes where the kernel's chip has no room for it beside the new program.
+    fn translate(
+        &mut self,
+        update: &TableUpdate,
+        read: &ReadEntry<'_>,
+    ) -> Result<Vec<TableUpdate>, TableError> {
         if !matches!(&*update.table, CONFIG | NST) {
             return Ok(vec![update.clone()]);
         }
@@ -69,13 +77,18 @@ impl Translate for BcubeChip {
         let program = self.source.of(&self.state)?;
         let mut updates = vec![update.clone()];
         updates.extend(self.ports());
-        updates.extend(self.tables.commit(&program)?);
+        let beside = |driver: &mut ServerSwitch| driver.rebase(program.clone());
+        let committed = self.commit(beside, read);
+        let committed = committed.or_else(|_| self.commit(|driver| driver.load(program.clone()), read));
+        updates.extend(committed.map_err(refused)?);
         Ok(updates)
     }
 
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError> {
         let source = ChipProgram::of_text(text)?;
-        let updates = self.tables.commit(&source.of(&self.state)?)?;
+        let program = source.of(&self.state)?;
+        let loaded = self.commit(|driver| driver.load(program), &|_, _| None);
+        let updates = loaded.map_err(refused)?;
         self.source = source;
         Ok(updates)
     }
@@ -102,11 +115,61 @@ impl Translate for BcubeChip {
         value: u64,
         counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError> {
-        self.tables.write_register(name, value, counter)
+        self.write(name, value, counter).map_err(wrong)
+    }
+
+    fn called(&mut self) -> Option<&mut dyn CalledInKernel> {
+        Some(self)
+    }
+}
+
+impl CalledInKernel for BcubeChip {
+    fn driver(&self) -> &ServerSwitch {
+        &self.driver
+    }
+
+    fn execute(&mut self, calls: &str, read: &ReadEntry<'_>) -> Result<Vec<TableUpdate>, Vec<Flaw>> {
+        self.commit(|driver| driver.execute(calls), read)
+    }
+
+    fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64> {
+        self.tables.hits(read)
+    }
+
+    fn value(&self, register: Register, counter: &ReadCounter<'_>) -> u64 {
+        self.tables.value(register, counter)
+    }
+
+    /// A switch stays as it is set, over whatever program.
+    fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw> {
+        let updates = self.tables.write(name, value, counter)?;
+        self.driver.write_register(name, value)?;
+        Ok(updates)
     }
 }
 
 impl BcubeChip {
+    /// Changes the program, and gives the updates that commit it; what entries that stay as they are have decided about goes on.
+    /// O(entries). Errors: of the change, or of a program that the kernel's chip does not have; then nothing has changed.
+    fn commit(
+        &mut self,
+        change: impl FnOnce(&mut ServerSwitch) -> Result<(), Vec<Flaw>>,
+        read: &ReadEntry<'_>,
+    ) -> Result<Vec<TableUpdate>, Vec<Flaw>> {
+        let mut driver = self.driver.clone();
+        change(&mut driver)?;
+        let (before, program) = (self.driver.chip().program(), driver.chip().program());
+        let hits = |tables: &ChipTables| {
+            let mut hits = tables.hits(read);
+            hits.retain(|&place, _| before.entry(place) == program.entry(place));
+            hits
+        };
+        let of_call = |place: Place| driver.overlay().has(place);
+        let updates = self.tables.commit_called(program, &of_call, hits)?;
+        self.driver = driver;
+        Ok(updates)
+    }
+
     /// The interface of each external port.
     fn ports(&self) -> impl Iterator<Item = TableUpdate> {
         (0..EXTERNAL_PORTS).map(|port| {

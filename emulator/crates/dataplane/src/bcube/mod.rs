@@ -95,6 +95,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                     schemas: crate::chip_tables::SCHEMAS,
                     translate: chip_tables::bcube_chip,
                     question: chip_tables::question,
+                    from_programs: Some("serverswitch_cpu"),
                 }),
             }),
             title: "ServerSwitch's tables (eBPF)",

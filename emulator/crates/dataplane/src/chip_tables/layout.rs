@@ -119,6 +119,42 @@ pub struct Marking {
     pub(super) reserved: u32,
 }
 
+/// The CPU's side of a server's chip: the one entry of `cpu`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct CpuSide {
+    /// Cookie of the socket by which users' programs send; 0: there is none.
+    pub socket: u64,
+    pub(super) due: u64,
+    /// Packets for programs that were lost.
+    pub lost: u64,
+}
+
+/// A packet for users' programs, or what became of one of theirs: the beginning of a record of the ring `packets`. The packet follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PacketHead {
+    /// Packets that were lost so far.
+    pub lost: u64,
+    /// Bytes that follow; 0: a packet that came from the CPU was discarded.
+    pub bytes: u32,
+    /// The port of the CPU that it arrives at or came by.
+    pub port: u8,
+    /// Why it was discarded: a place among [`cubeyard_chip::DiscardReason::ALL`].
+    pub reason: u8,
+    pub(super) reserved: u16,
+}
+
+impl PacketHead {
+    /// The beginning of a record, and what follows; `None` of a shorter one.
+    pub fn read(record: &[u8]) -> Option<(PacketHead, &[u8])> {
+        PacketHead::read_from_prefix(record).ok()
+    }
+}
+
+/// Length of the ring `packets`, in bytes.
+pub const PACKET_RING_BYTES: usize = 256 * 1024;
+
 /// Acts of [`Entry`], as in `chip.h`.
 pub const ACTS: [(&str, u8); 6] = [
     ("CHIP_REDIRECT_VIF", 0),
@@ -141,6 +177,8 @@ pub const FLAGS: [(&str, u32); 7] = [
 pub(super) const MISS_TO_CPU: u32 = FLAGS[0].1;
 pub(super) const L3: u32 = FLAGS[1].1;
 pub(super) const MPLS: u32 = FLAGS[2].1;
+/// Beside a label of [`Entry`]: a call of a user's program has set the entry.
+pub const OF_CALL: u32 = 0x8000_0000;
 /// Numbers of tables in [`ExactKey`], and their flags.
 pub const EXACT_TABLES: [(&str, Table, u8, u32); 3] = [
     ("CHIP_TABLE_MAC", Table::EmMac, 1, FLAGS[3].1),
@@ -217,7 +255,8 @@ pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str,
 }
 
 impl Entry {
-    pub(super) fn of(entry: &CompiledEntry) -> Entry {
+    /// `hits` are packets that it has decided about already; `of_call` says that a user's call has set it.
+    pub(super) fn of(entry: &CompiledEntry, of_call: bool, hits: u64) -> Entry {
         let action = &entry.action;
         let (act, port, vif) = match action.forward {
             Forward::Vif(vif) => (0, 0, vif),
@@ -243,8 +282,8 @@ impl Entry {
             dscp: one_more(action.dscp),
             count_up: one_more(action.count_up),
             mpls,
-            label,
-            hits: 0,
+            label: label | if of_call { OF_CALL } else { 0 },
+            hits,
         }
     }
 }

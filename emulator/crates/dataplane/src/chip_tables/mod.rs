@@ -5,16 +5,19 @@
 //! Two generations of each table are in the kernel, so that a commit is one word's change. Not here: packets, which the object in
 //! `bpf/serverswitch` forwards, and programs, which are `cubeyard_chip`'s.
 
+mod in_place;
 pub mod layout;
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, TUPLES, compile};
+use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, INTERFACES, TUPLES, compile};
 use cubeyard_chip::{
-    Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Program, Register, Table, text,
+    Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Place, Program, Register, Table, text,
 };
+use in_place::Change;
 use layout::{
-    EXACT_ENTRIES, Entry, ExactKey, Interface, Keys, L3, MISS_TO_CPU, MPLS, Marking, PREFIX_ENTRIES,
+    CpuSide, EXACT_ENTRIES, Entry, ExactKey, Interface, Keys, L3, MISS_TO_CPU, MPLS, Marking, PREFIX_ENTRIES,
     PrefixKey, TCAM_ENTRIES, TcamKey, Tuple, key_in,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -92,7 +95,11 @@ pub const SCHEMAS: &[TableSchema] = &[
         size_of::<Marking>(),
         EXTERNAL_PORTS as usize,
     ),
+    table(CPU, TableKind::Array, 4, size_of::<CpuSide>(), 1),
 ];
+
+/// Name of the table with the CPU's side.
+const CPU: &str = "cpu";
 
 /// A chip in the kernel: what each generation of its tables holds.
 #[derive(Debug, Default)]
@@ -106,6 +113,8 @@ pub struct ChipTables {
     interfaces: [Vec<u32>; GENERATIONS],
     /// What counters had counted when they were cleared: only the kernel writes them.
     cleared: Counters,
+    /// The program that packets go by as the kernel has it, and entries of it that calls have set.
+    compiled: Option<(Compiled, BTreeSet<Place>)>,
     /// Keys of the program that packets go by, with switches as registers have set them since.
     keys: Option<Keys>,
 }
@@ -137,7 +146,11 @@ const REGISTER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
 ];
 
 impl Translate for ChipTables {
-    fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError> {
+    fn translate(
+        &mut self,
+        update: &TableUpdate,
+        _read: &ReadEntry<'_>,
+    ) -> Result<Vec<TableUpdate>, TableError> {
         Ok(vec![update.clone()])
     }
 
@@ -220,28 +233,12 @@ impl Translate for ChipTables {
         value: u64,
         counter: &ReadCounter<'_>,
     ) -> Result<Vec<TableUpdate>, ConfigurationError> {
-        let register = Register::by_name(name).map_err(wrong)?;
-        register.check(value).map_err(wrong)?;
-        if let Some(slot) = register.slot() {
-            self.cleared.0[slot] = counter(slot).unwrap_or(0);
-            return Ok(Vec::new());
-        }
-        let current = self.current();
-        let Some(keys) = &mut self.keys else {
-            return Ok(Vec::new());
-        };
-        let flag = match register {
-            Register::L3Enable => L3,
-            Register::MplsEnable => MPLS,
-            _ => MISS_TO_CPU,
-        };
-        keys.flags = keys.flags & !flag | if value == 1 { flag } else { 0 };
-        Ok(vec![array("chip", current, keys)])
+        self.write(name, value, counter).map_err(wrong)
     }
 }
 
 /// What is wrong with a register's name or value.
-fn wrong(flaw: Flaw) -> ConfigurationError {
+pub(crate) fn wrong(flaw: Flaw) -> ConfigurationError {
     ConfigurationError {
         field: flaw.field.into(),
         value: flaw.value.into(),
@@ -263,6 +260,22 @@ pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
 /// What has a chip send by an interface, by its number, what its tables send by an external port; 0: none.
 pub fn set_port(port: u8, interface: u32) -> TableUpdate {
     array("ports", port.into(), &interface)
+}
+
+/// What has a chip take packets for its CPU's from a socket, by its cookie.
+pub fn set_cpu_socket(cookie: u64) -> TableUpdate {
+    let side = CpuSide {
+        socket: cookie,
+        ..CpuSide::default()
+    };
+    array(CPU, 0, &side)
+}
+
+/// Packets for users' programs that were lost so far.
+pub fn lost_punts(read: &ReadEntry<'_>) -> u64 {
+    let side = read(CPU, &0_u32.to_ne_bytes());
+    side.and_then(|side| CpuSide::read_from_bytes(&side).ok())
+        .map_or(0, |side| side.lost)
 }
 
 /// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
@@ -306,6 +319,21 @@ fn describe(action: &Action) -> String {
 }
 
 impl ChipTables {
+    /// The program that packets go by; `None` before the first commit.
+    pub fn program(&self) -> Option<&Program> {
+        self.program.as_ref()
+    }
+
+    /// Packets that entries have decided about. O(entries).
+    pub fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64> {
+        let hit = self.hit(read, |_| true).into_iter();
+        hit.map(|(table, entry)| {
+            let i = entry.index;
+            (Place { table, i }, entry.hits)
+        })
+        .collect()
+    }
+
     /// Entries of some tables that have decided about packets, the busiest first.
     fn hit(&self, read: &ReadEntry<'_>, wanted: impl Fn(Table) -> bool) -> Vec<(Table, Entry)> {
         let keys = self.entries[self.current() as usize].iter();
@@ -321,7 +349,7 @@ impl ChipTables {
     }
 
     /// A register, where the kernel has counted so much.
-    fn value(&self, register: Register, count_of: &ReadCounter<'_>) -> u64 {
+    pub(crate) fn value(&self, register: Register, count_of: &ReadCounter<'_>) -> u64 {
         let flag = |flag: u32| u64::from(self.keys.is_some_and(|keys| keys.flags & flag != 0));
         match register {
             Register::L3Enable => flag(L3),
@@ -334,18 +362,91 @@ impl ChipTables {
         }
     }
 
+    /// What writes a register: clears a counter, or turns a switch until the next commit. Errors: no such register, or none that can
+    /// have this value.
+    pub(crate) fn write(
+        &mut self,
+        name: &str,
+        value: u64,
+        counter: &ReadCounter<'_>,
+    ) -> Result<Vec<TableUpdate>, Flaw> {
+        let register = Register::by_name(name)?;
+        register.check(value)?;
+        if let Some(slot) = register.slot() {
+            self.cleared.0[slot] = counter(slot).unwrap_or(0);
+            return Ok(Vec::new());
+        }
+        let current = self.current();
+        let Some(keys) = &mut self.keys else {
+            return Ok(Vec::new());
+        };
+        let flag = match register {
+            Register::L3Enable => L3,
+            Register::MplsEnable => MPLS,
+            _ => MISS_TO_CPU,
+        };
+        keys.flags = keys.flags & !flag | if value == 1 { flag } else { 0 };
+        Ok(vec![array("chip", current, keys)])
+    }
+
     /// The updates that put a program in place of the present one: they write the generation that packets do not go by, and then
     /// name it. O(entries). Errors: a program that is wrong, or that the kernel's chip cannot run; then nothing has changed.
     pub fn commit(&mut self, program: &Program) -> Result<Vec<TableUpdate>, TableError> {
         let compiled = compile(program).map_err(refused)?;
+        Ok(self.replace(program, compiled, BTreeSet::new(), &BTreeMap::new()))
+    }
+
+    /// The same of a program in which calls have set the entries of which `is_of_call` says so; what an entry has decided about begins
+    /// with its `hits`. A program that differs by one entry only, where a packet meets the old or the new one anyway, is not written
+    /// anew: the entry is, in its place. O(entries), and as many updates only where more differs.
+    pub fn commit_called(
+        &mut self,
+        program: &Program,
+        is_of_call: &dyn Fn(Place) -> bool,
+        hits: impl FnOnce(&ChipTables) -> BTreeMap<Place, u64>,
+    ) -> Result<Vec<TableUpdate>, Vec<Flaw>> {
+        let compiled = compile(program)?;
+        let places = compiled.entries.iter().map(place_of);
+        let of_call: BTreeSet<Place> = places.filter(|place| is_of_call(*place)).collect();
+        let in_place = self.compiled.as_ref().and_then(|(before, before_of_call)| {
+            let same_keys = self.keys == Some(Keys::of(&compiled));
+            let current = self.current();
+            let change =
+                same_keys.then(|| Change::between((before, before_of_call), (&compiled, &of_call)))??;
+            Some((change.updates(current, before, &compiled, &of_call), change))
+        });
+        let Some((updates, change)) = in_place else {
+            let hits = hits(self);
+            return Ok(self.replace(program, compiled, of_call, &hits));
+        };
+        let keys = &mut self.entries[(self.version >> 1 & 1) as usize];
+        let changed = key_in(self.version >> 1 & 1, change.key);
+        keys.retain(|one| *one != changed);
+        if change.entry.is_some() {
+            keys.push(changed);
+        }
+        self.program = Some(program.clone());
+        self.compiled = Some((compiled, of_call));
+        Ok(updates)
+    }
+
+    /// Writes a whole program.
+    fn replace(
+        &mut self,
+        program: &Program,
+        compiled: Compiled,
+        of_call: BTreeSet<Place>,
+        hits: &BTreeMap<Place, u64>,
+    ) -> Vec<TableUpdate> {
         let next = 1 - self.current();
         let mut updates = vec![array("generation", 0, &self.version.wrapping_add(1))];
         updates.extend(self.empty(next));
-        self.fill(next, &compiled, &mut updates);
+        self.fill(next, &compiled, &of_call, hits, &mut updates);
         self.version = self.version.wrapping_add(2);
         updates.push(array("generation", 0, &self.version));
         self.program = Some(program.clone());
-        Ok(updates)
+        self.compiled = Some((compiled, of_call));
+        updates
     }
 
     /// The generation that packets go by.
@@ -370,7 +471,14 @@ impl ChipTables {
     }
 
     /// Writes a program into a generation.
-    fn fill(&mut self, next: u32, program: &Compiled, updates: &mut Vec<TableUpdate>) {
+    fn fill(
+        &mut self,
+        next: u32,
+        program: &Compiled,
+        of_call: &BTreeSet<Place>,
+        hits: &BTreeMap<Place, u64>,
+        updates: &mut Vec<TableUpdate>,
+    ) {
         let keys = Keys::of(program);
         self.keys = Some(keys);
         updates.push(array("chip", next, &keys));
@@ -383,7 +491,10 @@ impl ChipTables {
         }
         for entry in &program.entries {
             let (table, map, key) = key_in(next, entry.key);
-            updates.push(TableUpdate::set(map, &key, Entry::of(entry).as_bytes()));
+            let place = place_of(entry);
+            let hits = hits.get(&place).copied().unwrap_or(0);
+            let entry = Entry::of(entry, of_call.contains(&place), hits);
+            updates.push(TableUpdate::set(map, &key, entry.as_bytes()));
             self.entries[next as usize].push((table, map, key));
         }
         for one in &program.interfaces {
@@ -398,6 +509,14 @@ impl ChipTables {
             updates.push(array("interfaces", next * INTERFACES + one.i, &value));
             self.interfaces[next as usize].push(one.i);
         }
+    }
+}
+
+/// Where an entry stands in its program.
+fn place_of(entry: &CompiledEntry) -> Place {
+    Place {
+        table: key_in(0, entry.key).0,
+        i: entry.index,
     }
 }
 

@@ -2,18 +2,19 @@
 //! chips in the kernel, and hosts speak plain Ethernet, ARP and IPv4. The addresses, programs and the fabric manager are
 //! `cubeyard_chip::portland`, which also runs in virtual time.
 //!
-//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs reach the fabric manager over
-//! a network of their own, which takes no time.
+//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs reach the fabric manager by messages
+//! over a network of their own, which in a run takes no time and loses nothing.
 
 use std::collections::BTreeSet;
 
-use cubeyard_chip::portland::Control;
+use cubeyard_chip::portland::{Control, Effects as Found, News};
 use cubeyard_chip::{EXTERNAL_PORTS, Mac};
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::catalog::{HELLOS, NONE, ProtocolEntry, SwitchKind};
 use crate::chip_tables::{SCHEMAS, programmed};
 use crate::configuration::ConfigurationError;
+use crate::event::{Event, NamedCell};
 use crate::inspection::{Cell, ColumnKind, Section};
 use crate::object::{KernelObject, OwnTables};
 use crate::switch_control::{ChipSwitches, Effects, SwitchControl};
@@ -39,6 +40,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 schemas: SCHEMAS,
                 translate: programmed,
                 question: |_| None,
+                from_programs: None,
             }),
         },
         cpu_frames: ARP,
@@ -102,29 +104,46 @@ fn control(spec: &TopologySpec) -> Result<Box<dyn SwitchControl>, ConfigurationE
     Ok(Box::new(Control::new()))
 }
 
+fn event(news: News) -> Event {
+    let what = if news.is_silent {
+        "host-silent"
+    } else {
+        "host-back"
+    };
+    Event::Reported {
+        what: what.to_owned(),
+        cells: vec![NamedCell {
+            name: "host".to_owned(),
+            kind: ColumnKind::Server,
+            value: Cell::Count(news.host.into()),
+        }],
+    }
+}
+
+fn effects(found: Found) -> Effects {
+    let news = found.news.into_iter();
+    Effects {
+        frames: found.frames,
+        changed: found.changed,
+        events: news.map(|one| (one.edge, event(one))).collect(),
+    }
+}
+
 impl SwitchControl for Control {
     fn program(&self, switch: NodeId) -> String {
         self.program_of(switch)
     }
 
     fn on_frame(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects {
-        let found = self.on_packet(switch, port, frame);
-        Effects {
-            frames: found.frames,
-            changed: found.changed,
-        }
+        effects(self.on_packet(switch, port, frame))
     }
 
     fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects {
-        let found = Control::look(self, packets);
-        Effects {
-            frames: found.frames,
-            changed: found.changed,
-        }
+        effects(Control::look(self, packets))
     }
 
-    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> BTreeSet<NodeId> {
-        Control::on_failures(self, links)
+    fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects {
+        effects(Control::on_failures(self, links))
     }
 
     fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId> {

@@ -14,7 +14,7 @@ use aya::util::nr_cpus;
 use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
-use cubeyard_dataplane::chip_tables::layout::Punt;
+use cubeyard_dataplane::chip_tables::layout::{CpuSide, PacketHead, Punt};
 use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
@@ -109,6 +109,24 @@ impl FastPath {
             Some((punt.port, punt.data[..punt.taken.into()].to_vec()))
         })
         .collect()
+    }
+
+    /// Packets that programs of users have got whole: those lost before, the CPU's port, and the bytes.
+    pub fn whole_packets(&mut self) -> Vec<(u64, u8, Vec<u8>)> {
+        let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
+        std::iter::from_fn(|| {
+            let record = ring.next()?.to_vec();
+            let (head, bytes) = PacketHead::read(&record).unwrap();
+            assert_eq!(bytes.len(), head.bytes as usize);
+            Some((head.lost, head.port, bytes.to_vec()))
+        })
+        .collect()
+    }
+
+    /// Packets that they have lost.
+    pub fn lost_packets(&mut self) -> u64 {
+        let side: Array<_, [u8; 24]> = map(&mut self.ebpf, "cpu");
+        CpuSide::read_from_bytes(&side.get(&0, 0).unwrap()).unwrap().lost
     }
 
     /// Lets the CPU have as many copies as after silence.

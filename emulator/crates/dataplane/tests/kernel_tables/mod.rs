@@ -32,7 +32,7 @@ impl Tables {
     /// Writes an entry of the protocol's tables, and what follows from it.
     pub fn apply(&mut self, ebpf: &mut Ebpf, update: &TableUpdate) {
         let updates = match &mut self.translation {
-            Some(translation) => translation.translate(update).unwrap(),
+            Some(translation) => translation.translate(update, &|_, _| None).unwrap(),
             None => vec![update.clone()],
         };
         updates.iter().for_each(|update| self.write(ebpf, update));

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::error::{During, Result};
 
@@ -19,6 +20,9 @@ pub enum Frames {
     /// What is in them: the kernel makes the headers, to everybody on the link.
     Contents,
 }
+
+/// Bytes of packets that may wait to leave where somebody else sends: as many as a forwarding in user space has.
+const WAITING_BYTES: usize = 4 << 20;
 
 /// Everybody on a link.
 const EVERYBODY: [u8; 6] = [0xff; 6];
@@ -53,6 +57,20 @@ impl PacketSocket {
             descriptor,
             ether_type,
         })
+    }
+
+    /// Opens one that gets nothing, by which whole frames are sent: to hand it to somebody else.
+    pub fn open_to_send() -> Result<PacketSocket> {
+        let socket = PacketSocket::open(Frames::Whole, 0)?;
+        setsockopt(&socket.descriptor, sockopt::SndBufForce, &WAITING_BYTES)
+            .during(|| "making room for packets of programs".to_owned())?;
+        Ok(socket)
+    }
+
+    /// A number that no other socket of this host ever has.
+    pub fn cookie(&self) -> Result<u64> {
+        rustix::net::sockopt::socket_cookie(&self.descriptor)
+            .during(|| "reading a socket's number".to_owned())
     }
 
     /// Sends a frame from an interface. One that the kernel does not take is lost, as on the link.

@@ -141,6 +141,20 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     }
 }
 
+/// Sets the largest IP packet that an interface carries.
+pub fn set_mtu(batch: &mut Batch, index: u32, mtu: u32) {
+    let purpose = format!("setting the MTU of interface {index}");
+    batch.request(
+        RTM_NEWLINK,
+        0,
+        &link_header(0, index, 0, 0),
+        purpose,
+        |attributes| {
+            attributes.put_u32(IFLA_MTU, mtu);
+        },
+    );
+}
+
 /// Makes an interface a port of a bridge.
 pub fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
     let purpose = format!("adding interface {index} to its switch");

@@ -20,7 +20,8 @@ mod vxlan;
 
 pub use link::{
     Bridge, End, GSO_MAX_BYTES, LinkState, Traffic, Veth, add_address, add_bridge, add_neighbour, add_veth,
-    delete_link, delete_where, join_bridge, link_dump, read_link_state, received_packets, set_up, traffic,
+    delete_link, delete_where, join_bridge, link_dump, read_link_state, received_packets, set_mtu, set_up,
+    traffic,
 };
 pub use message::{Answer, Attributes, Batch};
 pub use mptcp::{PathEvent, PathManager, SubflowRequest};

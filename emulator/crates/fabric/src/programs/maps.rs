@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the system call takes pointers to keys and values")]
 
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
 use aya::maps::{Map, MapData};
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
@@ -13,6 +14,11 @@ const LOOKUP: libc::c_long = 1;
 const UPDATE: libc::c_long = 2;
 const DELETE: libc::c_long = 3;
 const NEXT_KEY: libc::c_long = 4;
+
+/// An entry of a map that is not filled beforehand is made of a small store of the kernel's, which it fills again in the background:
+/// how often an update that found it empty is tried, and how long after the try before.
+const TRIES: u32 = 20;
+const REFILL: Duration = Duration::from_millis(1);
 
 /// The part of `union bpf_attr` that these commands use.
 #[repr(C)]
@@ -67,10 +73,17 @@ impl Table {
             ));
         }
         let mut key = update.key.0.clone();
-        let result = match &update.value {
-            Some(value) => self.call(UPDATE, &mut key, &mut value.0.clone()),
-            None => self.delete(&mut key),
-        };
+        let mut result = Ok(());
+        for _ in 0..TRIES {
+            result = match &update.value {
+                Some(value) => self.call(UPDATE, &mut key, &mut value.0.clone()),
+                None => self.delete(&mut key),
+            };
+            if result != Err(Errno::ENOMEM) {
+                break;
+            }
+            std::thread::sleep(REFILL);
+        }
         result.map_err(|errno| TableError::new(&update.table, errno.desc()))
     }
 

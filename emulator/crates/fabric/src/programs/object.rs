@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::maps::{Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::{Program, SchedClassifier};
 use aya::{Ebpf, EbpfLoader};
+use cubeyard_dataplane::chip_tables::set_cpu_socket;
 use cubeyard_dataplane::counts::{FlowCount, Traffic};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
@@ -18,6 +19,7 @@ use cubeyard_dataplane::object::{
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
 use zerocopy::FromBytes;
 
+use super::called::CalledChip;
 use super::maps::Table;
 use super::registers::{self, Registers};
 use crate::error::{During, FabricError, Result};
@@ -37,6 +39,8 @@ pub struct Programs {
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
     /// What a chip has counted; `None` of an object without one.
     registers: Option<Registers>,
+    /// Packets for users' programs; `None` of an object without a chip.
+    packets: Option<MapData>,
     /// Copies for a chip's CPU; `None` of an object without one, or once somebody has taken it.
     punts: Option<RingBuf<MapData>>,
     /// Records for the server's protocol; wait on it with epoll.
@@ -82,7 +86,13 @@ impl Programs {
     /// Makes the maps and has the kernel check the programs. Nothing is attached yet.
     pub fn load(object: KernelObject, schemas: &'static [TableSchema]) -> Result<Programs> {
         let mut loaded = open(object)?;
-        for name in object.virtual_nic.into_iter().chain([object.port]) {
+        let from_programs = object.own_tables.and_then(|own| own.from_programs);
+        for name in object
+            .virtual_nic
+            .into_iter()
+            .chain([object.port])
+            .chain(from_programs)
+        {
             program(&mut loaded, name)?
                 .load()
                 .during(failed(format!("loading the program {name}")))?;
@@ -103,6 +113,10 @@ impl Programs {
                 None => None,
             },
             registers: loaded.take_map(registers::MAP).map(Registers::open).transpose()?,
+            packets: match loaded.take_map("packets") {
+                Some(Map::RingBuf(map)) => Some(map),
+                _ => None,
+            },
             drops: take!(loaded, "drops"),
             traffic: take!(loaded, "traffic"),
             notices: take!(loaded, "events"),
@@ -127,6 +141,38 @@ impl Programs {
         Ok(())
     }
 
+    /// Attaches the program for packets that users' programs hand to the chip to the other end of the virtual network card, by its
+    /// number; false where the object has none.
+    pub fn attach_to_peer(&self, batch: &mut Batch, index: u32) -> Result<bool> {
+        let Some(name) = self.object.own_tables.and_then(|own| own.from_programs) else {
+            return Ok(false);
+        };
+        attach_program(batch, index, descriptor(&self.loaded, name)?, Hook::Egress);
+        Ok(true)
+    }
+
+    /// The ring of packets for users' programs; `None` of an object that has no such programs.
+    pub fn packets(&self) -> Option<BorrowedFd<'_>> {
+        self.object.own_tables?.from_programs?;
+        self.packets.as_ref().map(|map| map.fd().as_fd())
+    }
+
+    /// Has the chip take what is sent by a socket, by its cookie, for packets of users' programs.
+    pub fn take_packets_of(&mut self, cookie: u64) -> Result<()> {
+        let written = self.write(&set_cpu_socket(cookie));
+        written.during(failed("naming the socket of a chip's CPU"))
+    }
+
+    /// The chip as users' programs call it; `None` of an object without one. `queues` are the bytes that wait at ports.
+    pub fn called<'a>(&'a mut self, queues: &'a [(u16, u64)]) -> Option<CalledChip<'a>> {
+        Some(CalledChip {
+            chip: self.translation.as_mut()?.called()?,
+            tables: &mut self.tables,
+            registers: self.registers.as_ref(),
+            queues,
+        })
+    }
+
     /// The schema of a table.
     pub fn schema(&self, table: &str) -> Option<&'static TableSchema> {
         self.tables.get(table).map(Table::schema)
@@ -137,7 +183,9 @@ impl Programs {
     pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match &mut self.translation {
             Some(translation) => {
-                let updates = translation.translate(update)?;
+                let tables = &self.tables;
+                let read = |table: &str, key: &[u8]| tables.get(table)?.get(key);
+                let updates = translation.translate(update, &read)?;
                 updates.iter().try_for_each(|update| self.write(update))
             }
             None => self.write(update),
@@ -155,10 +203,7 @@ impl Programs {
     }
 
     fn write(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
-        match self.tables.get_mut(&*update.table) {
-            Some(table) => table.apply(update),
-            None => Err(TableError::new(&update.table, "there is no such table")),
-        }
+        write(&mut self.tables, update)
     }
 
     /// What tables of the object's own hold, for people. `queues` are the bytes that wait at ports.
@@ -305,8 +350,19 @@ impl Programs {
     }
 }
 
+/// Sets or removes an entry.
+pub(super) fn write(
+    tables: &mut BTreeMap<&'static str, Table>,
+    update: &TableUpdate,
+) -> std::result::Result<(), TableError> {
+    match tables.get_mut(&*update.table) {
+        Some(table) => table.apply(update),
+        None => Err(TableError::new(&update.table, "there is no such table")),
+    }
+}
+
 /// What a register has counted, on all processors; 0 without a chip.
-fn counted(registers: Option<&Registers>, slot: usize) -> u64 {
+pub(super) fn counted(registers: Option<&Registers>, slot: usize) -> u64 {
     registers.map_or(0, |registers| registers.counted(slot))
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cubeyard_dataplane::chip_tables::set_port;
-use cubeyard_dataplane::event::SwitchReason;
+use cubeyard_dataplane::event::{Event, SwitchReason};
 use cubeyard_dataplane::inspection::Section;
 use cubeyard_dataplane::switch_control::{Effects, SwitchControl};
 
@@ -12,6 +12,7 @@ use super::poller::{Poller, Token};
 use super::state::RunState;
 use crate::error::{During, FabricError, Result};
 use crate::hellos::Hellos;
+use crate::host::clock::monotonic_nanos;
 use crate::kernels::Kernels;
 use crate::links::{self, Site};
 use crate::network::{Network, Place};
@@ -98,7 +99,8 @@ impl Chips {
         Ok(())
     }
 
-    fn carry_out(&self, kernels: &mut Kernels, effects: Effects) -> Result<()> {
+    /// Writes programs and sends frames; gives what is for the log.
+    fn carry_out(&self, kernels: &mut Kernels, effects: Effects) -> Result<Vec<(u32, Event)>> {
         self.write(kernels, effects.changed)?;
         for (switch, port, frame) in effects.frames {
             let Some((room, index)) = self.interfaces.get(&(switch, port)) else {
@@ -108,11 +110,12 @@ impl Chips {
                 chip.cpu.send(*index, &frame);
             }
         }
-        Ok(())
+        Ok(effects.events)
     }
 
     /// Takes the frames that wait for the CPU of a room's chip.
-    fn work(&mut self, kernels: &mut Kernels, room: usize) -> Result<()> {
+    fn work(&mut self, kernels: &mut Kernels, room: usize) -> Result<Vec<(u32, Event)>> {
+        let mut events = Vec::new();
         let mut frame = [0; FRAME_BYTES];
         for _ in 0..FRAMES_PER_TURN {
             let chip = kernels.rooms.get(room).and_then(|room| room.chip.as_ref());
@@ -121,14 +124,14 @@ impl Chips {
             };
             if let Some(&(switch, port)) = self.ports.get(&(room, index)) {
                 let effects = self.control.on_frame(switch, port, &frame[..length]);
-                self.carry_out(kernels, effects)?;
+                events.extend(self.carry_out(kernels, effects)?);
             }
         }
-        Ok(())
+        Ok(events)
     }
 
     /// The CPUs look at the servers at their switches.
-    fn look(&mut self, kernels: &mut Kernels) -> Result<()> {
+    fn look(&mut self, kernels: &mut Kernels) -> Result<Vec<(u32, Event)>> {
         let rooms = &self.rooms;
         let packets = |switch: u32, port: u8| {
             let room = rooms.get(&switch).and_then(|room| kernels.rooms.get(*room));
@@ -183,10 +186,10 @@ impl RunState {
             .map(nodes)
             .chain(self.network.outside.iter().copied())
             .collect();
-        let mut changed = chips.control.on_failures(&failed);
+        let mut effects = chips.control.on_failures(&failed);
         if !chips.is_loaded {
             chips.load(&mut self.kernels, &self.poller)?;
-            changed.extend(chips.rooms.keys());
+            effects.changed.extend(chips.rooms.keys());
         }
         if failed != chips.failed {
             let is_mended = failed.len() < chips.failed.len();
@@ -197,23 +200,33 @@ impl RunState {
             });
             chips.failed = failed;
         }
-        chips.write(&mut self.kernels, changed)
+        let events = chips.carry_out(&mut self.kernels, effects)?;
+        self.log_of_switches(events);
+        Ok(())
+    }
+
+    fn log_of_switches(&mut self, events: Vec<(u32, Event)>) {
+        for (switch, event) in events {
+            self.events.add_of_node(switch, monotonic_nanos(), event);
+        }
     }
 
     /// Frames wait for the CPU of a room's chip.
     pub fn on_cpu(&mut self, room: usize) -> Result<()> {
-        match &mut self.chips {
-            Some(chips) => chips.work(&mut self.kernels, room),
-            None => Ok(()),
+        if let Some(chips) = &mut self.chips {
+            let events = chips.work(&mut self.kernels, room)?;
+            self.log_of_switches(events);
         }
+        Ok(())
     }
 
     /// The CPUs of chips look at the servers at their switches. Nothing before the run is wired.
     pub fn look_at_servers(&mut self) -> Result<()> {
-        match &mut self.chips {
-            Some(chips) if chips.is_loaded => chips.look(&mut self.kernels),
-            _ => Ok(()),
+        if let Some(chips) = self.chips.as_mut().filter(|chips| chips.is_loaded) {
+            let events = chips.look(&mut self.kernels)?;
+            self.log_of_switches(events);
         }
+        Ok(())
     }
 
     /// What a switch that is a chip knows and holds; none of others.

@@ -42,6 +42,10 @@ impl RunState {
             ToFabric::Traffic(counts) => self.telemetry.forwarding.set(server, counts),
             ToFabric::Inspected(inspection) => on_inspected(self, server, inspection),
             ToFabric::Chip { id, answer } => chip::on_answer(self, server, id, &answer),
+            ToFabric::Call { asker, request } => {
+                let called = self.on_call(server, asker, &request.0);
+                called.map_err(|error| TableError::new("chip", error.to_string()))?;
+            }
             ToFabric::Error { message } => {
                 self.wiring.refuse(server, id, &message);
                 self.events.add(EventKind::NodeError { server: id, message });

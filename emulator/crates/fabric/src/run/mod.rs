@@ -6,6 +6,7 @@
 
 mod balancing;
 mod carriers;
+mod chip_calls;
 mod chip_requests;
 mod chips;
 mod congestion;

@@ -1,6 +1,8 @@
 //! The socket of one node: JSON datagrams over SEQPACKET. Each server has a socket of its own, which identifies its node.
 
 use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -10,8 +12,8 @@ use cubeyard_messages::limits::{DATAGRAM_BYTES, NODE_MESSAGES_PER_SEC, WAITING_F
 use cubeyard_messages::{ToNode, encode};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
-    recv, send, sockopt,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, accept_with, bind, listen, recv, send, sendmsg, sockopt,
 };
 
 use crate::error::{During, Result};
@@ -51,7 +53,8 @@ pub fn listen_inside() -> Result<OwnedFd> {
 #[derive(Debug)]
 pub struct NodeSocket {
     socket: OwnedFd,
-    waiting: VecDeque<Vec<u8>>,
+    /// Datagrams with what is handed over beside them.
+    waiting: VecDeque<(Vec<u8>, Vec<OwnedFd>)>,
     limit: RateLimit,
     /// Datagrams that were dropped because there were too many.
     refused: u64,
@@ -124,9 +127,14 @@ impl NodeSocket {
 
     /// Sends a message that must arrive.
     pub fn send(&mut self, message: &ToNode) {
+        self.hand_over(message, Vec::new());
+    }
+
+    /// The same with descriptors, which the node gets too. `[man 7 unix]`
+    pub fn hand_over(&mut self, message: &ToNode, descriptors: Vec<OwnedFd>) {
         match encode(message) {
             Ok(bytes) => {
-                self.waiting.push_back(bytes);
+                self.waiting.push_back((bytes, descriptors));
                 self.flush();
             }
             // Whoever makes long messages splits them: this is a mistake, which must be seen.
@@ -145,8 +153,8 @@ impl NodeSocket {
 
     /// Sends what waits, as far as the node reads. A closed connection is noticed when reading.
     pub fn flush(&mut self) {
-        while let Some(bytes) = self.waiting.front() {
-            if send(&self.socket, bytes, SendFlags::NOSIGNAL) == Err(Errno::AGAIN) {
+        while let Some((bytes, descriptors)) = self.waiting.front() {
+            if send_with(&self.socket, bytes, descriptors) == Err(Errno::AGAIN) {
                 return;
             }
             self.waiting.pop_front();
@@ -157,6 +165,22 @@ impl NodeSocket {
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
+}
+
+/// Most descriptors beside a message.
+const MOST_DESCRIPTORS: usize = 2;
+
+fn send_with(socket: &OwnedFd, bytes: &[u8], descriptors: &[OwnedFd]) -> rustix::io::Result<usize> {
+    if descriptors.is_empty() {
+        return send(socket, bytes, SendFlags::NOSIGNAL);
+    }
+    let handed: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut beside = SendAncillaryBuffer::new(&mut room);
+    if !beside.push(SendAncillaryMessage::ScmRights(&handed)) {
+        return Err(Errno::INVAL);
+    }
+    sendmsg(socket, &[IoSlice::new(bytes)], &mut beside, SendFlags::NOSIGNAL)
 }
 
 impl AsFd for NodeSocket {

@@ -128,6 +128,14 @@ impl Nodes {
         }
     }
 
+    /// Sends a message that must arrive, with descriptors.
+    pub fn hand_over(&mut self, server: usize, message: &ToNode, descriptors: Vec<OwnedFd>) {
+        if let Some(socket) = &mut self.nodes[server].socket {
+            socket.hand_over(message, descriptors);
+            self.update_interest(server);
+        }
+    }
+
     /// Sends a message that must arrive to every node.
     pub fn send_to_all(&mut self, message: &ToNode) {
         for server in 0..self.nodes.len() {

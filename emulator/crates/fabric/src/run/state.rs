@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Setup;
 use super::carriers::Carriers;
+use super::chip_calls::ChipCalls;
 use super::chip_requests::ChipRequests;
 use super::chips::Chips;
 use super::damage::Damage;
@@ -79,6 +80,8 @@ pub struct RunState {
     pub inspections: Inspections,
     /// Requests to chips that wait for nodes.
     pub chip_requests: ChipRequests,
+    /// Calls of users' programs on chips in the kernel.
+    pub chip_calls: ChipCalls,
     /// How far the run is wired, and its entry in the journal.
     pub wiring: Wiring,
 }
@@ -125,6 +128,7 @@ impl RunState {
             subscribers: Subscribers::default(),
             inspections: Inspections::new(servers),
             chip_requests: ChipRequests::default(),
+            chip_calls: ChipCalls::default(),
             network,
             node_program,
             nodes,

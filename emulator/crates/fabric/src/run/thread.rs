@@ -247,7 +247,8 @@ impl RunThread {
 }
 
 impl RunState {
-    fn log_error(&mut self, error: &FabricError) {
+    /// Something of the fabric's own that went wrong becomes an event.
+    pub fn log_error(&mut self, error: &FabricError) {
         let message = error.message.clone();
         self.events.add(EventKind::FabricError { message });
     }
@@ -298,6 +299,7 @@ impl RunState {
 
     /// Sends a node its configuration and the workload.
     pub fn configure_node(&mut self, server: usize) {
+        self.hand_over_chip(server);
         let ports = &self.network.ports[server];
         let mut messages = vec![configure(&self.network, server)];
         messages.extend(program(&self.network));

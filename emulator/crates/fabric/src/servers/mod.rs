@@ -17,11 +17,12 @@ use crate::error::Result;
 use crate::hellos::HelloSocket;
 use crate::host::ethtool;
 use crate::host::namespace::{self, Namespace};
+use crate::host::packet_socket::PacketSocket;
 use crate::links::{self, Site};
 use crate::names;
 use crate::netlink::{
     Batch, LinkState, Netlink, PathManager, delete_link, delete_where, gone_already, no_excuse, queue_dump,
-    read_queue_stats,
+    read_queue_stats, set_mtu,
 };
 use crate::network::{Network, PortEnd};
 use crate::programs::{Guard, Programs, QueueReader};
@@ -50,6 +51,8 @@ pub struct ServerKernel {
     pub paths: Option<PathManager>,
     /// Its forwarding in the kernel; `None` where the kernel forwards nothing.
     pub programs: Option<Programs>,
+    /// By which users' programs hand packets to the chip; `None` where they cannot.
+    pub programs_socket: Option<PacketSocket>,
     /// Reads how much waits at ports; `None` where nobody asks.
     pub queue_reader: Option<QueueReader>,
     /// Answers questions about queues; `None` where nobody asks.
@@ -98,6 +101,7 @@ impl ServerKernel {
                 .map(|_| PathManager::open())
                 .transpose()?,
             programs: None,
+            programs_socket: None,
             queue_reader: None,
             chip_cpu: None,
             answers: None,
@@ -117,8 +121,15 @@ impl ServerKernel {
             Some(programs) => Some(programs),
             None => maps::load(network, server)?,
         };
-        if let Some(programs) = programs {
+        if let Some(mut programs) = programs {
             programs.attach_to_nic(&mut batch, names::VIRTUAL_NIC_INDEX)?;
+            if programs.attach_to_peer(&mut batch, names::VIRTUAL_NIC_PEER_INDEX)? {
+                // Packets have their headers already.
+                set_mtu(&mut batch, names::VIRTUAL_NIC_PEER_INDEX, network.description.mtu);
+                let socket = self.namespace.run(PacketSocket::open_to_send)?;
+                programs.take_packets_of(socket.cookie()?)?;
+                self.programs_socket = Some(socket);
+            }
             self.programs = Some(programs);
         }
         if network.description.congestion.is_some() {

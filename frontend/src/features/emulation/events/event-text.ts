@@ -32,6 +32,8 @@ const KIND_WORDS: Record<string, string> = {
   "node-refused": "Message of a server process refused",
   "node-error": "Server process error",
   "events-left-out": "Events omitted",
+  "host-silent": "Host silent, forgotten by its switch",
+  "host-back": "Host is back",
 };
 
 export const kindWords = (kind: string): string =>
@@ -52,8 +54,9 @@ const BAD = new Set([
   "fabric-error",
   "events-lost",
   "events-left-out",
+  "host-silent",
 ]);
-const GOOD = new Set(["neighbour-alive", "subflow-up", "recovered", "stop-all"]);
+const GOOD = new Set(["neighbour-alive", "subflow-up", "recovered", "stop-all", "host-back"]);
 const toneOf = (kind: string): LogEntry["tone"] =>
   BAD.has(kind) ? "bad" : GOOD.has(kind) ? "good" : "plain";
 

@@ -19,8 +19,8 @@ const Services = lazy(() => import("./services"));
 const REFETCH_MS = 1000;
 /** The section of the services' counters, which is shown beside the messages to them. */
 const SERVICES = "services";
-/** The section of a chip in user space, which takes calls. */
-const CHIP = "chip-entries";
+/** The sections of a chip that takes calls: in user space, and in the kernel. */
+const CHIP = ["chip-entries", "chip-tcam"];
 
 export function ServerAccount({
   run,
@@ -73,7 +73,7 @@ export function ServerAccount({
           <ChipProgram run={run} />
         </Suspense>
       )}
-      {data.sections.some((section) => section.name === CHIP) && (
+      {data.sections.some((section) => CHIP.includes(section.name)) && (
         <Suspense>
           <ServerChip run={run} server={name} />
         </Suspense>

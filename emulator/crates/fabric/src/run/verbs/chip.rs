@@ -1,21 +1,22 @@
-//! `chip`: a request to the chip of a server, as programs on its own socket make them. The node answers later, or the caller gets an
-//! error. What a request is and what it may do, `cubeyard_chip::api` says; nothing of it is read here.
+//! `chip`: a request to the chip of a server, as programs on its own socket make them. What is about the tables of a chip in the kernel is
+//! answered here; everything else the node answers later, or the caller gets an error. What a request is and what it may do,
+//! `cubeyard_chip::api` says.
 
 use std::time::Instant;
 
+use cubeyard_chip::api::is_about_tables;
 use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::ToNode;
+use cubeyard_messages::limits::CHIP_REQUEST_BYTES;
 use serde::Serialize;
 
 use crate::error::{FabricError, Result};
 use crate::faults::ServerCondition;
 use crate::run::Reply;
+use crate::run::chip_calls::Caller;
 use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 use crate::run::verbs::answer;
-
-/// Longest request: it goes to the node in hexadecimal digits.
-const MAX_REQUEST_BYTES: usize = 28 * 1024;
 
 /// The answer.
 #[derive(Debug, Serialize)]
@@ -26,33 +27,33 @@ struct Answered {
     answer: HexBytes,
 }
 
-/// Sends the request to the node of a server. Answers by `reply` unless it fails at once.
+/// Carries out the request, or sends it to the node of a server. Answers by `reply` unless it fails at once.
 pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Result<()> {
     let server = run.network.server(id)?;
     if !run.network.division.has_server(server) {
         let fix = "ask the host it is on";
         return Err(FabricError::not_found("server on this host", id, fix));
     }
-    let behaviour = &run.network.behaviour;
-    if !behaviour.in_user_space()
-        || behaviour
-            .forwarding
-            .is_none_or(|forwarding| forwarding.program.is_none())
-    {
-        let fix = "start the run with the forwarding serverswitch-software, or commit a whole program to all servers";
-        return Err(FabricError::state(
-            "no chip in user space forwards in this run",
-            fix,
-        ));
-    }
-    if request.len() > MAX_REQUEST_BYTES {
-        let limit = format!("at most {MAX_REQUEST_BYTES} bytes");
+    let place = place_of(run, server)?;
+    if request.len() > CHIP_REQUEST_BYTES {
+        let limit = format!("at most {CHIP_REQUEST_BYTES} bytes");
         let given = format!("{} bytes", request.len());
         return Err(FabricError::bad("request", given, limit, "send less at once"));
     }
     let is_frozen = run.damage.server(server) == ServerCondition::Frozen;
     if is_frozen || !run.nodes.is_connected(server) {
         return Err(no_answer(id));
+    }
+    if place == ChipPlace::Kernel && is_about_tables(&request) {
+        let answered = run.call_chip(server, Caller::Fabric, &request)?;
+        let bytes = answered.bytes.get(4..).unwrap_or_default().to_vec();
+        let answered = Answered {
+            server: id,
+            answer: HexBytes(bytes),
+        };
+        // A caller that has gone does not need the answer.
+        let _ = reply.send(answer(answered));
+        return Ok(());
     }
     let number = run.chip_requests.add(server, reply, Instant::now())?;
     let request = HexBytes(request);
@@ -62,6 +63,30 @@ pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Resu
         run.chip_requests.end(server, &error);
     }
     Ok(())
+}
+
+/// Where a server's chip is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChipPlace {
+    /// Its tables are in the kernel, and the fabric has them; packets go between the kernel and the node.
+    Kernel,
+    /// In the node.
+    Node,
+}
+
+fn place_of(run: &RunState, server: usize) -> Result<ChipPlace> {
+    let behaviour = &run.network.behaviour;
+    let is_programmed = behaviour
+        .forwarding
+        .is_some_and(|forwarding| forwarding.program.is_some());
+    if is_programmed && behaviour.in_user_space() {
+        return Ok(ChipPlace::Node);
+    }
+    if is_programmed && run.kernels.servers[server].is_some() {
+        return Ok(ChipPlace::Kernel);
+    }
+    let fix = "start the run with the dataplane serverswitch or serverswitch-software";
+    Err(FabricError::state("the server has no chip", fix))
 }
 
 /// A node has answered.

@@ -1,0 +1,137 @@
+"""A chip in the kernel that programs call: nobody but its CPU's socket reaches it as the CPU, what it does not hit stays in the kernel, and
+nothing is left of what is killed. `[serverswitch §3.3.2]`"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cubeyard.chip.serverswitch import Action, ChipError, ServerSwitch
+from tests.processes import PROGRAM, environment
+
+from .inside import enter, named
+from .test_live import API, Left, Live, home
+
+__all__ = ["home"]
+
+EVERY = ("TCAM", 2000, 2, "00" * 9, "00" * 9)
+"""Every packet of BCube: no bit counts."""
+
+FORGE = """
+import socket, sys
+frame = bytes.fromhex(sys.argv[2])
+for mark, priority in ((0, 0), (0xcb51, 0), (4, 4), (0x7FFFFFFF, 6)):
+    out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    out.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+    out.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, priority)
+    out.bind((sys.argv[1], 0))
+    for _ in range(50):
+        out.send(frame)
+print("sent")
+"""
+
+
+def place_of(home: Path, run: str, server: str) -> str:
+    asked = [*PROGRAM, "chip", "socket", run, server]
+    said = subprocess.run(asked, env=environment(home), capture_output=True, text=True, check=True)
+    return said.stdout.strip()
+
+
+def pids_of(run: str) -> list[int]:
+    """What runs in the first server: its node."""
+    said = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
+    pids = [int(pid) for pid in said.stdout.split()]
+    assert pids
+    return pids
+
+
+def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Left) -> None:
+    with Live(home) as live:
+        run = live.start(dataplane="serverswitch", seconds=600)
+        live.flowing(run)
+        inner = named(f"cy-{run[:8]}-0")
+        for pid in pids_of(run):
+            status = Path(f"/proc/{pid}/status").read_text().splitlines()
+            held = {line.split()[0]: int(line.split()[1], 16) for line in status if line.startswith("Cap")}
+            assert held["CapPrm:"] == held["CapEff:"] == held["CapAmb:"] == 0, "the node may do nothing"
+        with (
+            ServerSwitch.connect(place_of(home, run, "00")) as chip,
+            ServerSwitch.connect(place_of(home, run, "01")) as other,
+        ):
+            chip.SetLookupTable(*EVERY, Action("TO_CPU"))
+            found = chip.RecvPacket(30.0)
+            assert found is not None
+            packet = found[0]
+            chip.ClearLookupTable("TCAM", 2000)
+            # Packets of the server's own applications come in by port 4 of the CPU, and nothing else by 5 and 6.
+            before = chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")
+            forged = enter(inner, sys.executable, "-c", FORGE, "cy0x", packet.hex(), check=False)
+            assert forged.stdout == "sent\n", forged.stderr
+            after = chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")
+            assert after == before, "root in the server's own namespace is not the chip's CPU"
+            for _ in range(3):
+                assert chip.SendPacket(packet, 5)
+            assert not chip.SendPacket(b"\2" * 60, 6), "no entry matches"
+            assert (chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")) == (
+                before[0] + 3,
+                before[1] + 1,
+            )
+            # Nor is another server's.
+            assert not other.RecvPacket(0.0)
+            with pytest.raises(ChipError) as refused:
+                other.ClearLookupTable("TCAM", 2000)
+            assert refused.value.code == "entry-not-own"
+            with pytest.raises(ChipError, match="28672"):
+                chip.execute("j = 0; " * 5000)
+        live.call("POST", f"{API}/runs/{run}/cancel")
+        live.ended(run)
+
+
+def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothing_left: Left) -> None:
+    hold = (
+        "import sys, time; from cubeyard.chip.serverswitch import Action, ServerSwitch\n"
+        "chip = ServerSwitch.connect(sys.argv[1])\n"
+        "chip.SetLookupTable('TCAM', 2000, 2, '00' * 9, '00' * 9, Action('TO_CPU'))\n"
+        "chip.RecvPacket(0.0); print('set', flush=True); time.sleep(600)\n"
+    )
+    with Live(home) as live:
+        run = live.start(dataplane="serverswitch", seconds=600)
+        live.flowing(run)
+        place = place_of(home, run, "00")
+        program = subprocess.Popen([sys.executable, "-c", hold, place], stdout=subprocess.PIPE, text=True)
+        assert program.stdout is not None
+        assert program.stdout.readline() == "set\n"
+        # It does not read: the ring and its socket fill, and the rest is counted.
+        time.sleep(1.0)
+        program.kill()
+        program.wait()
+        program.stdout.close()
+        with ServerSwitch.connect(place) as chip:
+            assert "TO_CPU" in chip.tables(), "entries outlive who has set them, as in user space"
+            chip.ClearLookupTable("TCAM", 2000)
+
+        def delivered() -> bool:
+            before = sent[0]
+            sent[0] = live.inspect(run, "00")[1]["counts"]["own-bytes"]
+            return sent[0] > before + 20_000
+
+        sent = [0]
+        live.wait("packets by the server's own program again", delivered)
+        for pid in pids_of(run):
+            os.kill(pid, signal.SIGKILL)
+
+        def silent() -> bool:
+            with socket.socket(socket.AF_UNIX) as one:
+                return one.connect_ex(place) != 0
+
+        live.wait("nobody to listen", silent)
+        live.call("POST", f"{API}/runs/{run}/cancel")
+        live.ended(run)
+    assert not Path(place).exists()

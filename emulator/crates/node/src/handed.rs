@@ -1,0 +1,26 @@
+//! Datagrams with descriptors, as the fabric hands them over. `[man 7 unix]`
+#![allow(unsafe_code, reason = "descriptors come as numbers")]
+
+use std::io::IoSliceMut;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+
+/// Receives a datagram: its length, which may be more than the buffer has room for, and what came with it.
+pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, Vec<OwnedFd>)> {
+    let mut room = nix::cmsg_space!([i32; 2]);
+    let mut parts = [IoSliceMut::new(buffer)];
+    let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_CMSG_CLOEXEC;
+    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
+    let mut descriptors = Vec::new();
+    for message in received.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(numbers) = message {
+            // SAFETY: the kernel has just made these for this process, and nothing else knows them.
+            let owned = numbers
+                .into_iter()
+                .map(|number| unsafe { OwnedFd::from_raw_fd(number) });
+            descriptors.extend(owned);
+        }
+    }
+    Ok((received.bytes, descriptors))
+}
