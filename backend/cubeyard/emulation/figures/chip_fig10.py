@@ -62,8 +62,7 @@ WHERE = {KERNEL: "chip in the kernel", USER_SPACE: "chip in user space"}
 CHIP, ALONE = "chip and CPU", "CPU alone"
 PAPER_CPU, PAPER_GBPS, PAPER_CORES = 14.0, 1.9, 4
 COPIES = (
-    "keeping a new copy sets an entry, for which the chip's whole program is compiled again: that costs more than an answer, and the fewer "
-    "hits there are the more copies are new"
+    "not isolated: keeping a new copy sets an entry of the chip, and the fewer hits there are the more copies are new"
 )
 LOST = "a request that is lost on a busy machine saves nothing"
 SLOW_CACHE = (

@@ -44,7 +44,7 @@ pub trait ServerChip {
     /// The next packet for users' programs, and the CPU port that it came by.
     fn next_punt(&mut self) -> Option<(u8, Vec<u8>)>;
 
-    /// Packets for users' programs that were lost before they came here.
+    /// Packets for users' programs that were lost before they came here, and of programs that found no room on their way out.
     fn lost_punts(&mut self) -> u64;
 }
 

@@ -35,7 +35,7 @@ pub struct KernelChip {
     punts: VecDeque<(u8, Vec<u8>)>,
     /// Packets that the kernel had to leave out.
     lost: u64,
-    /// Packets that found too many waiting here.
+    /// Packets that found too many waiting here, or of programs that found no room in the socket.
     dropped: u64,
     /// Requests for the fabric.
     asks: VecDeque<(u32, Vec<u8>)>,
@@ -73,6 +73,12 @@ impl KernelChip {
     /// The next request for the fabric, and whose it is.
     pub fn next_ask(&mut self) -> Option<(u32, Vec<u8>)> {
         self.asks.pop_front()
+    }
+
+    /// Counts a packet that found no room: lost as behind a port, and told with those that were lost on their way to programs.
+    fn without_room(&mut self) -> Verdict {
+        self.dropped += 1;
+        Verdict::Sent
     }
 
     /// Why the packet that was sent last has been discarded; what else comes meanwhile is kept.
@@ -115,12 +121,14 @@ impl Sends for KernelChip {
             let sent = self.socket.send(index.unwrap_or(0), 0, packet);
             // What finds too much waiting is lost behind the port, as in user space.
             return match sent {
-                Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN | Errno::EAGAIN) => Ok(Verdict::Sent),
+                Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN) => Ok(Verdict::Sent),
+                Err(Errno::EAGAIN) => Ok(self.without_room()),
                 Err(error) => Err(busy(error.desc())),
             };
         }
         match self.socket.send(self.cpu_index, port - EXTERNAL_PORTS, packet) {
-            Ok(()) | Err(Errno::EAGAIN) => Ok(Verdict::Sent),
+            Ok(()) => Ok(Verdict::Sent),
+            Err(Errno::EAGAIN) => Ok(self.without_room()),
             // The chip runs within the call, and has left a record.
             Err(Errno::ENOBUFS) => self
                 .discarded()
