@@ -85,12 +85,10 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
     offered = offered_slice(network)
     hint = "Take fewer servers."
     if offered is not None:
-        hint = (
-            f'Take a slice of it: "emulation": {{"slice": {{"within": "{offered["within"]}", "k": {offered["k"]}}}}}.'
-        )
+        hint = f"Take a slice of it, up to level {offered['k']} around server {offered['within']}."
     message = f"The run would need {' and '.join(problems)}."
     limit = f"at most {min(most, room // SERVER_BYTES[mode]):,} servers"
-    error = FieldError(field="body.plan", value=servers, limit=limit, message=message, hint=hint)
+    error = FieldError(field="body.emulation.slice", value=servers, limit=limit, message=message, hint=hint)
     finding = {
         "severity": "error",
         "code": "too-large-emulation",
@@ -99,7 +97,7 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
         "hint": hint,
         "fix": None if offered is None else {"emulation": {"slice": offered}},
     }
-    raise ProblemError(422, "too-large-emulation", f"body.plan: {message} {hint}", errors=[error], findings=[finding])
+    raise ProblemError(422, "too-large-emulation", f"body.emulation.slice: {message} {hint}", errors=[error], findings=[finding])
 
 
 def offered_slice(network: Network) -> Json | None:

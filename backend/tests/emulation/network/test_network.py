@@ -221,12 +221,12 @@ def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, mon
         refuse_oversize(some, mode, hosts=1)
         gib = f"{64 * each / 2**30:.1f} GiB"
         message = f"The run would need {gib} of memory; {gib} are free."
-        hint = 'Take a slice of it: "emulation": {"slice": {"within": "0000", "k": 1}}.'
+        hint = "Take a slice of it, up to level 1 around server 0000."
         (error,), (finding,) = refused.value.errors, refused.value.findings
         assert (refused.value.status, refused.value.code, refused.value.detail) == (
-            422, "too-large-emulation", f"body.plan: {message} {hint}",
+            422, "too-large-emulation", f"body.emulation.slice: {message} {hint}",
         )  # fmt: skip
-        assert (error.field, error.value, error.limit) == ("body.plan", 64, "at most 63 servers")
+        assert (error.field, error.value, error.limit) == ("body.emulation.slice", 64, "at most 63 servers")
         assert finding == {
             "severity": "error", "code": "too-large-emulation", "where": "emulation.slice", "message": message, "hint": hint,
             "fix": {"emulation": {"slice": {"within": "0000", "k": 1}}},

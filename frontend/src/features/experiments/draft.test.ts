@@ -129,45 +129,34 @@ describe("what a person types", () => {
 
 describe("objections stand at their fields", () => {
   test("both ways of writing a path are the draft's", () => {
-    expect(fieldPath("body.faults.2.target.ShareTarget.ratio")).toBe("faults.2.target.ratio");
+    expect(fieldPath("body.faults.2.target.ratio")).toBe("faults.2.target.ratio");
     expect(fieldPath("faults[0].target.names")).toBe("faults.0.target.names");
     expect(fieldPath("body")).toBe("");
   });
 
-  test("only the form that a target has is spoken of", () => {
-    const draft = {
-      ...newDraft(BCUBE),
-      faults: [{ target: { kind: "switch", ratio: 3 } }],
-    };
+  test("each stands at its field or at what it is in, and says what to do", () => {
     const error = new ApiError({
       status: 422,
       title: "Unprocessable",
       detail: "",
       errors: [
         {
-          field: "body.faults.0.target.ShareTarget.ratio",
-          message: "Input should be less than or equal to 1",
+          field: "body.faults.0.target.ratio",
+          message: "3 is more than 1.0.",
           limit: "at most 1.0",
           hint: "Give a value that is at most 1.0.",
           value: 3,
-        },
-        {
-          field: "body.faults.0.target.NamedTarget.names",
-          message: "Field required",
-          hint: "",
-          limit: null,
-          value: null,
         },
         { field: "body.name", message: "Too long", hint: "", limit: "at most 120", value: "" },
       ],
       findings: [{ where: "routing", message: "There is no routing x.", hint: "Use one of bsr." }],
     } as never);
-    const messages = messagesOf(error, draft);
+    const messages = messagesOf(error);
     expect(messageAt(messages, "faults.0.target")).toBe(
-      "Input should be less than or equal to 1. Give a value that is at most 1.0.",
+      "3 is more than 1.0. Give a value that is at most 1.0.",
     );
     expect(messageAt(messages, "routing")).toBe("There is no routing x. Use one of bsr.");
     expect(otherMessages(messages, ["faults", "routing"])).toEqual(["name: Too long. Must be at most 120."]);
-    expect(messageAt(messagesOf(new Error("away"), draft), "routing")).toBeUndefined();
+    expect(messageAt(messagesOf(new Error("away")), "routing")).toBeUndefined();
   });
 });

@@ -82,7 +82,7 @@ function useComposerCommands(blocked: boolean, run: () => void) {
 
 export function useComposer(draft: Draft, change: (draft: Draft) => void) {
   const { estimate, error, pending, retry } = useEstimate(draft);
-  const messages = useMemo(() => messagesOf(error, draft), [error, draft]);
+  const messages = useMemo(() => messagesOf(error), [error]);
   const { mutate, isPending: starting, error: problem } = useStart(draft);
   const run = useCallback(() => mutate(), [mutate]);
   const [unreadable, setUnreadable] = useState(0);
