@@ -177,6 +177,11 @@ def _why_missing(calibration: Calibration | None, seen: Observed, told: str) -> 
     paths = seen.over_paths
     if paths is not None and paths.goodput_share >= GOOD_SHARE and paths.abt_share >= GOOD_ABT_SHARE:
         of_paths = f"{told}, and {paths.goodput_share:.0%} of what the paths taken allow"
+        abt = seen.abt_over_predicted
+        if abt is not None and abt < GOOD_ABT_SHARE:
+            of_paths += (
+                f"; ABT reached {abt:.0%} of the prediction, and {paths.abt_share:.0%} of what these paths allow"
+            )
         return "faithful", "paths", f"{of_paths}: {OTHER_PATHS}"
     if calibration is None:
         return "unknown", "unknown", f"{told}, and no pair was measured alone."

@@ -130,6 +130,14 @@ def test_goodput_that_the_paths_do_not_allow_is_not_missing(
     assert (found["verdict"], found["cause"]) == (verdict, cause)
 
 
+def test_missing_goodput_says_what_became_of_abt_too() -> None:
+    found = judge(pair(0.98), Observed(0.89, 0.5, 1.0, 0, 0.57, over_paths=over_paths(0.76, 0.98)))
+    assert (
+        "and 98% of what the paths taken allow; ABT reached 57% of the prediction, and 76% of what these paths allow: "
+        "flows took other paths than predicted." in found["reason"]
+    )
+
+
 def test_a_busy_host_says_how_much_of_it_was_the_run_s() -> None:
     found = judge(pair(0.98), Observed(1.0, 0.98, 1.0, own_cpu=0.31))
     assert found["verdict"] == "faithful"
