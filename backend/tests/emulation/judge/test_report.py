@@ -298,7 +298,7 @@ def test_the_whole_report(engine: Engine) -> None:
         "secs": 1.2, "goodput_bits_per_sec": goodput, "least_goodput_bits_per_sec": goodput,
         "abt_bits_per_sec": 4 * slowest, "least_abt_bits_per_sec": 4 * slowest, "stalled_flows": 0, "most_stalled_flows": 0, "cut_off_flows": 0,
         "retransmits": 576,
-        "drops": 36, "cpu": 0.7,
+        "drops": 36, "queue_drops": 576, "cpu": 0.7,
     }  # fmt: skip
     network, flows = recorder.question.network, recorder.question.flows
     assert found == {
@@ -310,11 +310,11 @@ def test_the_whole_report(engine: Engine) -> None:
         "header_efficiency": round((9000 - 36 - 52) / 9014, 4),
         "abt_bits_per_sec": 4 * slowest,
         "predicted": recorder.question.prediction.document(),
-        "total": {**window, "secs": 2.4, "retransmits": 48 * 24, "drops": 72},
+        "total": {**window, "secs": 2.4, "retransmits": 48 * 24, "drops": 72, "queue_drops": 1152},
         "windows": {
             "before": window,
-            "during": {**window, "secs": 0.3, "retransmits": 144, "drops": 9},
-            "after": {**window, "secs": 0.9, "retransmits": 432, "drops": 27},
+            "during": {**window, "secs": 0.3, "retransmits": 144, "drops": 9, "queue_drops": 144},
+            "after": {**window, "secs": 0.9, "retransmits": 432, "drops": 27, "queue_drops": 432},
         },
         "fidelity": judge(
             pair(0.98),
