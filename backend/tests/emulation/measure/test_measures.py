@@ -277,6 +277,7 @@ def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) ->
             "cut_off_flows": len(flows) - len(alive),
             "retransmits": sum(sum(one[2]) for one in mine),
             "drops": sum(one[2][1] + one[2][2] for one in mine),
+            "queue_drops": sum(sums_of(mine, 2)),
             "cpu": pytest.approx(sum(one[2][0] / 10 * one[0] for one in mine) / secs, abs=1e-4),
         }
         assert (sums.ticks, sums.relayed.tolist()) == (len(mine), sums_of(mine, 2))
