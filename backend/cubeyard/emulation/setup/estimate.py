@@ -97,7 +97,9 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
         "hint": hint,
         "fix": None if offered is None else {"emulation": {"slice": offered}},
     }
-    raise ProblemError(422, "too-large-emulation", f"body.emulation.slice: {message} {hint}", errors=[error], findings=[finding])
+    raise ProblemError(
+        422, "too-large-emulation", f"body.emulation.slice: {message} {hint}", errors=[error], findings=[finding]
+    )
 
 
 def offered_slice(network: Network) -> Json | None:
