@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +25,11 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import MAX_HOSTS, EmulationCluster, Settings
-from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, RefusedError, refuse_unrestricted, serving
+from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, RefusedError, refuse_unrestricted
 
 Json = dict[str, Any]
 RUN, OTHER = "0192f3a1b2c3d4e5f607182930414243", "0192f3a1b2c3d4e5f607182930414244"
 SERVERS = {at: f"<0,{at}>" for at in range(8)}
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster()
-
-
-@pytest.fixture
-def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]:
-    with serving(cluster, tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-def signals() -> list[tuple[str, int, str, str]]:
-    return []
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@ shares its server's fate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,29 +13,13 @@ from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import EmulationCluster
-from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, refuse_unrestricted, serving
+from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, refuse_unrestricted
 
 Json = dict[str, Any]
 RUN = "0192f3a1b2c3d4e5f607182930414243"
 SERVERS = {at: f"0{at}" for at in range(4)}
 WEB = Beside("example.com/web:1", ("serve", "--name", "$(HOSTNAME)"), {"CUBEYARD_SERVER": "01", "PRICE": "$(x)"})
 BESIDE = {1: WEB, 3: WEB}
-
-
-@pytest.fixture
-def cluster() -> FakeCluster:
-    return FakeCluster()
-
-
-@pytest.fixture
-def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]:
-    with serving(cluster, tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-def signals() -> list[tuple[str, int, str, str]]:
-    return []
 
 
 @pytest.fixture
