@@ -184,7 +184,9 @@ def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left
     rows, document = measured("serverswitch-fig9-measured", 0.4)
     assert rows["packets a second at 64 bytes, chip over user space"]["ours"] > 1
     assert rows["most packets lost at any size, chip"]["ours"] < 1
-    assert rows["delay at 64 bytes, user space over chip"]["ours"] > 1
+    # A delay is what a relay adds. The chip's is within what the machine varies by, and may come out below nothing.
+    chip = rows["delay at 64 bytes, chip"]["ours"]
+    assert chip * rows["delay at 64 bytes, user space over chip"]["ours"] > chip
     assert 0 < rows["register, read"]["ours"] < 100
     assert [one["x"] for one in document["series"][:2]] == [[64, 1514]] * 2
 
