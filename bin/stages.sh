@@ -7,8 +7,15 @@ STAGES_FAILED=()               # names of those that failed, and beside them the
 STAGE_OUTPUTS=()
 SIDE_NAMES=() SIDE_COMMANDS=() # stages waiting for `side_by_side`
 
+STAGE_SESSION='' # the leader of a session of its own that works beside the stages, ended with them
+
 STAGE_FOLDER=$(mktemp -d)
-trap 'rm -rf "$STAGE_FOLDER"' EXIT
+trap stages_leave EXIT
+stages_leave() {
+  # It may not be a leader yet, or have ended: in a trap too, errexit makes a failed kill the script's status.
+  [ -z "$STAGE_SESSION" ] || kill -- "-$STAGE_SESSION" 2>/dev/null || kill "$STAGE_SESSION" 2>/dev/null || true
+  rm -rf "$STAGE_FOLDER"
+}
 
 # stage NAME COMMAND...: runs a command, alone.
 stage() {
