@@ -69,7 +69,7 @@ fn node() -> Netlink {
                     prefix_bits: 32,
                     hop: FIRST_GROUP + group,
                     source: ADDRESS,
-                    table: RT_TABLE_MAIN,
+                    table: RT_TABLE_MAIN.into(),
                     mtu: None,
                 },
             );

@@ -89,22 +89,34 @@ impl Routed {
     }
 
     /// Routes and next hops of every node, as `ip` shows them.
-    fn tables(&self) -> Vec<(Value, Value)> {
-        let show = |node: u32, what: &str| -> Value {
-            let arguments = ["-n", &self.namespace(node), "-j", what, "show"];
+    fn tables(&self) -> Vec<[Value; 3]> {
+        let show = |node: u32, what: &[&str]| -> Value {
             let output = Command::new("ip")
-                .args(arguments)
+                .args(["-n", &self.namespace(node), "-j"])
+                .args(what)
                 .output()
                 .expect("ip of iproute2");
             let mut rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
             rows.sort_by_key(|row| {
-                row["dst"].as_str().unwrap_or_default().to_owned() + &format!("{:9}", row["id"])
+                let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+                [
+                    text("dst"),
+                    text("table"),
+                    text("iif"),
+                    format!("{:9}", row["id"]),
+                ]
             });
             Value::Array(rows)
         };
         let nodes = 0..self.topology.node_count();
         nodes
-            .map(|node| (show(node, "route"), show(node, "nexthop")))
+            .map(|node| {
+                [
+                    show(node, &["-4", "route", "show", "table", "all"]),
+                    show(node, &["nexthop", "show"]),
+                    show(node, &["rule", "show"]),
+                ]
+            })
             .collect()
     }
 
@@ -117,7 +129,7 @@ impl Routed {
     }
 
     /// Waits until the tables are these, or are no longer these.
-    fn wait_for_tables(&self, tables: &[(Value, Value)], equal: bool) {
+    fn wait_for_tables(&self, tables: &[[Value; 3]], equal: bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while (self.tables() == tables) != equal {
             assert!(Instant::now() < deadline, "tables do not follow: equal {equal}");
@@ -282,7 +294,13 @@ fn what_fails_is_routed_around_and_mended_tables_are_the_first_ones() {
     if !can_emulate("what_fails_is_routed_around_and_mended_tables_are_the_first_ones") {
         return;
     }
-    let mut network = Routed::build(ONE_CLUSTER);
+    for spec in [ONE_CLUSTER, TWO_CLUSTERS] {
+        routed_around(spec);
+    }
+}
+
+fn routed_around(spec: &str) {
+    let mut network = Routed::build(spec);
     let servers = network.all_servers();
     let first = network.tables();
     let tors = network.topology.tiers()[0].first;

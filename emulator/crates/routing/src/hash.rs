@@ -6,6 +6,7 @@
 
 use cubeyard_topology::NodeId;
 
+use crate::path::link_of;
 use crate::random::mix;
 use crate::tables::{Hop, Prefix, Tables};
 
@@ -97,8 +98,9 @@ pub fn path_by_ports(
     let to = by_port[1].map_or(Prefix::Server(destination), |port| {
         Prefix::Port(destination, port)
     });
-    let mut path = Vec::new();
+    let mut path: Vec<Hop> = Vec::new();
     while at != destination {
+        let entered_by = path.last().map(|hop| link_of(hop.directed));
         let seed = seed_of(run_seed, at);
         let hash = if path.is_empty() {
             sent(seed, flow)
@@ -109,7 +111,7 @@ pub fn path_by_ports(
             Some(port) if path.is_empty() => Prefix::From(port),
             _ => to,
         };
-        let hop = *member(tables.of(at).hops_for(prefix), hash)?;
+        let hop = *member(tables.of(at).hops_entering(entered_by, prefix), hash)?;
         at = hop.far;
         path.push(hop);
         for relay in hop.relays.into_iter().flatten() {

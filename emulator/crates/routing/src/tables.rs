@@ -7,7 +7,8 @@
 //!
 //! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links that lead there, and
 //! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
-//! independently. `[subways §4.2, §4.3]`
+//! independently. `[subways §4.2, §4.3]` Where a server's ToRs are in several clusters, switches above ToRs route by the link that a
+//! packet came in by too (`crossing`).
 //!
 //! Servers with links to several ToRs may have an address for each port, by which MPTCP chooses both ends' ToRs (`by_port`).
 //! `[subways §5.1]`
@@ -17,18 +18,20 @@
 //!
 //! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a group.
 
-use std::collections::BTreeMap;
-
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::{DirectedLink, a_to_b, b_to_a};
 use crate::subways::{LinkWeights, RackDetours};
+use crossing::Clusters;
 use detoured::Detours;
+use maker::{Maker, reduced};
 use shortest::Nearest;
 
 mod by_port;
+mod crossing;
 mod detoured;
+mod maker;
 mod shortest;
 
 pub use detoured::{Arrival, MAX_RELAYS, Relay, Relays, Segment};
@@ -155,6 +158,19 @@ pub struct NodeTable {
     pub routes: Vec<(Prefix, usize)>,
     /// Routes by which detours go on; none where there are no detours.
     pub segments: Vec<Segment>,
+    /// Routes that come first for what enters by certain links.
+    pub entering: Vec<Entering>,
+}
+
+/// Routes for what enters a switch by certain links. Each link is in one of them at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entering {
+    /// The switch itself, for all that comes from below, or a switch that stands for the cluster that it comes from.
+    pub class: NodeId,
+    /// Ids of the links, in ascending order.
+    pub links: Vec<u32>,
+    /// Servers in ascending order, each with the index of its group.
+    pub routes: Vec<(NodeId, usize)>,
 }
 
 impl NodeTable {
@@ -173,6 +189,24 @@ impl NodeTable {
             (Err(_), None) => return &[],
         };
         &self.groups[group]
+    }
+
+    /// The same for what has entered by a link; `None` for what the node sends itself.
+    pub fn hops_entering(&self, by: Option<u32>, wanted: Prefix) -> &[Hop] {
+        if let (Some(by), Prefix::Server(server)) = (by, wanted) {
+            let class = self
+                .entering
+                .iter()
+                .find(|class| class.links.binary_search(&by).is_ok());
+            let own = class.and_then(|class| {
+                let at = class.routes.binary_search_by_key(&server, |(to, _)| *to).ok()?;
+                Some(class.routes[at].1)
+            });
+            if let Some(group) = own {
+                return &self.groups[group];
+            }
+        }
+        self.hops_for(wanted)
     }
 }
 
@@ -239,6 +273,7 @@ impl Tables {
         let mut makers: Vec<Maker> = (0..topology.node_count()).map(|_| Maker::default()).collect();
         let mut ways = Ways::new(topology.node_count());
         let mut nearest = (!topology.has_tiers()).then(|| Nearest::new(topology));
+        let clusters = Clusters::of(topology, &network);
         for destination in (0..topology.server_count()).filter(|&server| !failures.node_failed(server)) {
             if let Some(nearest) = &mut nearest {
                 nearest.find(&network, destination);
@@ -261,10 +296,20 @@ impl Tables {
                     let out = detours.as_ref().and_then(|detours| detours.of(node));
                     let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node, (out, inward));
                     maker.add(destination, hops, goes_up);
+                    let crossing = clusters.iter();
+                    let crossing =
+                        crossing.flat_map(|all| all.hops(&network, &ways, [node, destination], inward));
+                    for (class, hops) in crossing {
+                        maker.add_entering(class, destination, reduced(hops));
+                    }
                 }
             }
         }
-        let mut nodes: Vec<NodeTable> = makers.into_iter().map(Maker::finish).collect();
+        let entering = |node: NodeId| clusters.as_ref().map(|all| all.entering(&network, node));
+        let mut nodes: Vec<NodeTable> = (0..)
+            .zip(makers)
+            .map(|(node, maker)| maker.finish(entering(node).unwrap_or_default()))
+            .collect();
         if let Some(detours) = detours {
             for (table, segments) in nodes.iter_mut().zip(detours.segments) {
                 table.segments = segments;
@@ -427,6 +472,36 @@ impl Ways {
         }
     }
 
+    /// Whether a link down from a node that has the destination below it is on a way down to it.
+    fn is_nearer(&self, node: NodeId, link: &Half) -> bool {
+        self.down[link.far as usize].saturating_add(1) == self.down[node as usize]
+    }
+
+    /// What such a link weighs.
+    fn weight_of(&self, link: &Half) -> u64 {
+        // Only the destination is no link away from itself.
+        match self.down[link.far as usize] {
+            0 => link.weight,
+            _ => self.weight[link.far as usize],
+        }
+    }
+
+    /// The ways down of a node that has the destination below it.
+    fn downwards(
+        &self,
+        network: &LiveLinks,
+        node: NodeId,
+        inward: Option<&detoured::Inward>,
+    ) -> Vec<(Half, u64)> {
+        let downs = &network.downs[node as usize];
+        let nearer = downs.iter().filter(|link| self.is_nearer(node, link));
+        let straight = nearer.map(|link| (*link, self.weight_of(link))).collect();
+        match inward {
+            Some(inward) => inward.weigh(straight, downs),
+            None => straight,
+        }
+    }
+
     /// The next hops of a node, and whether they go up.
     fn hops(
         &self,
@@ -437,23 +512,7 @@ impl Ways {
     ) -> (Vec<Hop>, bool) {
         let (down, distance) = (self.down[node as usize], self.distance[node as usize]);
         if down != NONE {
-            let nearer = network.downs[node as usize]
-                .iter()
-                .filter(|link| self.down[link.far as usize].saturating_add(1) == down);
-            let weigh = |link: &Half| {
-                // Only the destination is no link away from itself.
-                let weight = match self.down[link.far as usize] {
-                    0 => link.weight,
-                    _ => self.weight[link.far as usize],
-                };
-                (*link, weight)
-            };
-            let straight = nearer.map(weigh).collect();
-            let ways = match inward {
-                Some(inward) => inward.weigh(straight, &network.downs[node as usize]),
-                None => straight,
-            };
-            return (reduced(ways), false);
+            return (reduced(self.downwards(network, node, inward)), false);
         }
         let ups = network.ups[node as usize].iter();
         let wanted = |link: &&Half| {
@@ -480,71 +539,4 @@ impl Ways {
 /// A weight of a controller, which is at most 1, as a whole number: in steps that a group of next hops can have.
 fn in_steps(weight: f64) -> u64 {
     (weight * f64::from(MAX_WEIGHT)).round().max(1.0) as u64
-}
-
-/// Next hops with their weights as small as their ratios allow.
-fn reduced(ways: Vec<(Half, u64)>) -> Vec<Hop> {
-    let divisor = ways
-        .iter()
-        .fold(0, |divisor, (_, weight)| common(divisor, *weight));
-    let greatest = ways.iter().map(|(_, weight)| weight / divisor).max().unwrap_or(1);
-    let scale = (f64::from(MAX_WEIGHT) / greatest as f64).min(1.0);
-    let weigh = |weight: u64| ((weight / divisor) as f64 * scale).round().max(1.0) as u32;
-    ways.into_iter()
-        .map(|(link, weight)| Hop {
-            directed: link.directed,
-            far: link.far,
-            weight: weigh(weight),
-            relays: link.relays,
-            arrival: link.arrival,
-        })
-        .collect()
-}
-
-/// The greatest common divisor.
-fn common(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common(b, a % b) }
-}
-
-/// A table while it is made.
-#[derive(Default)]
-struct Maker {
-    /// The index of each group, and for how many destinations it goes up.
-    groups: BTreeMap<Vec<Hop>, (usize, u32)>,
-    routes: Vec<(NodeId, usize)>,
-}
-
-impl Maker {
-    fn add(&mut self, destination: NodeId, hops: Vec<Hop>, goes_up: bool) {
-        if hops.is_empty() {
-            return;
-        }
-        let number = self.groups.len();
-        let (group, ups) = self.groups.entry(hops).or_insert((number, 0));
-        *ups += u32::from(goes_up);
-        self.routes.push((destination, *group));
-    }
-
-    /// The group upwards that serves most destinations becomes the route for any. What cannot be reached then goes up
-    /// too, to a switch that has no route for it: never back down.
-    fn finish(self) -> NodeTable {
-        let upwards = self.groups.values().filter(|(_, ups)| *ups > 0);
-        let any = upwards
-            .max_by_key(|(group, ups)| (*ups, std::cmp::Reverse(*group)))
-            .map(|(group, _)| *group);
-        let own = self.routes.into_iter().filter(|(_, group)| Some(*group) != any);
-        let mut routes: Vec<(Prefix, usize)> = own
-            .map(|(server, group)| (Prefix::Server(server), group))
-            .collect();
-        routes.extend(any.map(|group| (Prefix::Any, group)));
-        let mut groups = vec![Vec::new(); self.groups.len()];
-        for (hops, (group, _)) in self.groups {
-            groups[group] = hops;
-        }
-        NodeTable {
-            groups,
-            routes,
-            segments: Vec::new(),
-        }
-    }
 }

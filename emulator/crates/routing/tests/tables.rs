@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{any_failures, assert_walks, build};
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::path::{Router, link_of};
@@ -73,7 +75,10 @@ fn walk(
     let [mut at, destination] = ends;
     let mut path = Vec::new();
     while at != destination && path.len() < most as usize {
-        let hops = tables.hops(at, destination);
+        let entered_by = path.last().map(|&directed| link_of(directed));
+        let hops = tables
+            .of(at)
+            .hops_entering(entered_by, Prefix::Server(destination));
         let Some(hop) = hops.get(pick(hops.len().max(1))) else {
             break;
         };
@@ -236,6 +241,69 @@ fn weights_by_load_are_those_of_both_ends() {
         [1, 1],
         "of ways up each is as likely"
     );
+}
+
+/// How likely each pair of first and last link is, by tables alone.
+fn likely(tables: &Tables, [source, destination]: [NodeId; 2]) -> BTreeMap<[u32; 2], f64> {
+    let mut pairs = BTreeMap::new();
+    let mut open: Vec<(NodeId, Vec<u32>, f64)> = vec![(source, Vec::new(), 1.0)];
+    while let Some((at, path, share)) = open.pop() {
+        if at == destination {
+            *pairs.entry([path[0], path[path.len() - 1]]).or_default() += share;
+            continue;
+        }
+        let entered_by = path.last().map(|&directed| link_of(directed));
+        let hops = tables
+            .of(at)
+            .hops_entering(entered_by, Prefix::Server(destination));
+        let total: u32 = hops.iter().map(|hop| hop.weight).sum();
+        for hop in hops {
+            let path = path.iter().copied().chain([hop.directed]).collect();
+            open.push((hop.far, path, share * f64::from(hop.weight) / f64::from(total)));
+        }
+    }
+    pairs
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Servers whose ToRs are in several clusters too: the core carries what goes from one to another.
+    #[test]
+    fn both_ends_links_are_chosen_independently(
+        spec in proptest::sample::select(&[
+            r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#,
+            r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}"#,
+            r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":3,"clusters":3,"aggs_per_cluster":3,"cores":2}"#,
+            r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"aggs_per_cluster":2,"cores":4}"#,
+        ][..]),
+        drawn in proptest::collection::vec(0.05..1.0f64, 16), ends in any::<(u32, u32)>(),
+    ) {
+        let topology = build(spec);
+        let links = topology.links();
+        let mut weights = LinkWeights::equal(&topology);
+        let servers = topology.server_count();
+        for link in 0..links.len() {
+            weights.source[link] = drawn[link % 7];
+            weights.destination[link] = drawn[5 + link % 11];
+        }
+        let tables = Tables::by_load(&topology, &Failures::none(&topology), &weights).unwrap();
+        let (source, destination) = (ends.0 % servers, ends.1 % servers);
+        let own = |server| (0..links.len()).filter(move |&link| links.a[link] == server);
+        let tors = |server| own(server).map(|link| links.b[link]);
+        prop_assume!(tors(source).all(|tor| tors(destination).all(|other| tor != other)));
+        let found = likely(&tables, [source, destination]);
+        let share = |weights: &[f64], server, link: usize| weights[link] / own(server).map(|link| weights[link]).sum::<f64>();
+        for up in own(source) {
+            for down in own(destination) {
+                let wanted = share(&weights.source, source, up) * share(&weights.destination, destination, down);
+                let pair = [2 * up as u32, 2 * down as u32 + 1];
+                let ours = found.get(&pair).copied().unwrap_or_default();
+                // Next hops have whole numbers as weights.
+                prop_assert!((ours - wanted).abs() < 0.02, "{pair:?}: {ours} beside {wanted}");
+            }
+        }
+    }
 }
 
 const LOOPS: [&str; 3] = [

@@ -320,7 +320,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
         prefix_bits: 32,
         hop: 3,
         source: OWN,
-        table: RT_TABLE_MAIN,
+        table: RT_TABLE_MAIN.into(),
         mtu: None,
     };
     add_route_by_hop(&mut batch, &route);

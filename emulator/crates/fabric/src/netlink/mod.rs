@@ -31,7 +31,8 @@ pub use queue::{
     leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape, two_packets,
 };
 pub use route::{
-    RT_TABLE_MAIN, Route, RouteByHop, add_route, add_route_by_hop, add_source_rule, delete_route_by_hop,
+    RT_TABLE_MAIN, Route, RouteByHop, add_entering_rule, add_route, add_route_by_hop, add_source_rule,
+    delete_entering_rule, delete_route_by_hop,
 };
 pub use segment::{
     SegmentAction, add_address_v6, add_neighbour_v6, add_next_hop_by_segments, add_segment_route,

@@ -85,7 +85,7 @@ pub struct RouteByHop {
     /// The address that our own packets are sent from.
     pub source: Ipv4Addr,
     /// The table that it is in.
-    pub table: u8,
+    pub table: u32,
     /// The longest packets that our own are, in bytes, if not those that the interface takes.
     pub mtu: Option<u32>,
 }
@@ -96,8 +96,9 @@ pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
         "adding the route to {}/{} by next hop {}",
         route.to, route.prefix_bits, route.hop
     );
-    let header = by_hop_header(route.prefix_bits, route.table);
+    let header = by_hop_header(route.prefix_bits);
     batch.request(RTM_NEWROUTE, CREATE | REPLACE, &header, purpose, |attributes| {
+        attributes.put_u32(RTA_TABLE, route.table);
         if route.prefix_bits > 0 {
             attributes.put(RTA_DST, &route.to.octets());
         }
@@ -110,10 +111,11 @@ pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
 }
 
 /// Removes the route to a network that [`add_route_by_hop`] added.
-pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, table: u8) {
+pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, table: u32) {
     let purpose = format!("removing the route to {to}/{prefix_bits}");
-    let header = by_hop_header(prefix_bits, table);
+    let header = by_hop_header(prefix_bits);
     batch.request(RTM_DELROUTE, 0, &header, purpose, |attributes| {
+        attributes.put_u32(RTA_TABLE, table);
         if prefix_bits > 0 {
             attributes.put(RTA_DST, &to.octets());
         }
@@ -121,17 +123,23 @@ pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, tab
 }
 
 const RTA_METRICS: u16 = 8;
+const RTA_TABLE: u16 = 15;
 const RTAX_MTU: u16 = 2;
+/// The table's number is an attribute.
+const RT_TABLE_UNSPEC: u8 = 0;
 
-fn by_hop_header(prefix_bits: u8, table: u8) -> [u8; 12] {
+fn by_hop_header(prefix_bits: u8) -> [u8; 12] {
     let mut header = [0; 12];
     header[..2].copy_from_slice(&[AF_INET, prefix_bits]);
-    header[4..8].copy_from_slice(&[table, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST]);
+    header[4..8].copy_from_slice(&[RT_TABLE_UNSPEC, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST]);
     header
 }
 
 const RTM_NEWRULE: u16 = 32;
+const RTM_DELRULE: u16 = 33;
 const FRA_SRC: u16 = 2;
+const FRA_IIFNAME: u16 = 3;
+const FRA_TABLE: u16 = 15;
 const FRA_PRIORITY: u16 = 6;
 const FR_ACT_TO_TBL: u8 = 1;
 
@@ -144,6 +152,30 @@ pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
     batch.request(RTM_NEWRULE, CREATE | EXCLUSIVE, &header, purpose, |attributes| {
         attributes.put(FRA_SRC, &from.octets());
         attributes.put_u32(FRA_PRIORITY, table.into());
+    });
+}
+
+/// Has packets that come in by an interface routed by a table first, and by the main one where that has no route.
+pub fn add_entering_rule(batch: &mut Batch, interface: &str, table: u32) {
+    let purpose = format!("adding the rule that packets from {interface} go by table {table}");
+    let kind = RTM_NEWRULE;
+    entering_rule(batch, kind, CREATE | EXCLUSIVE, purpose, interface, table);
+}
+
+/// Removes the rule that [`add_entering_rule`] added.
+pub fn delete_entering_rule(batch: &mut Batch, interface: &str, table: u32) {
+    let purpose = format!("removing the rule that packets from {interface} go by table {table}");
+    entering_rule(batch, RTM_DELRULE, 0, purpose, interface, table);
+}
+
+fn entering_rule(batch: &mut Batch, kind: u16, flags: u16, purpose: String, interface: &str, table: u32) {
+    let mut header = [0; 12];
+    header[0] = AF_INET;
+    header[7] = FR_ACT_TO_TBL;
+    batch.request(kind, flags, &header, purpose, |attributes| {
+        attributes.put_text(FRA_IIFNAME, interface);
+        attributes.put_u32(FRA_TABLE, table);
+        attributes.put_u32(FRA_PRIORITY, table);
     });
 }
 

@@ -6,13 +6,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use cubeyard_dataplane::address::{port_ip, port_mac, virtual_ip};
 use cubeyard_routing::path::link_of;
 use cubeyard_routing::tables::{Hop, NodeTable, Prefix, Relays, Segment};
+use cubeyard_topology::NodeId;
 
 use super::detours;
 use crate::links;
 use crate::names::{self, ID_LIMIT, Mac};
 use crate::netlink::{
-    Batch, GroupMember, RT_TABLE_MAIN, RouteByHop, add_group, add_neighbour, add_next_hop, add_route_by_hop,
-    delete_next_hop, delete_route_by_hop,
+    Batch, GroupMember, RT_TABLE_MAIN, RouteByHop, add_entering_rule, add_group, add_neighbour, add_next_hop,
+    add_route_by_hop, delete_entering_rule, delete_next_hop, delete_route_by_hop,
 };
 use crate::network::routing::node_address;
 use crate::network::{Network, Place};
@@ -22,6 +23,9 @@ const FIRST_GROUP: u32 = ID_LIMIT + 1;
 
 /// Tables of ports start here: a server has at most 64 ports, and the kernel's own tables have the greatest numbers.
 const FIRST_TABLE: u8 = 100;
+/// Tables of what enters by certain links start here. The rules that lead there have as many as priority, which comes before the main
+/// table's 32,766; there are fewer clusters.
+const FIRST_ENTERING: u32 = 1000;
 
 /// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the load make new groups all the time.
 const MAX_NUMBERS: usize = 4096;
@@ -35,6 +39,8 @@ pub(super) struct Installed {
     numbers: BTreeMap<Vec<Hop>, u32>,
     /// How many numbers were given away.
     numbered: u32,
+    /// Numbers of the tables that the node has had for what enters by certain links, by class.
+    tables: BTreeMap<NodeId, u32>,
     /// Some of it may be gone.
     is_lost: bool,
 }
@@ -89,11 +95,11 @@ impl Installed {
             add_group(put, *id, &members.collect::<Vec<_>>());
         }
         let source = node_address(network, node);
-        for (prefix, hop) in &new.routes {
-            if known.routes.get(prefix) != Some(hop) {
-                let (to, prefix_bits, table) = network_of(*prefix);
+        for (route, hop) in &new.routes {
+            if known.routes.get(route) != Some(hop) {
+                let (to, prefix_bits, table) = self.network_of(*route);
                 let hop = *hop;
-                let source = match prefix {
+                let source = match &route.0 {
                     Prefix::From(port) => own_port_address(network, node, *port).unwrap_or(source),
                     _ => source,
                 };
@@ -110,12 +116,16 @@ impl Installed {
                 );
             }
         }
-        for prefix in old
-            .routes
-            .keys()
-            .filter(|prefix| !new.routes.contains_key(prefix))
-        {
-            let (to, prefix_bits, table) = network_of(*prefix);
+        // Rules stay whatever becomes of their interfaces.
+        let (old_rules, new_rules) = (self.rules(network, node, &had), self.rules(network, node, wanted));
+        for (interface, table) in new_rules.difference(&old_rules) {
+            add_entering_rule(put, interface, *table);
+        }
+        for (interface, table) in old_rules.difference(&new_rules) {
+            delete_entering_rule(remove, interface, *table);
+        }
+        for route in old.routes.keys().filter(|route| !new.routes.contains_key(route)) {
+            let (to, prefix_bits, table) = self.network_of(*route);
             delete_route_by_hop(remove, to, prefix_bits, table);
         }
         for id in old.groups.keys().filter(|id| !new.groups.contains_key(id)) {
@@ -145,6 +155,33 @@ impl Installed {
                 self.numbered += 1;
             }
         }
+        for entering in &wanted.entering {
+            let next = FIRST_ENTERING + self.tables.len() as u32;
+            self.tables.entry(entering.class).or_insert(next);
+        }
+    }
+
+    /// The rules of a table: the interfaces by which packets come, each with the number of the table that they are routed by.
+    fn rules(&self, network: &Network, node: Place, table: &NodeTable) -> BTreeSet<(String, u32)> {
+        let mut rules = BTreeSet::new();
+        for entering in &table.entering {
+            let Some(number) = self.tables.get(&entering.class) else {
+                continue;
+            };
+            for id in &entering.links {
+                let Ok(link) = network.link(*id) else { continue };
+                let end = usize::from(!is_at(network.places[link][0], node));
+                rules.insert((names::switch_port_name(*id, end), *number));
+            }
+        }
+        rules
+    }
+
+    /// The network of a route, and the table that it is in.
+    fn network_of(&self, (prefix, class): (Prefix, Option<NodeId>)) -> (Ipv4Addr, u8, u32) {
+        let (to, prefix_bits, table) = network_of(prefix);
+        let entering = class.and_then(|class| self.tables.get(&class)).copied();
+        (to, prefix_bits, entering.unwrap_or(table.into()))
     }
 
     /// Number of a next hop: a node has each link once, and each detour.
@@ -163,6 +200,11 @@ impl Installed {
         };
         let groups = table.groups.iter().filter(|group| group.len() > 1);
         let routes = table.routes.iter();
+        let routes = routes.map(|(prefix, group)| ((*prefix, None), *group));
+        let entering = table.entering.iter().flat_map(|entering| {
+            let routes = entering.routes.iter();
+            routes.map(|(server, group)| ((Prefix::Server(*server), Some(entering.class)), *group))
+        });
         Numbered {
             hops: table
                 .groups
@@ -172,7 +214,8 @@ impl Installed {
                 .collect(),
             groups: groups.map(|group| (number(group), &group[..])).collect(),
             routes: routes
-                .map(|(prefix, group)| (*prefix, number(&table.groups[*group])))
+                .chain(entering)
+                .map(|(route, group)| (route, number(&table.groups[group])))
                 .collect(),
         }
     }
@@ -185,8 +228,8 @@ struct Numbered<'a> {
     hops: BTreeMap<u32, Hop>,
     /// Groups of more than one next hop.
     groups: BTreeMap<u32, &'a [Hop]>,
-    /// The next hop or group of each route.
-    routes: BTreeMap<Prefix, u32>,
+    /// The next hop or group of each route; of those for what enters by certain links, with their class.
+    routes: BTreeMap<(Prefix, Option<NodeId>), u32>,
 }
 
 /// A next hop whatever its weight.

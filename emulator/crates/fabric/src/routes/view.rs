@@ -1,7 +1,7 @@
 //! The tables of a node as sections of columns and rows: its routes, and the groups of next hops that they share.
 
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
-use cubeyard_routing::path::link_of;
+use cubeyard_routing::path::{b_to_a, link_of};
 use cubeyard_routing::tables::{Hop, NodeTable, Prefix};
 
 use crate::network::{Network, Place};
@@ -11,14 +11,16 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
     let number = |group: usize| Cell::Count(group as u64);
     let is_by_port = |(prefix, _): &(Prefix, usize)| matches!(prefix, Prefix::Port(..) | Prefix::From(_));
     let has_ports = table.routes.iter().any(is_by_port);
-    let mut columns = vec![
-        ("destination", "To (– is any other)", ColumnKind::Servers),
-        ("group", "Group", ColumnKind::Count),
-    ];
+    let has_entering = !table.entering.is_empty();
+    let mut columns = vec![("destination", "To (– is any other)", ColumnKind::Servers)];
     if has_ports {
-        columns.insert(1, ("address", "Address", ColumnKind::Text));
+        columns.push(("address", "Address", ColumnKind::Text));
     }
-    let routes = table.routes.iter().map(|(prefix, group)| {
+    if has_entering {
+        columns.push(("entering", "Arrived by port (– is any other)", ColumnKind::Text));
+    }
+    columns.push(("group", "Group", ColumnKind::Count));
+    let row = |prefix: &Prefix, entering: Cell, group: usize| {
         let (destination, address) = match prefix {
             Prefix::Server(server) => (Cell::Servers(vec![*server]), Cell::Empty),
             Prefix::Port(server, port) => (
@@ -28,11 +30,22 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
             Prefix::From(port) => (Cell::Empty, Cell::Text(format!("from the own port {port}'s"))),
             Prefix::Any => (Cell::Empty, Cell::Empty),
         };
-        match has_ports {
-            true => vec![destination, address, number(*group)],
-            false => vec![destination, number(*group)],
-        }
+        let mut row = vec![destination];
+        row.extend(has_ports.then_some(address));
+        row.extend(has_entering.then_some(entering));
+        row.push(number(group));
+        row
+    };
+    let entering = table.entering.iter().flat_map(|entering| {
+        let ports = ports_of(network, &entering.links);
+        let routes = entering.routes.iter();
+        routes.map(move |(server, group)| row(&Prefix::Server(*server), Cell::Text(ports.clone()), *group))
     });
+    let routes = table
+        .routes
+        .iter()
+        .map(|(prefix, group)| row(prefix, Cell::Empty, *group));
+    let routes = entering.chain(routes);
     let hops = table.groups.iter().enumerate().flat_map(|(group, hops)| {
         let total: u32 = hops.iter().map(|hop| hop.weight).sum();
         hops.iter().map(move |hop| {
@@ -73,6 +86,13 @@ fn relays(hop: &Hop) -> Cell {
     } else {
         Cell::Servers(nodes)
     }
+}
+
+/// The ports of a switch at the upper ends of links.
+fn ports_of(network: &Network, links: &[u32]) -> String {
+    let ports = links.iter().filter_map(|&link| port(network, b_to_a(link)));
+    let ports: Vec<String> = ports.map(|port| port.to_string()).collect();
+    ports.join(", ")
 }
 
 /// The port by which a direction of a link leaves.
