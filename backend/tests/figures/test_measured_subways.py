@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -153,9 +154,10 @@ def test_a_line_through_cpu_is_the_least_squares_line(slope: float, least: float
     exact = subways_fig13.fit([subways_fig13.Point(one, slope * one + least) for one in x])
     assume(max(x) - min(x) > 0.05)
     assert exact == pytest.approx((slope, least, 1.0), abs=1e-6)
-    # A point off the line explains less.
+    # A point off the line explains less, by as much as the others are apart.
+    assume(min(after - before for before, after in pairwise(sorted(x))) > 0.01)
     off = [subways_fig13.Point(one, slope * one + least + slope * (at == 1)) for at, one in enumerate(x)]
-    assert subways_fig13.fit(off)[2] < 0.9999
+    assert subways_fig13.fit(off)[2] < 1 - 1e-6
 
 
 def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
