@@ -134,7 +134,7 @@ export function Numbers({
     {
       name: HOST_CPU,
       value: cpu === null ? "–" : formatPercent(cpu),
-      note: busy ? "of all cores: this machine may be the limit" : "of all cores",
+      note: busy ? "of all cores: may be the limit" : "of all cores",
     },
     {
       name: BASELINE,
