@@ -152,9 +152,8 @@ def workers_of(array: str) -> dict[str, int]:
         if folder.name.isdigit():
             with suppress(OSError):
                 words = (folder / "cmdline").read_bytes().split(b"\0")
-                given = dict(
-                    one.partition("=")[::2] for one in (folder / "environ").read_text(errors="replace").split("\0")
-                )
+                parts = (folder / "environ").read_text(errors="replace").split("\0")
+                given = {name: value for name, _, value in (one.partition("=") for one in parts)}
                 if b"--until-idle" in words and given.get("SLURM_ARRAY_JOB_ID") == array:
                     found[f"{array}_{given['SLURM_ARRAY_TASK_ID']}"] = int(folder.name)
     return found
