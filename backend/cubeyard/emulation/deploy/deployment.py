@@ -63,6 +63,7 @@ class Deployment:
     def up(self, told: OnServers) -> Json:
         """Start and wire every server. The times it took, in seconds."""
         began = time.monotonic()
+        self._take_over()
         self.fabrics = Fabrics(self.spread.hosts)
         self._remove_leftovers()
         self._check_room()
@@ -150,11 +151,15 @@ class Deployment:
 
         return isolate
 
-    def _remove_leftovers(self) -> None:
-        """Of an earlier attempt at the same run, whose worker died or is cut off: whoever it was, the run is ours now."""
-        assert self.fabrics is not None
+    def _take_over(self) -> None:
+        """From whoever was at the run before, and died or is cut off: it is ours now. Before a host that is away can end it."""
         if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].take_over(self._run))
+
+    def _remove_leftovers(self) -> None:
+        """Of an earlier attempt at the same run of ours, and what fabrics have of it."""
+        assert self.fabrics is not None
+        if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
         self.fabrics.call("destroy", run=self._run)
 
