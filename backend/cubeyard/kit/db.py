@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
 import psycopg
@@ -31,6 +31,21 @@ log = structlog.get_logger(__name__)
 
 MAX_OVERFLOW = 40
 """Every thread that answers requests can have a connection: waiting for the engine must not starve the others."""
+
+IDLE_SECS, PROBE_SECS, PROBES = 5, 2, 5
+LOST_SECS = IDLE_SECS + PROBE_SECS * PROBES
+"""After so long without an answer of its kernel the machine of the other end is taken for gone, on both sides. By default that
+takes PostgreSQL hours, for which a worker that is cut off would hold its locks: nobody else could go on with its run."""
+OF_CLIENT = {
+    "keepalives_idle": str(IDLE_SECS),
+    "keepalives_interval": str(PROBE_SECS),
+    "keepalives_count": str(PROBES),
+    "tcp_user_timeout": str(LOST_SECS * 1000),
+}
+OF_SERVER = (
+    f"SET tcp_keepalives_idle = {IDLE_SECS}; SET tcp_keepalives_interval = {PROBE_SECS};"
+    f" SET tcp_keepalives_count = {PROBES}; SET tcp_user_timeout = {LOST_SECS * 1000}"
+)
 
 
 CALLER = "caller"
@@ -98,7 +113,8 @@ class Database:
             self.url = make_url(self.embedded.url())
         else:
             assert settings.database_url is not None
-            self.url = psycopg_url(settings.database_url)
+            given = psycopg_url(settings.database_url)
+            self.url = given.update_query_dict({**OF_CLIENT, **given.query})
         self.engine = create_engine(
             self.url,
             pool_size=connections or settings.database_pool_size,
@@ -107,8 +123,15 @@ class Database:
             pool_recycle=1800,
             **({"creator": self._connect} if self.embedded is not None else {}),
         )
-        event.listen(self.engine, "connect", lambda connection, _: set_json_dumps(_compact, connection))
+        event.listen(self.engine, "connect", self._begin)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+
+    def _begin(self, connection: Any, _: object) -> None:
+        set_json_dumps(_compact, connection)
+        if self.embedded is None:
+            with connection.cursor() as cursor:
+                cursor.execute(OF_SERVER)
+            connection.commit()
 
     @property
     def conninfo(self) -> str:

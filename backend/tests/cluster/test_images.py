@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from tests.cluster.emulate import Emulate
+from tests.cluster.emulate import Emulate, check_report
 from tests.cluster.images import archive
 from tests.cluster.installed import SERVERS, left, wait_for_pods
 from tests.cluster.machines import Cluster, wait
@@ -143,6 +143,30 @@ def test_nobody_beside_a_server_can_take_its_place_before_the_fabric(emulate: Em
     found = emulate.finish(process)
     assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "its node has lost nothing"
     assert not [one for one in found["events"] if one["kind"] == "node-lost"]
+
+
+LOOK = "/busybox sh -c '/busybox cat /sys/class/net/eth0/flags; exec /busybox sleep 1000'"
+UP = 1
+
+
+def test_no_program_of_a_user_runs_while_the_clusters_network_is_up(emulate: Emulate, cluster: Cluster) -> None:
+    """The first thing that each of them does is to look."""
+    process = emulate.start("--mode", "containers", "--seconds", "6", "--image", IMAGE, "--image-command", LOOK)
+    core = client.CoreV1Api(cluster.api)
+    pods = wait_for_pods(cluster, 16)
+    seen: dict[str, int] = {}
+
+    def all_said() -> bool:
+        for pod in pods:
+            text = core.read_namespaced_pod_log(pod.metadata.name, SERVERS, container="image").strip()
+            if text:
+                seen[pod.metadata.name] = int(text, 16)
+        return len(seen) == 16
+
+    wait(all_said, "not all of them looked", lambda: str(seen), secs=30)
+    assert not any(flags & UP for flags in seen.values()), seen
+    check_report(emulate.finish(process))
+    assert left(cluster) == {}
 
 
 def sockets(process: int) -> str:

@@ -4,17 +4,21 @@ nothing is left once the node is back."""
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.kit.db import LOST_SECS
 from tests.cluster.emulate import Emulate
 from tests.cluster.installed import NAMESPACE, SERVERS, WORKERS, fabrics_ready, left, wait_for_pods
 from tests.cluster.machines import Cluster, Node, wait
@@ -146,6 +150,129 @@ def test_a_node_that_is_cut_off_ends_the_run_by_name_and_keeps_nothing_once_it_i
     wait(nothing, "something is left", lambda: str(left(cluster)), secs=90)
 
 
+EMULATED: Json = {
+    "plan": {"family": "bcube", "n": 4, "k": 1},
+    "workload": {"kind": "all-to-all"},
+    "engine": "emulation",
+    "link_gbps": 0.005,
+    "seeds": [7],
+    "emulation": {"mode": "containers", "seconds": 20, "settle_secs": 1, "calibrate_secs": 0.5},
+}
+
+
+def a_worker_on(core: Any, node: str, other: str) -> None:
+    """Earlier tests may have left all of them on the other node."""
+    if node not in {one.spec.node_name for one in listed(core, "worker")}:
+        with cordoned(core, other):
+            core.delete_namespaced_pod(f"cubeyard-worker-{WORKERS - 1}", NAMESPACE)
+            wait(lambda: node in {one.spec.node_name for one in listed(core, "worker")}, "no worker moves", secs=60)
+            wait(lambda: ready(core, "worker") == WORKERS, "the worker that moved is not ready", secs=120)
+
+
+def whose(core: Any, count: int = 16) -> str:
+    """The node of the worker whose servers run; empty while not all do."""
+    servers = core.list_namespaced_pod(SERVERS).items
+    if sum(one.status.phase == "Running" for one in servers) < count:
+        return ""
+    owner = str(servers[0].metadata.labels["cubeyard.place"])
+    return next(str(one.spec.node_name) for one in listed(core, "worker") if owner.endswith(one.metadata.name))
+
+
+def fabrics_known(core: Any) -> list[str]:
+    """The nodes on which it is ready as the cluster knows: of one that is away the containers' states stay what they were."""
+    pods = core.list_namespaced_pod(NAMESPACE, label_selector="app.kubernetes.io/component=fabric").items
+    ready = {
+        pod.spec.node_name
+        for pod in pods
+        for one in pod.status.conditions
+        if (one.type, one.status) == ("Ready", "True")
+    }
+    return sorted(ready)
+
+
+def state_of(database: str, run: str) -> tuple[str, str, int]:
+    """As the database says it: an API pod may be cut off, too. State, reason and attempts."""
+    with psycopg.connect(database) as connection:
+        found = connection.execute("SELECT state, reason, attempts FROM runs WHERE id = %s", (run,)).fetchone()
+    assert found is not None
+    return found
+
+
+def test_an_emulation_whose_worker_is_cut_off_ends_and_leaves_nothing_once_it_is_back(
+    service: Service, cluster: Cluster, database: str
+) -> None:
+    """The other worker takes the run up when its lease is over. What that then says depends on whether the cluster knows by then
+    that the node is away: the run ends by the node's name, or is measured on the other node alone."""
+    core = client.CoreV1Api(cluster.api)
+    a_worker_on(core, "node-b", "node-a")
+    for _ in range(12):
+        run = service.start_run(EMULATED)
+        wait(lambda: whose(core) != "", "the servers do not run", lambda run=run: str(state_of(database, run)))
+        if whose(core) == "node-b":
+            break
+        assert service.request("POST", f"/api/v1/runs/{run}/cancel", {}).status == 200
+        wait(lambda: left(cluster) == {}, "something is left", lambda: str(left(cluster)), secs=30)
+    assert whose(core) == "node-b", "chance never gave a run to the worker on node-b"
+    time.sleep(3)
+    with cut_off(cluster.nodes[1]):
+        began = time.monotonic()
+
+        def over() -> bool:
+            return state_of(database, run)[0] not in {"queued", "running"}
+
+        wait(over, "the run does not end", lambda: str(state_of(database, run)), secs=150)
+        state, reason, attempts = state_of(database, run)
+        print(f"{state} {time.monotonic() - began:.1f} s after its worker was cut off, attempt {attempts}: {reason}")
+        assert attempts == 2, (state, reason)
+        assert state == "succeeded" or (state == "failed" and "Host node-b: " in reason), reason
+        wait(lambda: cluster.ready_nodes() == ["node-a"], "node-b counts as ready", secs=90)
+        wait(lambda: fabrics_known(core) == ["node-a"], "the fabric of node-b counts as ready", secs=60)
+        after = service.wait("the next run to start", lambda: service.start_run(EMULATED))
+        wait(lambda: state_of(database, after)[0] not in {"queued", "running"}, "the queue stands still", secs=120)
+        assert state_of(database, after)[0] == "succeeded", state_of(database, after)
+        found = left(cluster)
+        assert not {"pods", "owners"} & set(found), found
+        assert not any(place.endswith("node-a") for place in found), found
+    wait(lambda: len(cluster.ready_nodes()) == 2 and fabrics_ready(core) == 2, "the node is not back", secs=90)
+    wait(lambda: left(cluster) == {}, "something is left", lambda: str(left(cluster)), secs=120)
+    wait(lambda: ready(core, "api") == 2 and ready(core, "worker") == WORKERS, "not all are back", secs=180)
+    assert state_of(database, run) == (state, reason, attempts), "who came back writes nothing"
+
+
+HOLD = """
+import sys, time
+from sqlalchemy import text
+from cubeyard.kit.db import Database
+from cubeyard.settings import Settings
+with Database(Settings(database_url=sys.argv[1])).session() as session:
+    session.execute(text("SELECT id FROM runs WHERE id = :run FOR UPDATE"), {"run": sys.argv[2]})
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_lock_that_is_held_on_a_node_that_is_cut_off_is_free_within_seconds(
+    service: Service, cluster: Cluster, database: str
+) -> None:
+    """Whoever writes points has the run's row locked: all others at the run wait for it."""
+    run = service.start_run({**SWEPT, "axes": {"seeds": 1}})
+    assert service.ended(run)["state"] == "succeeded"
+    words = [sys.executable, "-c", HOLD, database, run]
+    with subprocess.Popen(cluster.nodes[1].inside(*words), stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            with cut_off(cluster.nodes[1]), psycopg.connect(database) as connection:
+                began = time.monotonic()
+                connection.execute("SET lock_timeout = '60s'")
+                connection.execute("SELECT id FROM runs WHERE id = %s FOR UPDATE", (run,))
+                took = time.monotonic() - began
+        finally:
+            holder.kill()
+    print(f"the lock was free {took:.1f} s after its holder was cut off")
+    assert took < 2 * LOST_SECS
+
+
 @pytest.mark.parametrize("component", ["api", "worker"])
 def test_a_budget_holds_an_eviction_until_the_first_one_is_back(
     service: Service, cluster: Cluster, component: str
@@ -172,6 +299,35 @@ def budget_allows(cluster: Cluster, name: str) -> int:
     return int(found.status.disruptions_allowed)
 
 
+def chunks_of(database: str, run: str) -> tuple[int, int]:
+    """How many chunks workers hold, and how many of those workers have been silent for longer than a beat takes."""
+    silent = "count(*) FILTER (WHERE heartbeat_at < clock_timestamp() - interval '6 s')"
+    query = f"SELECT count(*), {silent} FROM run_chunks WHERE run_id = %s AND holder IS NOT NULL"
+    with psycopg.connect(database) as connection:
+        held, quiet = connection.execute(query, (run,)).fetchone() or (0, 0)
+    return int(held), int(quiet)
+
+
+def until_over(database: str, run: str, secs: float) -> str:
+    """Waits for the end of a run whose workers were lost just now; when what they held was free again, in words."""
+    began, free_secs, lost, done = time.monotonic(), 0.0, 0, 0
+    while state_of(database, run)[0] in {"queued", "running"}:
+        quiet = chunks_of(database, run)[1]
+        if quiet:
+            lost, free_secs = max(lost, quiet), time.monotonic() - began
+            done = points_done(database, run)
+        assert time.monotonic() - began < secs, state_of(database, run)
+        time.sleep(0.5)
+    took = time.monotonic() - began
+    return f"{lost} chunks were lost and free again after {free_secs:.1f} s, with {done} points written; over after {took:.1f} s"
+
+
+def points_done(database: str, run: str) -> int:
+    with psycopg.connect(database) as connection:
+        (count,) = connection.execute("SELECT points_done FROM runs WHERE id = %s", (run,)).fetchone() or (0,)
+    return int(count)
+
+
 def test_points_of_workers_on_a_node_that_is_cut_off_are_done_by_the_others(
     service: Service, cluster: Cluster, database: str
 ) -> None:
@@ -180,13 +336,12 @@ def test_points_of_workers_on_a_node_that_is_cut_off_are_done_by_the_others(
         nodes = sorted(one.spec.node_name for one in listed(core, "worker"))
         assert set(nodes) == {"node-a", "node-b"}, nodes
         run = service.start_run(SWEPT)
-        service.wait("points of the sweep", lambda: 0 < service.run(run)["points_done"] < POINTS // 2)
+        wait(lambda: chunks_of(database, run)[0] == 4, "not all four are at it", lambda: str(chunks_of(database, run)))
+        before = points_done(database, run)
         with cut_off(cluster.nodes[1]):
-            began = time.monotonic()
-            row = service.ended(run, 240)
-            print(
-                f"the sweep ended {time.monotonic() - began:.1f} s after {nodes.count('node-b')} of 4 workers were cut off"
-            )
+            took = until_over(database, run, 480)
+            print(f"{nodes.count('node-b')} of 4 workers cut off with {before} of {POINTS} points written: {took}")
+            row = service.ended(run)
             assert (row["state"], row["points_done"]) == ("succeeded", POINTS), row
             points_once(database, run)
         wait(lambda: len(cluster.ready_nodes()) == 2 and fabrics_ready(core) == 2, "the node is not back", secs=90)

@@ -22,6 +22,9 @@ UNREACHED = (*GONE, ClusterRefusedError)
 Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
 """Makes the fabric signal the process of a run's server, where no engine does, and the container beside it: its id, or empty."""
 
+Isolate = Callable[[str, Mapping[int, str]], None]
+"""Makes the fabric take down the network of a run's servers that somebody else has made: a container in each, by server."""
+
 
 class Containers(Protocol):
     """The containers of one owner on one host. Safe for several threads."""
@@ -79,6 +82,10 @@ class Containers(Protocol):
         """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
         ...
 
+    def take_over(self, run_id: str) -> None:
+        """Remove what other owners, who were at this run before, have of it and nobody else can remove. Waits for nobody."""
+        ...
+
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
         """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine. Those on
         hosts that are `away`, by name, are not waited for."""
@@ -93,12 +100,14 @@ class Containers(Protocol):
         ...
 
 
-def containers_of(settings: Settings, owner: str, host: Host, signal: Signal | None = None) -> Containers:
+def containers_of(
+    settings: Settings, owner: str, host: Host, signal: Signal | None = None, isolate: Isolate | None = None
+) -> Containers:
     """Those of a host: pods where a cluster is set, else containers of its Docker engine."""
     if settings.cluster is not None:
         from cubeyard.emulation.deploy.pods import Pods
 
-        return Pods(owner, settings.cluster, host.name, signal)
+        return Pods(owner, settings.cluster, host.name, signal, isolate)
     from cubeyard.emulation.deploy.docker_containers import DockerContainers
 
     return DockerContainers(settings, owner, host.docker)

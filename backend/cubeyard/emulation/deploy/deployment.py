@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import structlog
 
 from cubeyard.emulation.cluster.errors import NodeAwayError
 from cubeyard.emulation.deploy.beside import ProgramState
-from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Signal, containers_of
+from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Isolate, Signal, containers_of
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError, is_away
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
@@ -47,7 +47,10 @@ class Deployment:
         self.engines: list[Containers] = []
         if containers:
             hosts = enumerate(self.spread.hosts)
-            self.engines = [containers_of(settings, self._owner, host, self._signal_on(at)) for at, host in hosts]
+            self.engines = [
+                containers_of(settings, self._owner, host, self._signal_on(at), self._isolate_on(at))
+                for at, host in hosts
+            ]
         """One a host; none where servers are plain namespaces."""
         self.fabrics: Fabrics | None = None
         self._away: frozenset[str] = frozenset()
@@ -60,6 +63,7 @@ class Deployment:
     def up(self, told: OnServers) -> Json:
         """Start and wire every server. The times it took, in seconds."""
         began = time.monotonic()
+        self._take_over()
         self.fabrics = Fabrics(self.spread.hosts)
         self._remove_leftovers()
         self._check_room()
@@ -137,8 +141,23 @@ class Deployment:
 
         return signal
 
+    def _isolate_on(self, host: int) -> Isolate:
+        """For containers that an engine gives a network."""
+
+        def isolate(run_id: str, containers: Mapping[int, str]) -> None:
+            assert self.fabrics is not None
+            found = {str(server): container for server, container in containers.items()}
+            self.fabrics.on(host, "isolate", run=run_id, containers=found)
+
+        return isolate
+
+    def _take_over(self) -> None:
+        """From whoever was at the run before, and died or is cut off: it is ours now. Before a host that is away can end it."""
+        if self.in_containers:
+            on_every(self.spread.hosts, lambda host: self.engines[host].take_over(self._run))
+
     def _remove_leftovers(self) -> None:
-        """Of an earlier attempt at the same run, whose worker died."""
+        """Of an earlier attempt at the same run of ours, and what fabrics have of it."""
         assert self.fabrics is not None
         if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
@@ -226,7 +245,7 @@ class Deployment:
     def _unwire(self, host: int, strays: list[str]) -> None:
         """On a new connection: the old one may have broken, or wait for an answer."""
         with FabricClient(self.spread.hosts[host].socket) as fabric:
-            fabric.call("destroy", run=self._run, strays=strays)
+            fabric.call("destroy", run=self._run, owner=self._owner, strays=strays)
 
     def _persist(self, host: int, what: str, remove: Callable[[], object]) -> list[str]:
         for left in reversed(range(REMOVE_TRIES)):

@@ -208,6 +208,9 @@ class DockerContainers:
         with explained():
             return docker_beside.states(self.api, self._owner, run_id, known)
 
+    def take_over(self, run_id: str) -> None:
+        """Those of other owners are theirs to remove: each has an engine of its own."""
+
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Remove every container of a run. Harmless to call again.
 

@@ -30,14 +30,19 @@ def beside_name(run_id: str, server_name: str) -> str:
     return f"{container_name(run_id, server_name)}-image"
 
 
-def owner_name(run_id: str) -> str:
-    """Of the ConfigMap that owns a run's pods: what is left of a run goes with it."""
-    return f"cubeyard-{hashlib.sha256(run_id.encode()).hexdigest()[:16]}"
+def owner_name(run_id: str, owner: str) -> str:
+    """Of the ConfigMap that owns the pods that a worker has made for a run: what is left of them goes with it. Another worker that takes
+    the run up has one of its own."""
+    return f"cubeyard-{_digest(run_id)}-{_digest(owner)[:8]}"
 
 
 def pod_name(run_id: str, server: int) -> str:
     """As `kubectl get pods` shows it."""
-    return f"{owner_name(run_id)}-{server}"
+    return f"cubeyard-{_digest(run_id)}-{server}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def namespace_name(run_id: str, server: int) -> str:

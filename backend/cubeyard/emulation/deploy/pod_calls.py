@@ -75,6 +75,7 @@ class _Run:
     lock: threading.RLock
     owner_uid: str = ""
     removed_at: float = float("-inf")
+    taken_over: bool = False
     gone_by: float | None = None
     """Until when its pods, which are being removed, are waited for."""
 
@@ -160,7 +161,7 @@ class PodCalls:
                 if error.status != 409:
                     raise
                 made = self._api.read_namespaced_config_map(
-                    owner_name(run_id), self._cluster.namespace, _request_timeout=CALL_SECS
+                    owner_name(run_id, self._owner), self._cluster.namespace, _request_timeout=CALL_SECS
                 )
         return str(made.metadata.uid)
 
@@ -221,12 +222,32 @@ class PodCalls:
             self._pods.forget()
             self._owners.forget()
 
+    def take_over(self, run_id: str) -> None:
+        """Remove what other owners have of a run that is this one's now. Their nodes may be away: nothing is waited for, and their
+        kubelets end what the API server does not know any more."""
+        others = f"{PLACE}!={label(self._owner)},{RUN}={label(run_id)}"
+        run = self._run(run_id)
+        with run.lock:
+            if run.taken_over:
+                return
+            with explained():
+                self._api.delete_collection_namespaced_pod(
+                    self._cluster.namespace, label_selector=others, grace_period_seconds=0, _request_timeout=CALL_SECS
+                )
+                found = self._api.list_namespaced_config_map(
+                    self._cluster.namespace, label_selector=others, _request_timeout=CALL_SECS
+                ).items
+            for one in found:
+                self._delete_config_map(one.metadata.name)
+            run.taken_over = True
+
     def _delete_owner(self, run_id: str) -> None:
+        self._delete_config_map(owner_name(run_id, self._owner))
+
+    def _delete_config_map(self, name: str) -> None:
         with explained():
             try:
-                self._api.delete_namespaced_config_map(
-                    owner_name(run_id), self._cluster.namespace, _request_timeout=CALL_SECS
-                )
+                self._api.delete_namespaced_config_map(name, self._cluster.namespace, _request_timeout=CALL_SECS)
             except ApiException as error:
                 if error.status != 404:
                     raise

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 SOCKET = "@cubeyard"
 """The fabric binds this abstract socket inside the server's network: no folder has to be mounted."""
-SERVER_CONTAINER, USER_CONTAINER = "node", "image"
+SERVER_CONTAINER, USER_CONTAINER, GATE_CONTAINER = "node", "image", "gate"
 NOBODY = 65534
 DISK_BYTES = 256 * 1024 * 1024
 """Of a user's program that may write its root: the kubelet evicts a pod that takes more."""
@@ -38,7 +38,7 @@ def owner_document(owner: str, run_id: str) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": owner_name(run_id), "labels": labels(owner, run_id)},
+        "metadata": {"name": owner_name(run_id, owner), "labels": labels(owner, run_id)},
         "data": {"run": run_id, "owner": owner},
     }
 
@@ -65,7 +65,7 @@ def pod_document(
             "labels": {**labels(owner, run_id), SERVER: str(server)},
             "annotations": {"kubectl.kubernetes.io/default-container": SERVER_CONTAINER},
             "ownerReferences": [
-                {"apiVersion": "v1", "kind": "ConfigMap", "name": owner_name(run_id), "uid": owner_uid}
+                {"apiVersion": "v1", "kind": "ConfigMap", "name": owner_name(run_id, owner), "uid": owner_uid}
             ],
         },
         "spec": {
@@ -88,7 +88,7 @@ def pod_document(
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [_server_container(cluster, image), *([] if beside is None else [_user_container(beside)])],
-            **({} if beside is None else {"volumes": [SCRATCH]}),
+            **({} if beside is None else {"volumes": [SCRATCH], "initContainers": [_gate_container(cluster, image)]}),
         },
     }
 
@@ -105,6 +105,15 @@ def _server_container(cluster: EmulationCluster, image: str) -> Json:
         "command": [cluster.program, "--socket", SOCKET],
         "securityContext": RIGHTS,
         "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES)}},
+    }
+
+
+def _gate_container(cluster: EmulationCluster, image: str) -> Json:
+    """Ends when the fabric has taken the cluster's network down: nothing of a user's runs before that."""
+    return {
+        **_server_container(cluster, image),
+        "name": GATE_CONTAINER,
+        "command": [cluster.program, "--until-isolated"],
     }
 
 

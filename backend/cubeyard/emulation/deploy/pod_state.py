@@ -7,7 +7,7 @@ from typing import Any
 
 from cubeyard.emulation.deploy.beside import ProgramState, shortened
 from cubeyard.emulation.deploy.names import RUN
-from cubeyard.emulation.deploy.pod_document import SERVER_CONTAINER, USER_CONTAINER
+from cubeyard.emulation.deploy.pod_document import GATE_CONTAINER, SERVER_CONTAINER, USER_CONTAINER
 
 Json = dict[str, Any]
 
@@ -30,6 +30,8 @@ class PodState:
     """The container that the reason is about; empty: the pod."""
     program: ProgramState | None = None
     """Of a user's beside the server, once it has run."""
+    gate: str = ""
+    """The id of the container that waits for the cluster's network to be down, while it waits."""
 
     @classmethod
     def of(cls, pod: Json) -> PodState:
@@ -47,7 +49,12 @@ class PodState:
             why,
             waits,
             _program(containers.get(USER_CONTAINER, {})),
+            next((_running_id(one) for one in _gates(status)), ""),
         )
+
+
+def _gates(status: Json) -> list[Json]:
+    return [one for one in status.get("initContainerStatuses") or [] if one["name"] == GATE_CONTAINER]
 
 
 def _id(one: Json) -> str:
@@ -74,12 +81,13 @@ def _program(one: Json) -> ProgramState | None:
 
 def _waits_for(status: Json) -> tuple[str, str, str]:
     """Which container, why in a word, why in a sentence."""
-    for one in status.get("containerStatuses") or []:
+    for one in [*_gates(status), *(status.get("containerStatuses") or [])]:
         state = one.get("state", {})
         waiting, ended = state.get("waiting"), state.get("terminated")
-        if waiting and waiting.get("reason") != "ContainerCreating":
+        if waiting and waiting.get("reason") not in ("ContainerCreating", "PodInitializing"):
             return one["name"], str(waiting.get("reason", "")), str(waiting.get("message", ""))
-        if ended and one["name"] != USER_CONTAINER:
+        opened = one["name"] == GATE_CONTAINER and ended and not ended.get("exitCode")
+        if ended and one["name"] != USER_CONTAINER and not opened:
             said = str(ended.get("message") or f"exit status {ended.get('exitCode')}")
             return one["name"], str(ended.get("reason", "")), said
     for condition in status.get("conditions") or []:

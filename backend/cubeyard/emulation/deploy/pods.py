@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
 from cubeyard.emulation.deploy.beside import ImageRefusedError, ProgramState, refuse_failed
-from cubeyard.emulation.deploy.containers import Signal
+from cubeyard.emulation.deploy.containers import Isolate, Signal
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pod_calls import PodCalls, calls_of
 from cubeyard.emulation.deploy.pod_document import USER_CONTAINER, pod_document
@@ -49,11 +49,19 @@ class Pods:
 
     wired_by: Literal["pids", "containers"] = "containers"
 
-    def __init__(self, owner: str, cluster: EmulationCluster, node: str, signal: Signal | None = None) -> None:
+    def __init__(
+        self,
+        owner: str,
+        cluster: EmulationCluster,
+        node: str,
+        signal: Signal | None = None,
+        isolate: Isolate | None = None,
+    ) -> None:
         self._owner = owner
         self._cluster = cluster
         self._node = node
         self._signal = signal
+        self._isolate = isolate
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
         self._names: dict[str, tuple[str, str]] = {}
@@ -126,8 +134,10 @@ class Pods:
 
     def _wait_until_running(self, run_id: str, names: set[str], check: Callable[[int], None]) -> None:
         began = time.monotonic()
+        isolated: set[str] = set()
         while True:
             pods = self._calls.pods(self._look_again(), run_id)
+            isolated |= self._isolate_new(run_id, [pods[name] for name in names - isolated if name in pods])
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
             if len(running) == len(names):
@@ -137,6 +147,14 @@ class Pods:
                 if name not in pods:
                     raise ClusterRefusedError(f"pod {name} was deleted while it started", "Start the run again.")
                 self._refuse_stuck(pods[name], late)
+
+    def _isolate_new(self, run_id: str, pods: list[PodState]) -> set[str]:
+        """The names of those whose gates wait, whose network is down now: what is a user's starts next."""
+        waiting = {self._made[pod.name][1]: pod for pod in pods if pod.gate}
+        if waiting:
+            assert self._isolate is not None, "the network of pods is taken down by the fabric"
+            self._isolate(run_id, {server: pod.gate for server, pod in waiting.items()})
+        return {pod.name for pod in waiting.values()}
 
     def _runs_whole(self, pod: PodState) -> bool:
         """The server runs, and what is beside it has begun, and may have ended."""
@@ -226,6 +244,10 @@ class Pods:
         pods = self._calls.pods(time.monotonic(), run_id)
         found = {self._made[name][1]: pods[name].program for name in self._names if name in pods}
         return {server: state for server, state in found.items() if state is not None}
+
+    def take_over(self, run_id: str) -> None:
+        """A pod has the same name whoever made it."""
+        self._calls.take_over(run_id)
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
         """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and NodeAwayError as soon as all that are

@@ -77,7 +77,8 @@ class _Part:
                 place.remember(run)
                 strays = self._docker.remove(run)
             with FabricClient(self._host.socket) as fabric:
-                fabric.call("destroy", run=run, strays=strays)
+                # Another worker may have taken the run up meanwhile.
+                fabric.call("destroy", run=run, owner=self._owner, strays=strays)
         except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
             log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
             return False

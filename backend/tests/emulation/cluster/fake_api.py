@@ -50,6 +50,8 @@ class FakeCluster:
     """Containers that end as soon as they run, by name, with how."""
     forbidden: set[tuple[str, str]] = field(default_factory=set)
     """Verb and resource."""
+    isolated: set[str] = field(default_factory=set)
+    """Containers whose network the fabric has taken down."""
     down: bool = False
     stuck: bool = False
     """The kubelets are away: pods that are deleted stay."""
@@ -137,6 +139,17 @@ class FakeCluster:
         pod["looks"] += 1
         if pod["status"]["phase"] != "Pending" or pod["looks"] < self.looks_until_running:
             return
+        if "initContainers" in pod["spec"]:
+            gate = pod["spec"]["initContainers"][0]["name"]
+            identity = f"{2 * int(pod['metadata']['uid'][4:]):x}".rjust(64, "a")
+            opened = identity in self.isolated
+            state: Json = {"terminated": {"exitCode": 0}} if opened else {"running": {}}
+            first = [{**_status(state, gate), "containerID": f"containerd://{identity}"}]
+            pod["status"]["initContainerStatuses"] = first
+            waits = {"waiting": {"reason": "PodInitializing"}}
+            pod["status"]["containerStatuses"] = [_status(waits, one["name"]) for one in pod["spec"]["containers"]]
+            if not opened:
+                return
         found = [self._begun(pod, at, one["name"]) for at, one in enumerate(pod["spec"]["containers"])]
         runs = all("waiting" not in one["state"] for one in found)
         pod["status"] = {"phase": "Running" if runs else "Pending", "containerStatuses": found}
@@ -160,8 +173,9 @@ class FakeCluster:
         return gone if kind == "pods" else {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
+        stays = self.stuck and query.get("gracePeriodSeconds") != ["0"]
         for key, one in list(self.objects.items()):
-            if key[:2] == (namespace, kind) and _selected(one, query) and not self.stuck:
+            if key[:2] == (namespace, kind) and _selected(one, query) and not stays:
                 del self.objects[key]
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
@@ -208,7 +222,7 @@ def refuse_unrestricted(pod: Json) -> None:
     if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):
         wrong.append("host namespaces")
     wrong += [f"volume {one['name']}" for one in spec.get("volumes", []) if "hostPath" in one]
-    for one in spec["containers"]:
+    for one in [*spec["containers"], *spec.get("initContainers", [])]:
         context = one.get("securityContext", {})
         capabilities = context.get("capabilities", {})
         if context.get("allowPrivilegeEscalation") is not False:
@@ -234,7 +248,10 @@ def _selected(one: Json, query: Json) -> bool:
     labels = one["metadata"].get("labels", {})
     for part in filter(None, query.get("labelSelector", [""])[0].split(",")):
         name, _, value = part.partition("=")
-        if labels.get(name) != value:
+        if name.endswith("!"):
+            if labels.get(name[:-1]) == value:
+                return False
+        elif labels.get(name) != value:
             return False
     for part in filter(None, query.get("fieldSelector", [""])[0].split(",")):
         name, _, value = part.partition("=")

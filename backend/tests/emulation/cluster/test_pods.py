@@ -268,6 +268,25 @@ def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
     assert len(cluster.pods()) == len(cluster.names("configmaps")) == 1
 
 
+def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
+    pods: Pods, cluster: FakeCluster, settings: EmulationCluster
+) -> None:
+    """A worker that is cut off with its node: its pods cannot end, and it removes what it had once it is back."""
+    create(pods)
+    cluster.stuck = True
+    other = Pods("home-worker-1", settings, "node-b")
+    other.take_over(RUN)
+    assert not cluster.objects, "kubelets end what the API server does not know any more"
+    assert other.remove(RUN) == []
+    cluster.stuck = False
+    made = create(other)
+    pods.remove(RUN)
+    assert pods.runs() == {}
+    assert sorted(one["metadata"]["name"] for one in cluster.pods()) == sorted(made.values())
+    assert len(cluster.names("configmaps")) == 1, "what owns them is the other worker's"
+    assert other.living(RUN) == len(SERVERS)
+
+
 def test_pods_of_a_node_that_is_away_are_waited_for_once(
     pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@ shares its server's fate."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,9 +24,20 @@ BESIDE = {1: WEB, 3: WEB}
 
 
 @pytest.fixture
-def pods(settings: EmulationCluster, signals: list[tuple[str, int, str, str]], monkeypatch: pytest.MonkeyPatch) -> Pods:
+def pods(
+    settings: EmulationCluster,
+    cluster: FakeCluster,
+    signals: list[tuple[str, int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Pods:
     monkeypatch.setattr("cubeyard.emulation.deploy.beside.GRACE_SECS", 0.1)
-    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
+
+    def isolate(run: str, containers: Mapping[int, str]) -> None:
+        assert run == RUN
+        with cluster.lock:
+            cluster.isolated |= set(containers.values())
+
+    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told), isolate)
 
 
 def create(pods: Pods, beside: dict[int, Beside] = BESIDE) -> dict[int, str]:
@@ -54,6 +66,26 @@ def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Po
     refuse_unrestricted(pod)
     assert pod["spec"]["automountServiceAccountToken"] is False
     assert [set(one) - {"name"} for one in pod["spec"]["volumes"]] == [{"emptyDir"}]
+
+
+def test_it_starts_only_once_the_clusters_network_is_down(
+    settings: EmulationCluster, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
+) -> None:
+    """A first container of its pod waits for that; servers without an image beside them do without."""
+    told: list[dict[int, str]] = []
+
+    def isolate(_: str, containers: Mapping[int, str]) -> None:
+        told.append(dict(containers))
+
+    pods = Pods("home-worker-0", settings, "node-a", lambda *one: signals.append(one), isolate)
+    with pytest.raises(ClusterRefusedError, match="does not run after"):
+        create(pods)
+    assert [set(one) for one in told] == [{1, 3}], "the fabric was told once, and nothing opened the gate"
+    for pod in cluster.pods():
+        first = [one["name"] for one in pod["spec"].get("initContainers", [])]
+        user = [one["state"] for one in pod["status"]["containerStatuses"] if one["name"] == "image"]
+        assert first == (["gate"] if user else [])
+        assert all("waiting" in state for state in user)
 
 
 def test_its_words_reach_it_as_they_were_given(pods: Pods, cluster: FakeCluster) -> None:

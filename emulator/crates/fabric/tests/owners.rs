@@ -211,3 +211,31 @@ fn a_fabric_ends_after_the_program_that_started_it_and_its_last_run() {
     assert!(!folder.join("socket").exists());
     assert_eq!(names_of(run.as_str().expect("a run")), 0);
 }
+
+#[test]
+fn a_run_that_another_owner_has_taken_up_is_not_destroyed_by_the_one_before() {
+    if !can_emulate("a_run_that_another_owner_has_taken_up_is_not_destroyed_by_the_one_before") {
+        return;
+    }
+    let host = Host::start();
+    let mut network = bcube();
+    network["owner"] = json!("home-worker-1");
+    let run = network["run"].as_str().expect("a run").to_owned();
+    let mut stream = UnixStream::connect(host.folder().join("socket")).expect("the fabric listens");
+    ask(&mut stream, "prepare", &json!({"run": run, "network": network}));
+    ask(&mut stream, "wire", &json!({"run": run, "plain": true}));
+    let destroy = |stream: &mut UnixStream, owner: &str| {
+        ask(
+            stream,
+            "destroy",
+            &json!({"run": run, "owner": owner, "strays": []}),
+        );
+        names_of(&run)
+    };
+    assert_eq!(
+        destroy(&mut stream, "home-worker-0"),
+        5,
+        "it is not that one's any more"
+    );
+    assert_eq!(destroy(&mut stream, "home-worker-1"), 0);
+}

@@ -14,6 +14,7 @@ pub mod clock;
 pub mod control;
 pub mod fabric;
 pub mod handed;
+pub mod isolation;
 pub mod kernel_chip;
 pub mod modules;
 pub mod node;

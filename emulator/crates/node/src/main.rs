@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cubeyard_node::node;
+use cubeyard_node::{isolation, node};
 
 /// Where the fabric's directory is mounted in a container.
 const SOCKET: &str = "/run/cubeyard/fabric.sock";
-const USAGE: &str = "usage: cubeyard-node [--socket PATH | --socket @NAME]";
+const USAGE: &str = "usage: cubeyard-node [--socket PATH | --socket @NAME | --until-isolated]";
 
 fn main() -> ExitCode {
     let mut socket = PathBuf::from(SOCKET);
@@ -15,13 +15,18 @@ fn main() -> ExitCode {
     while let Some(argument) = arguments.next() {
         match (argument.to_str(), arguments.next()) {
             (Some("--socket"), Some(path)) => socket = path.into(),
+            (Some("--until-isolated"), None) => return ended(isolation::wait()),
             _ => {
                 eprintln!("{USAGE}");
                 return ExitCode::from(2);
             }
         }
     }
-    match node::run(&socket) {
+    ended(node::run(&socket))
+}
+
+fn ended(result: std::io::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cubeyard-node: {error}");

@@ -90,6 +90,13 @@ struct WireJson {
     plain: bool,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IsolateJson {
+    run: RunId,
+    containers: BTreeMap<u32, ContainerId>,
+}
+
 impl Fabric {
     /// Opens the state folder and removes what an earlier fabric has left.
     pub fn open(options: Options) -> Result<Fabric> {
@@ -114,6 +121,7 @@ impl Fabric {
             "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
                 "memory_free_bytes": probe::memory_free_bytes()})),
             "prepare" => self.prepare(params, caller),
+            "isolate" => self.isolate(params),
             "wire" => self.wire(params),
             "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
             "start" => self.ask(&params, Request::Start),
@@ -175,7 +183,7 @@ impl Fabric {
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
             "destroy" => {
-                let removed = self.destroy(&run_of(&params)?)?;
+                let removed = self.destroy_of(&run_of(&params)?, owner_of(&params)?)?;
                 remove_strays(&strays_of(&params)?);
                 Ok(removed)
             }
@@ -183,7 +191,7 @@ impl Fabric {
             "runs" => self.describe_all(),
             "end" => end_process(),
             other => {
-                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
+                let limit = "probe, host, prepare, isolate, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
                              program, chip, registers, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
@@ -290,6 +298,13 @@ impl Fabric {
         self.run(&json.run)?.ask(Request::Wire(homes))
     }
 
+    fn isolate(&self, params: Value) -> Result<Value> {
+        let json: IsolateJson = serde_path_to_error::deserialize(params)
+            .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
+        let pids = processes_of(&json.containers)?;
+        self.run(&json.run)?.ask(Request::Isolate(pids))
+    }
+
     /// Whether it has no run, and nobody is connected.
     pub(super) fn is_unused(&self) -> bool {
         self.callers.now() == 0 && self.runs().is_empty()
@@ -297,6 +312,18 @@ impl Fabric {
 
     fn destroy(&self, id: &RunId) -> Result<Value> {
         self.remove(id, Request::Destroy { end_processes: false })
+    }
+
+    /// The same for a caller that says whose the run was: one that another owner has taken up since stays.
+    fn destroy_of(&self, id: &RunId, owner: Option<&str>) -> Result<Value> {
+        let other = self.run(id).is_ok_and(|run| {
+            let owner_now = run.network.description.owner.as_str();
+            owner.is_some_and(|owner| owner != owner_now)
+        });
+        if other {
+            return Ok(json!({"removed": 0}));
+        }
+        self.destroy(id)
     }
 
     /// Destroys a run and ends the processes in its containers, which the caller would have removed.
@@ -396,6 +423,15 @@ fn flag(params: &Value, name: &str) -> Result<bool> {
         Value::Null => Ok(false),
         Value::Bool(value) => Ok(*value),
         other => Err(FabricError::bad(name, other, "true or false", "leave it out")),
+    }
+}
+
+/// Whose run a `destroy` is about, if the caller says so.
+fn owner_of(params: &Value) -> Result<Option<&str>> {
+    match &params["owner"] {
+        Value::Null => Ok(None),
+        Value::String(owner) => Ok(Some(owner)),
+        other => Err(FabricError::bad("owner", other, "a text", "leave it out")),
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Request {
     Describe,
     /// Make the network. Answered when every node is ready.
     Wire(Homes),
+    /// Take the network of these pods down before anything of the run is in them: a process in each, by server id.
+    Isolate(BTreeMap<u32, u32>),
     /// Replace the flows.
     Workload(Value),
     /// Start the flows.

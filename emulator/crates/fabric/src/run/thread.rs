@@ -157,6 +157,7 @@ impl RunThread {
                 Ok(()) => return,
                 Err(error) => Err(error),
             },
+            Request::Isolate(pids) => wire::isolate(run, &pids).and_then(answer),
             Request::Workload(flows) => workload::set_workload(run, flows).and_then(answer),
             Request::Start => start::start(run).and_then(answer),
             Request::Stop => answer(stop::stop(run)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::error::{FabricError, Result};
-use crate::host::namespace::Namespace;
+use crate::host::namespace::{Namespace, NamespaceId};
 use crate::host::process::{self, Process};
 use crate::journal::{self, Container};
 use crate::names::LOOPBACK_INDEX;
@@ -29,7 +29,10 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
     };
     if in_pods {
         run.wiring.pods = true;
-        take_networks_down(&fresh)?;
+        take_networks_down(fresh.iter().filter_map(|(_, home)| match home {
+            Home::Process(pid) => Some(*pid),
+            Home::Named => None,
+        }))?;
     }
     for (server, _) in &fresh {
         // The old namespace and its links have to go before the new ones come: they have the same names.
@@ -61,12 +64,18 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
     Ok(())
 }
 
+/// Takes the network of pods down before there is anything in them but a first container that waits for it. How many.
+pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
+    let found = homes_in(run, pids)?;
+    take_networks_down(found.iter().map(|(_, pid, _)| *pid))?;
+    Ok(found.len())
+}
+
 /// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods: all but loopback. The
 /// plug-in removes it itself with the pod. A server that was wired before has interfaces of ours only in its old namespace.
-fn take_networks_down(fresh: &[(usize, Home)]) -> Result<()> {
-    for (_, home) in fresh {
-        let Home::Process(pid) = home else { continue };
-        Namespace::of_process(*pid)?.run(|| {
+fn take_networks_down(pids: impl Iterator<Item = u32>) -> Result<()> {
+    for pid in pids {
+        Namespace::of_process(pid)?.run(|| {
             let mut socket = Netlink::open()?;
             let mut others = Vec::new();
             socket.dump(&mut link_dump(), |answer| {
@@ -133,23 +142,9 @@ fn plan_containers(run: &mut RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<
         return Err(FabricError::state("the run has no containers", fix));
     }
     let mut fresh = Vec::with_capacity(pids.len());
-    let mut taken = taken_namespaces(run, pids)?;
-    for (id, pid) in pids {
-        let server = run.network.server(*id)?;
-        let field = || format!("pids.{id}");
-        if !run.network.division.has_server(server) {
-            let fix = "wire it on the host that network.servers names";
-            return Err(FabricError::bad(field(), pid, "of a server of this host", fix));
-        }
-        let namespace = Namespace::of_process(*pid)?.id()?;
-        if !taken.insert(namespace) {
-            let limit =
-                "a process in a network namespace of its own, neither the host's nor another server's";
-            let fix = "start the container with --network none and give the pid of docker inspect";
-            return Err(FabricError::bad(field(), pid, limit, fix));
-        }
-        run.wiring.add_container(Container { pid: *pid, namespace });
-        fresh.push((server, Home::Process(*pid)));
+    for (server, pid, namespace) in homes_in(run, pids)? {
+        run.wiring.add_container(Container { pid, namespace });
+        fresh.push((server, Home::Process(pid)));
     }
     if run.kernels.is_wired() {
         run.wiring.write()?;
@@ -169,11 +164,31 @@ fn plan_containers(run: &mut RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<
     Ok(fresh)
 }
 
+/// Server, process and network of each of these, which are servers of this host in networks of their own.
+fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, u32, NamespaceId)>> {
+    let mut found = Vec::with_capacity(pids.len());
+    let mut taken = taken_namespaces(run, pids)?;
+    for (id, pid) in pids {
+        let server = run.network.server(*id)?;
+        let field = || format!("pids.{id}");
+        if !run.network.division.has_server(server) {
+            let fix = "wire it on the host that network.servers names";
+            return Err(FabricError::bad(field(), pid, "of a server of this host", fix));
+        }
+        let namespace = Namespace::of_process(*pid)?.id()?;
+        if !taken.insert(namespace) {
+            let limit =
+                "a process in a network namespace of its own, neither the host's nor another server's";
+            let fix = "start the container with --network none and give the pid of docker inspect";
+            return Err(FabricError::bad(field(), pid, limit, fix));
+        }
+        found.push((server, *pid, namespace));
+    }
+    Ok(found)
+}
+
 /// Namespaces that no container of these may have: the host's, and those of other servers.
-fn taken_namespaces(
-    run: &RunState,
-    pids: &BTreeMap<u32, u32>,
-) -> Result<BTreeSet<crate::host::namespace::NamespaceId>> {
+fn taken_namespaces(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<BTreeSet<NamespaceId>> {
     let mut taken = BTreeSet::from([Namespace::current()?.id()?]);
     // Some hosts hide the first process even from root; then our own namespace, which is the host's too, has to do.
     if let Ok(of_first) = Namespace::of_process(1) {
