@@ -1,12 +1,13 @@
 //! A look-up in the TCAM of a BCube program of 64, 512 and 2,048 entries, beside the plain scan of the same entries, and a whole
-//! packet through the chip. CPU time of one thread; fastest of a few repetitions. Run with `cargo bench -p cubeyard-chip`.
+//! packet through the chip; and a call that sets one entry among as many that calls have set. CPU time of one thread; fastest of a
+//! few repetitions. Run with `cargo bench -p cubeyard-chip`.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::tcam::{Linear, Tcam};
-use cubeyard_chip::{Action, Chip, Field, Forward, Frame, Key, Program, Table, bcube};
+use cubeyard_chip::{Action, Chip, Field, Forward, Frame, Key, Program, ServerSwitch, Table, bcube};
 
 const LOOKUPS: u32 = 200_000;
 
@@ -74,11 +75,34 @@ fn packet(hop: u8, index: u8) -> Vec<u8> {
     bytes
 }
 
+/// Microseconds of a call that sets an entry for a content's number, as a cache's do `[serverswitch §6.1]`, among so many others.
+fn call_us(entries: usize) -> f64 {
+    const ROUNDS: u32 = 50;
+    let mut switch = ServerSwitch::new();
+    let key = "SetUDLK(1, (INPORT, B30-33, B42-45, B70-73, B78-81));";
+    let entry = |i: usize, content: u32| {
+        format!("SetLookupTable(TCAM, {i}, 1, \"00000000000000000023872387{content:08x}\", NULL, {{act=TO_CPU}});")
+    };
+    let all: String = (0..entries).map(|i| entry(i, i as u32)).collect();
+    switch.execute(key).expect("a key");
+    switch.execute(&all).expect("entries");
+    let one = |switch: &mut ServerSwitch| {
+        let begun = cpu_time();
+        for round in 0..ROUNDS {
+            switch
+                .execute(&entry(round as usize % entries, 0x1000_0000 + round))
+                .expect("a call");
+        }
+        (cpu_time() - begun).as_micros() as f64 / f64::from(ROUNDS)
+    };
+    (0..5).map(|_| one(&mut switch)).fold(f64::INFINITY, f64::min)
+}
+
 #[allow(clippy::print_stdout, reason = "a bench is there to print")]
 fn main() {
     println!(
-        "{:>8} {:>14} {:>14} {:>14}",
-        "entries", "tuples ns", "linear ns", "packet ns"
+        "{:>8} {:>14} {:>14} {:>14} {:>14}",
+        "entries", "tuples ns", "linear ns", "packet ns", "call us"
     );
     for entries in [64, 512, 2048] {
         let program = program(entries);
@@ -111,6 +135,7 @@ fn main() {
                 black_box(bytes);
             }));
         });
-        println!("{entries:>8} {fast:>14.0} {plain:>14.0} {whole:>14.0}");
+        let call = call_us(entries);
+        println!("{entries:>8} {fast:>14.0} {plain:>14.0} {whole:>14.0} {call:>14.0}");
     }
 }

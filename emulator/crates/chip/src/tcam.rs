@@ -40,7 +40,7 @@ pub(crate) struct Prune {
 }
 
 impl Tcam {
-    /// The TCAM of some entries by index.
+    /// The TCAM of some entries by index. O(bytes that masks ask about x (entries + 256 x tuples)), where masks ask about whole bytes.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, &'a Entry)>) -> Tcam {
         let entries: Vec<(u32, &Entry)> = entries.into_iter().collect();
         let mut best: HashMap<(usize, Key), u32, FxBuildHasher> = HashMap::default();
@@ -80,6 +80,7 @@ impl Tcam {
     ) -> Vec<Prune> {
         let words = self.words;
         let mut prunes = Vec::new();
+        let of_tuple: Vec<usize> = entries.iter().map(|(_, entry)| number[&shape(entry)]).collect();
         for key in 0..2 {
             for at in 0..KEY_BYTES {
                 let cares = |tuple: &Tuple| tuple.key == key && tuple.mask.byte(at) != 0;
@@ -92,13 +93,11 @@ impl Tcam {
                         possible[value * words + tuple / 64] |= 1 << (tuple % 64);
                     }
                 }
-                for (_, entry) in entries {
-                    let tuple = number[&shape(entry)];
+                for ((_, entry), &tuple) in entries.iter().zip(&of_tuple) {
                     if !cares(&tuples[tuple]) {
                         continue;
                     }
-                    let (mask, wanted) = (entry.mask[at], entry.value[at]);
-                    for value in (0..=255_u8).filter(|value| value & mask == wanted) {
+                    for value in matching(entry.value[at], entry.mask[at]) {
                         possible[usize::from(value) * words + tuple / 64] |= 1 << (tuple % 64);
                     }
                 }
@@ -145,6 +144,18 @@ impl Tcam {
         let entries = entries.map(|(&(tuple, masked), &index)| (tuple, masked, index));
         (&self.tuples, &self.prune, entries)
     }
+}
+
+/// The values of a byte that match a value under its mask: one where the whole byte counts. O(number of them).
+fn matching(wanted: u8, mask: u8) -> impl Iterator<Item = u8> {
+    let free = !mask;
+    let mut rest = Some(0_u8);
+    std::iter::from_fn(move || {
+        let bits = rest?;
+        // The next subset of the free bits, in order.
+        rest = (bits != free).then(|| (bits | mask).wrapping_add(1) & free);
+        Some(wanted | bits)
+    })
 }
 
 fn shape(entry: &Entry) -> (usize, Key) {
