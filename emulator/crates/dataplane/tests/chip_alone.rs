@@ -187,11 +187,11 @@ fn hits_told(tables: &ChipTables, fast_path: &mut FastPath) -> BTreeMap<(String,
         &|table, key| told.borrow_mut().chip_entry(table, key),
         &[0; COUNTERS],
     );
-    let row = |row: &Vec<Cell>| match (&row[0], &row[1], row.last()) {
-        (Cell::Count(index), Cell::Text(table), Some(Cell::Count(hits))) => {
+    let row = |row: &Vec<Cell>| match (&row[0], row.get(2), &row[1]) {
+        (Cell::Count(index), Some(Cell::Text(table)), Cell::Count(hits)) => {
             Some(((table.clone(), *index), *hits))
         }
-        (Cell::Count(index), _, Some(Cell::Count(hits))) => Some((("TCAM".to_owned(), *index), *hits)),
+        (Cell::Count(index), Some(Cell::Count(_)), Cell::Count(hits)) => Some((("TCAM".to_owned(), *index), *hits)),
         _ => None,
     };
     sections

@@ -167,7 +167,7 @@ fn hits_told(tables: &BcubeChip, fast_path: &mut FastPath) -> BTreeMap<(String, 
         &[0; COUNTERS],
     );
     let rows = sections.iter().filter(|section| section.name != "chip-registers");
-    let row = |row: &Vec<Cell>| match (&row[0], &row[1], &row[4]) {
+    let row = |row: &Vec<Cell>| match (&row[0], &row[2], &row[1]) {
         (Cell::Count(index), Cell::Count(_), Cell::Count(hits)) => (("TCAM".to_owned(), *index), *hits),
         (Cell::Count(index), Cell::Text(table), Cell::Count(hits)) => ((table.clone(), *index), *hits),
         other => panic!("an index and its packets, not {other:?}"),

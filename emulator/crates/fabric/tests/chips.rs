@@ -96,11 +96,11 @@ impl Fabric {
             .expect("its TCAM");
         let rows = tcam["rows"].as_array().expect("rows").iter();
         let redirects = rows.filter(|row| {
-            row[3]
+            row[4]
                 .as_str()
                 .is_some_and(|action| action.starts_with("REDIRECT"))
         });
-        redirects.map(|row| row[4].as_u64().expect("packets")).sum()
+        redirects.map(|row| row[1].as_u64().expect("packets")).sum()
     }
 }
 

@@ -6,14 +6,13 @@ import { Field, NumberInput, Select, Stacked, TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { ProgramEditor } from "../shared/chip-program/program-editor";
 import { ProgramFile } from "../shared/chip-program/program-file";
+import { TraceView } from "../shared/chip-trace/trace-view";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import { TYPING_MS, useSettled } from "../shared/use-settled";
 import styles from "./chip.module.css";
 import { EXAMPLES } from "./examples";
-import { PipelineView } from "./pipeline-view";
-import { Bytes, StepsView } from "./steps-view";
 
 const PORTS = Array.from({ length: 8 }, (_, port) => ({
   value: String(port),
@@ -191,40 +190,13 @@ function Inputs({
   );
 }
 
-const sentTitle = ({ port, cpu, copy, packet }: ChipTrace["sent"][number]) =>
-  `${copy ? "Copy" : "Packet"} out of port ${port} (${cpu ? "CPU" : "external"}), ${packet.length / 2} bytes`;
-
 function Result({ trace }: { trace: ChipTrace | null }) {
   return (
     <>
       <p className={styles.summary} data-outcome={trace?.outcome} role="status">
         {trace ? trace.summary : "Correct the mistakes to see the packet’s path."}
       </p>
-      <PipelineView trace={trace} />
-      {trace && (
-        <>
-          <h2>Steps</h2>
-          <StepsView trace={trace} />
-          {trace.sent.map((sent, index) => (
-            <Bytes key={index} title={sentTitle(sent)} hex={sent.packet} changed={[]} />
-          ))}
-          {trace.hits.length > 0 && (
-            <>
-              <h2>Hits</h2>
-              <ul className={styles.hits}>
-                {trace.hits.map((hit) => (
-                  <li key={`${hit.table} ${hit.i}`}>
-                    <code>
-                      {hit.table}[{hit.i}]
-                    </code>{" "}
-                    {hit.packets} {hit.packets === 1 ? "packet" : "packets"}
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-        </>
-      )}
+      <TraceView trace={trace} />
     </>
   );
 }

@@ -2,9 +2,18 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ChipStep, ChipTrace } from "@/api/types";
 import { lineRange } from "../shared/chip-program/lines";
+import { rowsOf } from "../shared/chip-trace/hex";
+import {
+  arrowPath,
+  arrowsOf,
+  BOX_HEIGHT,
+  BOX_WIDTH,
+  BOXES,
+  HEIGHT,
+  lightsOf,
+  WIDTH,
+} from "../shared/chip-trace/pipeline";
 import { EXAMPLES } from "./examples";
-import { rowsOf } from "./hex";
-import { arrowPath, arrowsOf, BOX_HEIGHT, BOX_WIDTH, BOXES, HEIGHT, lightsOf, WIDTH } from "./pipeline";
 
 type Given = Partial<ChipStep> & Pick<ChipStep, "stage">;
 

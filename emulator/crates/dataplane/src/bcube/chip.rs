@@ -37,10 +37,10 @@ const TTL_AT: usize = 8;
 const COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("table", "Table", ColumnKind::Text),
     ("index", "Index", ColumnKind::Count),
+    ("hits", "Packets", ColumnKind::Count),
     ("match", "Value", ColumnKind::Text),
     ("action", "Action", ColumnKind::Text),
     ("by_calls", "Set by a call", ColumnKind::Flag),
-    ("hits", "Packets", ColumnKind::Count),
 ];
 
 /// The forwarding state of one server.
@@ -121,10 +121,10 @@ impl Forwarding for ChipForwarding {
             Some(vec![
                 Cell::Text(place.table.name().to_owned()),
                 Cell::Count(place.i.into()),
+                Cell::Count(packets),
                 Cell::Text(ternary(&entry.value, &mask)),
                 Cell::Text(entry.action.to_string()),
                 Cell::Flag(overlay.has(place)),
-                Cell::Count(packets),
             ])
         };
         let title = format!("Chip: entries hit, of {}", chip.program().entries());

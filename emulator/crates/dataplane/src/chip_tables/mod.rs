@@ -128,17 +128,17 @@ pub fn programmed() -> Box<dyn Translate> {
 /// about, of the other tables with the table.
 const TCAM_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("index", "Index", ColumnKind::Count),
+    ("hits", "Packets", ColumnKind::Count),
     ("udlk", "UDLK", ColumnKind::Count),
     ("match", "Value", ColumnKind::Text),
     ("action", "Action", ColumnKind::Text),
-    ("hits", "Packets", ColumnKind::Count),
 ];
 const OTHER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("index", "Index", ColumnKind::Count),
+    ("hits", "Packets", ColumnKind::Count),
     ("table", "Table", ColumnKind::Text),
     ("match", "Value", ColumnKind::Text),
     ("action", "Action", ColumnKind::Text),
-    ("hits", "Packets", ColumnKind::Count),
 ];
 const REGISTER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("register", "Register", ColumnKind::Text),
@@ -177,13 +177,13 @@ impl Translate for ChipTables {
             let entry = program.table(table).get(&found.index)?;
             Some(vec![
                 Cell::Count(found.index.into()),
+                Cell::Count(found.hits),
                 second(entry.iudlk),
                 Cell::Text(match entry.mask.is_empty() {
                     true => ternary(&entry.value, &vec![0xff; entry.value.len()]),
                     false => ternary(&entry.value, &entry.mask),
                 }),
                 Cell::Text(describe(&entry.action)),
-                Cell::Count(found.hits),
             ])
         };
         let title = format!("Chip: TCAM entries hit, of {}", program.table(Table::Tcam).len());

@@ -69,7 +69,10 @@ function SectionTable({ section, ...context }: Context & { section: InspectionSe
           {section.rows.map((row, at) => (
             <tr key={at}>
               {section.columns.map(({ name, kind }, column) => (
-                <td key={name} className={isNumber(kind) ? shared.number : undefined}>
+                <td
+                  key={name}
+                  className={name === BYTES ? styles.value : isNumber(kind) ? shared.number : undefined}
+                >
                   <InspectionCell kind={kind} value={row[column]} {...context} />
                 </td>
               ))}
@@ -81,6 +84,9 @@ function SectionTable({ section, ...context }: Context & { section: InspectionSe
     </div>
   );
 }
+
+/** The column of a table's values, in hexadecimal digits byte by byte. */
+const BYTES = "match";
 
 const isNumber = (kind: CellKind) => kind === "count" || kind === "bits-per-sec" || kind === "secs";
 

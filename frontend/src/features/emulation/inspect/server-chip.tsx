@@ -5,6 +5,7 @@ import { ApiError, api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Field, Section, Select, Stacked, TextInput } from "@/ui/form";
 import { ProgramEditor } from "../../shared/chip-program/program-editor";
+import { TraceView } from "../../shared/chip-trace/trace-view";
 import shared from "../common.module.css";
 import { problemText } from "../faults/break-draft";
 import styles from "./chip-program.module.css";
@@ -89,11 +90,7 @@ export default function ServerChip({ run, server }: { run: string; server: strin
         {trace.data && (
           <>
             <p role="status">{trace.data.summary}</p>
-            <ol className={shared.muted}>
-              {trace.data.steps.map((step, index) => (
-                <li key={index}>{step.text}</li>
-              ))}
-            </ol>
+            <TraceView trace={trace.data} />
           </>
         )}
       </details>

@@ -1,5 +1,5 @@
 import type { ChipStep, ChipTrace } from "@/api/types";
-import styles from "./chip.module.css";
+import styles from "./chip-trace.module.css";
 import { rowsOf } from "./hex";
 import { BOXES } from "./pipeline";
 

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { ChipTrace } from "@/api/types";
-import styles from "./chip.module.css";
+import styles from "./chip-trace.module.css";
 import { arrowPath, arrowsOf, BOX_HEIGHT, BOX_WIDTH, BOXES, HEIGHT, lightsOf, WIDTH } from "./pipeline";
 
 /** The pipeline with the packet's path through it. The steps below say the same in words. */
