@@ -76,13 +76,21 @@ class Point:
     """What was counted at a share of hits."""
 
     upstream_bits_per_sec: float
-    cpu: float
-    """Share of a core: the relay's process, the cache, and what the fabric takes beyond what it takes anyway."""
+    of_node: float
+    """Share of a core, as the other two: of the relay's process."""
+    of_cache: float
+    of_fabric: float
+    """Of the fabric, beyond what it takes anyway."""
     answered: int
     hits: int
     asked: int
     passed_on: int
     """Requests that came to the CPU and for which it had no copy."""
+
+    @property
+    def cpu(self) -> float:
+        """All three."""
+        return self.of_node + self.of_cache + self.of_fabric
 
 
 class End:
@@ -296,10 +304,10 @@ def _point(
     if not counted:
         raise ProblemError(503, "cannot-measure", "Who asks has failed.")
     row = list(to.network.servers.values()).index(RELAY)
-    cpu = watched.cpu[row] + taken / lasted + max(of_fabric / lasted - quiet.fabric_cpu, 0.0)
+    shares = watched.cpu[row], taken / lasted, max(of_fabric / lasted - quiet.fabric_cpu, 0.0)
     upstream = _upstream_bits_per_sec(to, watched) - quiet.upstream_bits_per_sec
     passed_on = cache.counts.passed_on - passed_on
-    return Point(upstream, cpu, counted[0][1], cache.counts.hits - hits, counted[0][0], passed_on)
+    return Point(upstream, *shares, counted[0][1], cache.counts.hits - hits, counted[0][0], passed_on)
 
 
 def measure(lab: Lab) -> Outcome:
@@ -322,6 +330,11 @@ def measure(lab: Lab) -> Outcome:
                 )
                 for dataplane, kind in kinds
             ),
+            *(
+                line(f"CPU of the {part}, chip and CPU, {WHERE[dataplane]} (% of a core)", percents, parts)
+                for dataplane in WHERE
+                for part, parts in _parts(found, dataplane).items()
+            ),
             line("paper: saved (%)", [0.0, 100.0], [0.0, 100.0], paper=True),
         ],
         axes=("requests that hit (%)", "%"),
@@ -338,6 +351,16 @@ def measure(lab: Lab) -> Outcome:
             "upstream traffic is all between the relay and who answers, less what the network carries without requests",
         ],
     )
+
+
+def _parts(found: Points, dataplane: str) -> dict[str, list[float]]:
+    """What each of the three takes, by share of hits, in % of a core."""
+    points = [found[dataplane, CHIP, ratio] for ratio in RATIOS]
+    return {
+        "relay's process": [100 * point.of_node for point in points],
+        "cache": [100 * point.of_cache for point in points],
+        "fabric": [100 * point.of_fabric for point in points],
+    }
 
 
 def _saved_rows(saved: dict[tuple[str, str], list[float]]) -> list[Row]:

@@ -9,6 +9,7 @@ use cubeyard_chip::api::{self, Answered, Limits, Sends, Session};
 use cubeyard_chip::driver::PUNTS;
 use cubeyard_chip::{DiscardReason, EXTERNAL_PORTS, Flaw, Verdict};
 use cubeyard_dataplane::configuration::Configuration;
+use cubeyard_dataplane::wire_form::finish;
 use cubeyard_messages::limits::CHIP_REQUEST_BYTES;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -31,6 +32,8 @@ pub struct KernelChip {
     cpu_index: u32,
     /// Interfaces of the external ports.
     ports: Vec<(u8, u32)>,
+    /// Of the protocol's header.
+    header_bytes: usize,
     /// Packets for programs that were read already.
     punts: VecDeque<(u8, Vec<u8>)>,
     /// Packets that the kernel had to leave out.
@@ -46,6 +49,7 @@ impl KernelChip {
     pub fn open(
         descriptors: Vec<OwnedFd>,
         configuration: &Configuration,
+        header_bytes: u32,
         poller: &Poller,
     ) -> Result<KernelChip, String> {
         let [ring, socket] = <[OwnedFd; 2]>::try_from(descriptors)
@@ -63,6 +67,7 @@ impl KernelChip {
             socket: ChipSocket::new(socket),
             cpu_index: index(VIRTUAL_NIC_PEER)?,
             ports: ports.collect::<Result<_, String>>()?,
+            header_bytes: header_bytes as usize,
             punts: VecDeque::new(),
             lost: 0,
             dropped: 0,
@@ -89,8 +94,9 @@ impl KernelChip {
                 Some(Record::Discarded(reason)) => {
                     return DiscardReason::ALL.get(usize::from(reason)).copied();
                 }
-                Some(Record::Packet(lost, port, packet)) => {
+                Some(Record::Packet(lost, port, mut packet, part)) => {
                     self.lost = lost;
+                    finish(&mut packet, self.header_bytes, part);
                     if self.punts.len() < PUNTS {
                         self.punts.push_back((port, packet));
                     } else {
@@ -169,8 +175,9 @@ impl ServerChip for KernelChip {
                 return Some(punt);
             }
             match self.ring.next_record()? {
-                Record::Packet(lost, port, packet) => {
+                Record::Packet(lost, port, mut packet, part) => {
                     self.lost = lost;
+                    finish(&mut packet, self.header_bytes, part);
                     return Some((port, packet));
                 }
                 // Of a call that did not wait so long for it.
