@@ -196,6 +196,7 @@ def test_a_cache_saves_as_much_upstream_as_it_answers(nothing_left: Left) -> Non
     for where in chip_fig10.WHERE.values():
         for percent in (25, 50, 75, 100):
             assert abs(rows[f"upstream traffic saved at {percent} % hits, {where}"]["ours"] - percent) < 8
+        assert rows[f"requests that are answered, the least at any share of hits, {where}"]["ours"] > 80
     assert all(share > 0 for one in document["series"][2:6] for share in one["y"])
 
 
