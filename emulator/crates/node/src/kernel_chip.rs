@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use cubeyard_chip::api::{self, Answered, Limits, Sends, Session};
 use cubeyard_chip::driver::PUNTS;
 use cubeyard_chip::{DiscardReason, EXTERNAL_PORTS, Flaw, Verdict};
-use cubeyard_dataplane::configuration::Configuration;
+use cubeyard_dataplane::catalog;
 use cubeyard_dataplane::wire_form::finish;
+use cubeyard_messages::Configure;
 use cubeyard_messages::limits::CHIP_REQUEST_BYTES;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -48,8 +49,7 @@ impl KernelChip {
     /// Takes over what the fabric has handed: the ring and the socket. Errors: a sentence.
     pub fn open(
         descriptors: Vec<OwnedFd>,
-        configuration: &Configuration,
-        header_bytes: u32,
+        configure: &Configure,
         poller: &Poller,
     ) -> Result<KernelChip, String> {
         let [ring, socket] = <[OwnedFd; 2]>::try_from(descriptors)
@@ -60,14 +60,15 @@ impl KernelChip {
             .add(&ring, Token::ChipPackets, Interest::READ)
             .map_err(|error| failed("waiting for its packets", error))?;
         let index = |name: &str| if_nametoindex(name).map_err(|error| failed(name, error));
-        let ports = configuration.ports.iter();
+        let ports = configure.configuration.ports.iter();
         let ports = ports.map(|port| Ok((port.port, index(&port.name)?)));
         Ok(KernelChip {
             ring,
             socket: ChipSocket::new(socket),
             cpu_index: index(VIRTUAL_NIC_PEER)?,
             ports: ports.collect::<Result<_, String>>()?,
-            header_bytes: header_bytes as usize,
+            header_bytes: catalog::protocol(&configure.protocol)
+                .map_or(0, |entry| entry.header_bytes as usize),
             punts: VecDeque::new(),
             lost: 0,
             dropped: 0,

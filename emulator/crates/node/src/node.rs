@@ -376,8 +376,7 @@ impl Server {
         poller: &Poller,
     ) -> Result<(), String> {
         let configuration = &configure.configuration;
-        let header_bytes = catalog::protocol(&configure.protocol).map_or(0, |entry| entry.header_bytes);
-        self.kernel_chip = Some(KernelChip::open(handed, configuration, header_bytes, poller)?);
+        self.kernel_chip = Some(KernelChip::open(handed, configure, poller)?);
         self.chip = Some(ChipServer::open(fabric, configuration, poller)?);
         Ok(())
     }
