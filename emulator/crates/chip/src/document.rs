@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::RawAction;
 use crate::entries::{Table, hex, read_bytes};
 use crate::flaw::Flaw;
+use crate::malformed;
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::registers::Register;
@@ -131,21 +132,26 @@ pub fn write(program: &Program) -> String {
     serde_json::to_string_pretty(&document).expect("strings and numbers can be written")
 }
 
-/// Reads a program from JSON. Errors: text that is not such a document, with line and column; entries that cannot be, with
+/// Reads a program from JSON. Errors: text that is not such a document, with field, line and column; entries that cannot be, with
 /// their place in it, at most [`MAX_FLAWS`].
 pub fn read(text: &str) -> Result<Program, Vec<Flaw>> {
-    let document: Document = serde_json::from_str(text).map_err(|error| {
+    if text.trim_start().starts_with('[')
+        && let Ok(whole) = serde_json::from_str(text)
+    {
+        return Err(vec![malformed::no_object(&whole)]);
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let document: Document =
+        serde_path_to_error::deserialize(&mut reader).map_err(|error| vec![malformed::flaw(text, &error)])?;
+    reader.end().map_err(|error| {
         let flaw = Flaw::new(
             "json",
             "program",
             "this text",
-            "a program as JSON",
-            "Correct it there, or write the program as text.",
+            "one program as JSON",
+            "Leave out what follows it.",
         );
-        vec![
-            flaw.saying(format!("{error}."))
-                .at((error.line() as u32, error.column().max(1) as u32)),
-        ]
+        vec![flaw.at((error.line() as u32, error.column().max(1) as u32))]
     })?;
     let mut program = Program::new(document.profile);
     let mut flaws = Vec::new();

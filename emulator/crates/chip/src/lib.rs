@@ -35,6 +35,7 @@ pub mod driver;
 mod entries;
 mod flaw;
 pub mod frame;
+mod malformed;
 mod modify;
 mod overlay;
 pub mod parser;
