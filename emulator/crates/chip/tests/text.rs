@@ -428,7 +428,7 @@ fn json_mistakes_name_the_place_in_the_document() {
         let flaw = text::read(json).unwrap_err().remove(0);
         (flaw.line, flaw.field.to_string())
     };
-    assert_eq!(at("{\"tcam\":\n 7}"), (2, "program".to_owned()));
+    assert_eq!(at("{\"tcam\":\n 7}"), (2, "tcam".to_owned()));
     assert_eq!(at("{\"tables\": []}").0, 1);
     let row = r#"{"em_ipv4": [{"i": 0, "value": "0a000001", "action": {"act": "DISCARD"}}, {"i": 1, "value": "0a", "action": {"act": "DISCARD"}}]}"#;
     assert_eq!(at(row), (0, "em_ipv4[1].value".to_owned()));
