@@ -81,7 +81,9 @@ fn call_us(entries: usize) -> f64 {
     let mut switch = ServerSwitch::new();
     let key = "SetUDLK(1, (INPORT, B30-33, B42-45, B70-73, B78-81));";
     let entry = |i: usize, content: u32| {
-        format!("SetLookupTable(TCAM, {i}, 1, \"00000000000000000023872387{content:08x}\", NULL, {{act=TO_CPU}});")
+        format!(
+            "SetLookupTable(TCAM, {i}, 1, \"00000000000000000023872387{content:08x}\", NULL, {{act=TO_CPU}});"
+        )
     };
     let all: String = (0..entries).map(|i| entry(i, i as u32)).collect();
     switch.execute(key).expect("a key");
