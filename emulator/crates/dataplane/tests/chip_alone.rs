@@ -191,7 +191,9 @@ fn hits_told(tables: &ChipTables, fast_path: &mut FastPath) -> BTreeMap<(String,
         (Cell::Count(index), Some(Cell::Text(table)), Cell::Count(hits)) => {
             Some(((table.clone(), *index), *hits))
         }
-        (Cell::Count(index), Some(Cell::Count(_)), Cell::Count(hits)) => Some((("TCAM".to_owned(), *index), *hits)),
+        (Cell::Count(index), Some(Cell::Count(_)), Cell::Count(hits)) => {
+            Some((("TCAM".to_owned(), *index), *hits))
+        }
         _ => None,
     };
     sections
