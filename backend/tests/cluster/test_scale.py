@@ -73,7 +73,14 @@ def test_a_thousand_servers_on_a_hundred_nodes_take_a_call_each_and_little_more(
         def up(host: int) -> dict[int, int | str]:
             names = {server: f"s{server}" for server in parts[host]}
             made = every[host].create(
-                RUN, parts[host], settings.image, {}, host_names=names, raw_sockets=False, check=lambda _: None
+                RUN,
+                parts[host],
+                settings.image,
+                {},
+                host_names=names,
+                raw_sockets=False,
+                beside={},
+                check=lambda _: None,
             )
             return every[host].found_by(made)
 
