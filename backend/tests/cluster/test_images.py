@@ -174,9 +174,9 @@ def sockets(process: int) -> str:
 
 
 def test_one_that_ends_later_is_an_event_with_its_last_words(emulate: Emulate, cluster: Cluster) -> None:
-    command = "/busybox sh -c 'sleep 9; echo no more room; exit 3'"
+    command = "/busybox sh -c 'sleep 16; echo no more room; exit 3'"
     words = ("--image", IMAGE, "--image-command", command, "--image-servers", "01")
-    found = emulate.run("--mode", "containers", "--seconds", "14", *words)
+    found = emulate.run("--mode", "containers", "--seconds", "22", *words)
     (event,) = [one for one in found["events"] if one["kind"] == "program-ended"]
     assert (event["status"], event["message"], event["image"]) == (3, "no more room", IMAGE)
     assert [one["server"] for one in found["images"][0]["ended"]] == ["01"]
