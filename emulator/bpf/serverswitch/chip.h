@@ -26,10 +26,15 @@
 #define CHIP_PUNT_RING_BYTES 65536
 #define CHIP_PUNT_GAP_NANOS 100000 /* copies for the CPU: 10,000 a second, */
 #define CHIP_PUNT_BURST 256 /* and so many at once after silence */
-#define CHIP_PACKET_BYTES 9234 /* longest packet that programs of users get whole: a jumbo frame with a tag */
+#define CHIP_PACKET_BYTES 9234 /* longest packet that programs of users get: a jumbo frame with a tag */
 #define CHIP_PACKET_RING_BYTES 262144
 #define CHIP_PACKET_GAP_NANOS 20000 /* packets for programs: 50,000 a second, */
 #define CHIP_PACKET_BURST 512 /* and so many at once after silence */
+#define CHIP_HEADERS_MOST 170 /* Ethernet's, BCube's, and IPv4's and TCP's with all options */
+#define CHIP_PARTS 64 /* packets of several in one that programs get at most */
+#define CHIP_WHOLE 0
+#define CHIP_PART 1 /* with the headers of all; the node makes them those of one packet */
+#define CHIP_LAST_PART 2
 
 /* ---- BCube's header [serverswitch Fig. 5], and the path's number behind it [ours] */
 #define CHIP_PROTOCOL 253
@@ -192,7 +197,10 @@ struct cy_packet {
 	__u32 bytes; /* 0: no packet, but one that came from the CPU was discarded */
 	__u8 port; /* of the CPU, that it arrives at or came by */
 	__u8 reason; /* why it was discarded: CHIP_MALFORMED and so on */
-	__u16 reserved;
+	__u8 part; /* CHIP_WHOLE, or of several packets that the kernel carries as one */
+	__u8 number; /* of a part: parts before it */
+	__u32 offset; /* bytes of data before it */
+	__u32 reserved;
 };
 
 _Static_assert(sizeof(struct cy_chip) == 100, "cy_chip");
@@ -206,6 +214,6 @@ _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
 _Static_assert(sizeof(struct cy_punt) == 152, "cy_punt");
 _Static_assert(sizeof(struct cy_marking) == 16, "cy_marking");
 _Static_assert(sizeof(struct cy_cpu) == 24, "cy_cpu");
-_Static_assert(sizeof(struct cy_packet) == 16, "cy_packet");
+_Static_assert(sizeof(struct cy_packet) == 24, "cy_packet");
 
 #endif

@@ -112,7 +112,7 @@ struct {
 /* A record of that ring while it is made: the kernel reserves room of one size only. */
 struct cy_record {
 	struct cy_packet head;
-	__u8 data[CHIP_PACKET_BYTES];
+	__u8 data[CHIP_HEADERS_MOST + CHIP_PACKET_BYTES];
 };
 
 struct {

@@ -109,28 +109,99 @@ static __always_inline int packet_is_due(struct cy_cpu *side, __u64 now)
 	return 1;
 }
 
-/* The packet whole, for programs of users. Several in one, which only the kernel takes for one, are too long to be copied. The verifier
- * looks at this and the next one by itself: in each place that calls it, it would have too much to look at. */
+/* Where the data of TCP or UDP begins behind BCube's header; 0 of any other packet. */
+static __always_inline __u32 data_at(struct __sk_buff *skb)
+{
+	const __u32 inner = ETH_HLEN + CHIP_HEADER_BYTES;
+	__u8 ether[2], outer, first, protocol, offset;
+	__u32 transport;
+
+	if (bpf_skb_load_bytes(skb, 12, ether, sizeof(ether)) || ether[0] != ETH_P_IP >> 8 || ether[1] != (ETH_P_IP & 0xff) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + 9, &outer, 1) || outer != CHIP_PROTOCOL ||
+	    bpf_skb_load_bytes(skb, inner, &first, 1) || bpf_skb_load_bytes(skb, inner + 9, &protocol, 1))
+		return 0;
+	transport = inner + (first & 15) * 4U;
+	if (protocol == IPPROTO_UDP)
+		return transport + 8;
+	if (protocol != IPPROTO_TCP || bpf_skb_load_bytes(skb, transport + 12, &offset, 1))
+		return 0;
+	return transport + (offset >> 4) * 4U;
+}
+
+/* Writes a record with the first `head` bytes and `bytes` from `at` on; 0: done. */
+static __always_inline int write_record(struct __sk_buff *skb, struct cy_cpu *side, struct cy_record *made, __u32 head, __u32 at,
+					__u32 bytes)
+{
+	asm volatile("" : "+r"(head), "+r"(bytes)); /* each is checked and used in one register */
+	if (head > CHIP_HEADERS_MOST || bytes == 0 || bytes > CHIP_PACKET_BYTES ||
+	    !packet_is_due(side, bpf_ktime_get_ns()) || (head && bpf_skb_load_bytes(skb, 0, made->data, head)) ||
+	    bpf_skb_load_bytes(skb, at, made->data + head, bytes))
+		return -1;
+	made->head.lost = side->lost;
+	made->head.bytes = head + bytes;
+	return bpf_ringbuf_output(&packets, made, sizeof(made->head) + head + bytes, 0);
+}
+
+/* Of several packets in one: how far they have been given. */
+struct cy_parts {
+	struct __sk_buff *skb;
+	struct cy_cpu *side;
+	struct cy_record *made;
+	__u32 head;
+	__u32 at;
+	__u32 left;
+};
+
+static long give_part(__u64 number, struct cy_parts *parts)
+{
+	__u32 bytes = parts->skb->len - parts->at, most = parts->skb->gso_size;
+
+	if (parts->at >= parts->skb->len)
+		return 1;
+	if (bytes > most)
+		bytes = most;
+	parts->made->head.part = parts->at + bytes >= parts->skb->len ? CHIP_LAST_PART : CHIP_PART;
+	parts->made->head.number = number;
+	parts->made->head.offset = parts->at - parts->head;
+	if (write_record(parts->skb, parts->side, parts->made, parts->head, parts->at, bytes))
+		__sync_fetch_and_add(&parts->side->lost, 1);
+	parts->at += bytes;
+	parts->left -= parts->left > 0;
+	return 0;
+}
+
+/* Several packets in one, which only the kernel takes for one: each with the headers of all, which the node makes its own. */
+static __always_inline void give_parts(struct __sk_buff *skb, struct cy_cpu *side, struct cy_record *made)
+{
+	__u32 head = data_at(skb);
+	struct cy_parts parts = { .skb = skb, .side = side, .made = made, .head = head, .at = head, .left = skb->gso_segs };
+
+	if (head)
+		bpf_loop(CHIP_PARTS, give_part, &parts, 0);
+	if (parts.left)
+		__sync_fetch_and_add(&side->lost, parts.left);
+}
+
+/* The packet whole, for programs of users. The verifier looks at this and the next one by itself: in each place that calls it, it would
+ * have too much to look at. */
 __attribute__((noinline)) int give_whole(struct __sk_buff *skb, __u32 port)
 {
-	__u32 first = 0, bytes = skb->len, packets_in_it = skb->gso_segs;
+	__u32 first = 0;
 	struct cy_cpu *side = bpf_map_lookup_elem(&cpu, &first);
 	struct cy_record *made = bpf_map_lookup_elem(&record, &first);
 
 	if (!side || !made)
 		return 0;
-	asm volatile("" : "+r"(bytes)); /* it is checked and used in one register */
-	if (!skb->gso_size && bytes > 0 && bytes <= CHIP_PACKET_BYTES && packet_is_due(side, bpf_ktime_get_ns()) &&
-	    !bpf_skb_load_bytes(skb, 0, made->data, bytes)) {
-		made->head.lost = side->lost;
-		made->head.bytes = bytes;
-		made->head.port = port;
-		made->head.reason = 0;
-		made->head.reserved = 0;
-		if (!bpf_ringbuf_output(&packets, made, sizeof(made->head) + bytes, 0))
-			return 0;
-	}
-	__sync_fetch_and_add(&side->lost, packets_in_it ? packets_in_it : 1);
+	made->head.port = port;
+	made->head.reason = 0;
+	made->head.part = CHIP_WHOLE;
+	made->head.number = 0;
+	made->head.offset = 0;
+	made->head.reserved = 0;
+	if (skb->gso_size)
+		give_parts(skb, side, made);
+	else if (write_record(skb, side, made, 0, 0, skb->len))
+		__sync_fetch_and_add(&side->lost, 1);
 	return 0;
 }
 

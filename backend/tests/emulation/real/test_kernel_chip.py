@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cubeyard.chip.cache import checksum
 from cubeyard.chip.serverswitch import Action, ChipError, ServerSwitch
 from tests.processes import PROGRAM, environment
 
@@ -36,6 +38,21 @@ for mark, priority in ((0, 0), (0xcb51, 0), (4, 4), (0x7FFFFFFF, 6)):
         out.send(frame)
 print("sent")
 """
+
+
+INNER_AT, IP, TCP = 50, 20, 6
+"""Where the packet behind Ethernet's and BCube's header begins."""
+
+
+def is_right(packet: bytes) -> bool:
+    """Whether a packet says its own length in both IPv4 headers, and its TCP checksum is right."""
+    inner = packet[INNER_AT:]
+    lengths = struct.unpack_from(">H", packet, 16)[0], struct.unpack_from(">H", inner, 2)[0]
+    if lengths != (len(packet) - 14, len(inner)):
+        return False
+    return (
+        checksum(inner[12:20] + struct.pack(">BBH", 0, TCP, len(inner) - IP) + inner[IP:] + bytes(len(inner) % 2)) == 0
+    )
 
 
 def place_of(home: Path, run: str, server: str) -> str:
@@ -68,8 +85,10 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
             chip.SetLookupTable(*EVERY, Action("TO_CPU"))
             taken = [chip.RecvPacket(30.0) for _ in range(50)]
             chip.ClearLookupTable("TCAM", 2000)
-            # One that the chip sends on: at the end of its path, a packet is for the server.
-            packet = next(one[0] for one in taken if one is not None and chip.SendPacket(one[0], 5))
+            # One that the chip sends on: at the end of its path, a packet is for the server. A short one: the link's queue, which refuses
+            # what it has no room for, has room for all that are forged.
+            short = [one[0] for one in taken if one is not None and len(one[0]) <= 200]
+            packet = next(one for one in short if chip.SendPacket(one, 5))
             # Packets of the server's own applications come in by port 4 of the CPU, and nothing else by 5 and 6.
             before = chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")
             forged = enter(inner, sys.executable, "-c", FORGE, "cy0x", packet.hex(), check=False)
@@ -90,6 +109,36 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
             assert refused.value.code == "entry-not-own"
             with pytest.raises(ChipError, match="28672"):
                 chip.execute("j = 0; " * 5000)
+        live.call("POST", f"{API}/runs/{run}/cancel")
+        live.ended(run)
+
+
+def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_on(
+    home: Path, nothing_left: Left
+) -> None:
+    with Live(home) as live:
+        run = live.start(dataplane="serverswitch", seconds=600, mtu=1500)
+        live.flowing(run)
+        with ServerSwitch.connect(place_of(home, run, "00")) as chip:
+            chip.RecvPacket(0.0)
+            chip.SetLookupTable(*EVERY, Action("TO_CPU"))
+            taken, full = 0, 0
+            until = time.monotonic() + 6.0
+            while time.monotonic() < until:
+                found = chip.RecvPacket(1.0)
+                if found is None:
+                    continue
+                packet, iport = found
+                assert len(packet) <= 1514
+                if packet[INNER_AT - 8] == 0 and packet[INNER_AT + 9] == TCP:  # data, of TCP
+                    assert is_right(packet), packet[:120].hex()
+                    taken, full = taken + 1, full + (len(packet) > 1400)
+                chip.SendPacket(packet, iport)
+            chip.ClearLookupTable("TCAM", 2000)
+            lost = chip.lost_packets
+        print(f"{taken} packets of TCP by way of a program, {full} of them full, {lost} lost")
+        assert taken > 500, "TCP goes on"
+        assert full > 200
         live.call("POST", f"{API}/runs/{run}/cancel")
         live.ended(run)
 

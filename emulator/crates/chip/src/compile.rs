@@ -206,7 +206,7 @@ fn sources(program: &Program) -> [u8; 2 * KEY_ROOM] {
 /// An entry of a table of exact matches or prefixes.
 fn other(table: Table, index: u32, entry: &Entry) -> CompiledEntry {
     let mut value = [0; 6];
-    for (to, from) in value.iter_mut().zip(&entry.value) {
+    for (to, from) in value.iter_mut().zip(entry.value.iter()) {
         *to = *from;
     }
     let key = match entry.prefix() {

@@ -1,6 +1,7 @@
 //! What stands in the tables `[serverswitch §4.1]`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -104,15 +105,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// One entry of a lookup table.
+/// One entry of a lookup table. Programs are copied for every call, so copies share the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     /// Of the TCAM: the key that it looks at, 1 or 2; 0 in the other tables.
     pub iudlk: u8,
     /// What is looked for; bits that the mask leaves out are zero.
-    pub value: Vec<u8>,
+    pub value: Arc<[u8]>,
     /// Which bits count: of the TCAM and of LPM; empty in the tables of exact matches.
-    pub mask: Vec<u8>,
+    pub mask: Arc<[u8]>,
     /// What is done with a packet that matches.
     pub action: Action,
 }
@@ -129,8 +130,8 @@ pub struct Prefix {
 impl Entry {
     /// The prefix of an LPM entry.
     pub fn prefix(&self) -> Option<Prefix> {
-        let value: [u8; 4] = self.value.as_slice().try_into().ok()?;
-        let mask = u32::from_be_bytes(self.mask.as_slice().try_into().ok()?);
+        let value: [u8; 4] = (*self.value).try_into().ok()?;
+        let mask = u32::from_be_bytes((*self.mask).try_into().ok()?);
         let length = mask.leading_ones();
         (mask.count_ones() == length).then_some(Prefix {
             bits: u32::from_be_bytes(value) & mask,

@@ -212,7 +212,7 @@ impl Program {
         let entry = Entry {
             iudlk: if table == Table::Tcam { iudlk as u8 } else { 0 },
             value: value.iter().zip(cares).map(|(byte, care)| byte & care).collect(),
-            mask,
+            mask: mask.into(),
             action: action.check(self.profile).map_err(|flaw| flaw.inside("action"))?,
         };
         if table == Table::LpmIpv4 && entry.prefix().is_none() {
@@ -326,7 +326,7 @@ impl Program {
         let entries = self.table(Table::Tcam).iter().rev();
         let mut shadowed: Vec<(u32, u32)> = entries
             .filter_map(|(&i, entry)| {
-                let key = (entry.iudlk, entry.value.as_slice(), entry.mask.as_slice());
+                let key = (entry.iudlk, &*entry.value, &*entry.mask);
                 let above = seen.get(&key).copied();
                 above.map(|above| (i, above)).or_else(|| {
                     seen.insert(key, i);

@@ -21,7 +21,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 
 /// A key that an entry matches, with a few bytes of another: near the edge between match and miss.
 fn near(entry: &Entry, noise: &[u8]) -> Key {
-    let bytes = entry.value.iter().zip(&entry.mask).zip(noise);
+    let bytes = entry.value.iter().zip(entry.mask.iter()).zip(noise);
     let filled: Vec<u8> = bytes
         .map(|((value, mask), noise)| value | noise & !mask)
         .collect();

@@ -399,7 +399,7 @@ fn lists_are_gone_through_in_order_and_arrays_have_bytes() {
     );
     let program = program.unwrap();
     let entries = program.table(Table::Tcam).values();
-    let values: Vec<Vec<u8>> = entries.map(|entry| entry.value.clone()).collect();
+    let values: Vec<Vec<u8>> = entries.map(|entry| entry.value.to_vec()).collect();
     assert_eq!(values, [[3, 9], [4, 9], [5, 9], [6, 0]]);
 }
 
@@ -412,7 +412,7 @@ fn values_and_masks_are_empty_again_after_each_entry() {
     let entries: Vec<_> = read
         .table(Table::Tcam)
         .values()
-        .map(|entry| (entry.value.clone(), entry.mask.clone()))
+        .map(|entry| (entry.value.to_vec(), entry.mask.to_vec()))
         .collect();
     assert_eq!(
         entries,

@@ -6,7 +6,7 @@
 //!
 //! A protocol is one folder beside this file and one entry of the catalogue; no other file names it. Everything else
 //! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, header descriptions, neighbour
-//! maintenance, frames, rate limits, and keys and values for memcached's clients. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
+//! maintenance, frames and their form on a wire, rate limits, and keys and values for memcached's clients. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
 //! (`cubeyard-fabric`), messages between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
 
 pub mod address;
@@ -40,3 +40,4 @@ pub mod service;
 pub mod settings;
 pub mod switch_control;
 pub mod tables;
+pub mod wire_form;

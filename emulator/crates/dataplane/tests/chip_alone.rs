@@ -417,6 +417,63 @@ fn packets_for_users_programs_are_whole_or_counted() {
     );
 }
 
+/// Several packets in one, as the kernel carries TCP's, come to programs one by one, each as a network card would send it.
+#[test]
+fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
+    const HEADER: usize = 36;
+    const HEAD: usize = 14 + HEADER + 20 + 32;
+    const MOST: usize = 400;
+    let vectors = Vectors::read();
+    let server = vectors.servers.values().next().unwrap();
+    let Some(mut fast_path) = FastPath::load(server, CHIP) else {
+        return;
+    };
+    // The last port of a set gets the packet itself, the other one a copy.
+    let both = Action::to(Forward::Duplicate(0b0101_0000));
+    let program = program(
+        &[(Table::Tcam, 0, 0, 0, vec![(0, 0); 9], both)],
+        [true, true, false],
+    );
+    let mut tables = ChipTables::default();
+    let updates = tables
+        .commit_called(&program, &|_| true, |_| BTreeMap::new())
+        .unwrap();
+    updates.iter().for_each(|update| fast_path.write(update));
+    fast_path.come_in_by(2);
+    for (protocol, length) in [(6, 3 * MOST), (6, 2 * MOST + 1), (6, MOST), (1, 3 * MOST)] {
+        let data: Vec<u8> = (0..length).map(|at| at as u8).collect();
+        let mut frame = vec![0; HEAD];
+        (frame[12], frame[14], frame[22], frame[23]) = (8, 0x45, 5, 253);
+        let bytes = (HEAD - 14 + length) as u16;
+        frame[16..18].copy_from_slice(&bytes.to_be_bytes());
+        let sum = !cubeyard_chip::frame::ones_complement_sum(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        (frame[50], frame[59], frame[70 + 12]) = (0x45, protocol, 8 << 4);
+        frame.extend(&data);
+        let (count, lost) = (length.div_ceil(MOST), fast_path.lost_packets());
+        fast_path.run_chip_on_several(&frame, MOST as u32, count as u32);
+        let parts = fast_path.parts();
+        let more = fast_path.lost_packets() - lost;
+        if protocol != 6 {
+            assert_eq!(
+                (parts.len(), more),
+                (0, count as u64),
+                "what it cannot part is counted"
+            );
+            continue;
+        }
+        assert_eq!((parts.len(), more), (count, 0));
+        for ((head, bytes), (number, part)) in parts.iter().zip(data.chunks(MOST).enumerate()) {
+            assert_eq!(bytes, &[&frame[..HEAD], part].concat());
+            let of = head.of_several().unwrap();
+            assert_eq!(
+                (usize::from(of.number), of.offset as usize, of.is_last, head.port),
+                (number, number * MOST, number + 1 == count, 4)
+            );
+        }
+    }
+}
+
 /// Hits of entries go on over a commit where it is told, and an entry of a call says so in the kernel alone.
 #[test]
 fn hits_that_are_handed_on_go_on() {

@@ -183,7 +183,7 @@ proptest! {
         let table = program.table(Table::Tcam);
         let linear = cubeyard_chip::tcam::Linear::new(table.iter().map(|(&i, entry)| (i, entry)));
         for entry in table.values() {
-            let filled = entry.value.iter().zip(&entry.mask).zip(&noise);
+            let filled = entry.value.iter().zip(entry.mask.iter()).zip(&noise);
             let bytes: Vec<u8> = filled.map(|((value, mask), noise)| value | noise & !mask).collect();
             let keys = [Key::new(&bytes), Key::new(&noise[..9])];
             prop_assert_eq!(compiled.lookup(&keys), linear.lookup(&keys));

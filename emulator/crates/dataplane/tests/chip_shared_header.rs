@@ -11,7 +11,7 @@ use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::chip_tables::SCHEMAS;
 use cubeyard_dataplane::chip_tables::layout::{
     ACTS, CpuSide, EXACT_ENTRIES, EXACT_TABLES, Entry, ExactKey, FLAGS, Interface, Keys, Marking, OF_CALL,
-    PACKET_RING_BYTES, PREFIX_ENTRIES, PacketHead, PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
+    PACKET_RING_BYTES, PARTS, PREFIX_ENTRIES, PacketHead, PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
 };
 use header_file::{constants, sizes};
 
@@ -38,6 +38,7 @@ fn limits_are_the_same() {
     ];
     let tables = EXACT_TABLES.map(|(name, _, number, _)| (name, number.into()));
     let flags = FLAGS.map(|(name, flag)| (name, flag.into()));
+    let parts = PARTS.map(|(name, part)| (name, part.into()));
     let slot = |register: Register| register.slot().unwrap() as u64;
     let registers = [
         ("CHIP_IN_PACKETS", slot(Register::InPackets(0))),
@@ -65,7 +66,7 @@ fn limits_are_the_same() {
         )
     });
     let more = tables.into_iter().chain(flags).chain(registers).chain(reasons);
-    for (name, value) in limits.into_iter().chain(acts).chain(more) {
+    for (name, value) in limits.into_iter().chain(acts).chain(parts).chain(more) {
         assert_eq!(constants.get(name), Some(&value), "{name}");
     }
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use cubeyard_chip::api::{self, Answered, Limits, Sends, Session};
 use cubeyard_chip::driver::PUNTS;
 use cubeyard_chip::{DiscardReason, EXTERNAL_PORTS, Flaw, Verdict};
-use cubeyard_dataplane::configuration::Configuration;
+use cubeyard_dataplane::catalog;
+use cubeyard_dataplane::wire_form::finish;
+use cubeyard_messages::Configure;
 use cubeyard_messages::limits::CHIP_REQUEST_BYTES;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -31,6 +33,8 @@ pub struct KernelChip {
     cpu_index: u32,
     /// Interfaces of the external ports.
     ports: Vec<(u8, u32)>,
+    /// Of the protocol's header.
+    header_bytes: usize,
     /// Packets for programs that were read already.
     punts: VecDeque<(u8, Vec<u8>)>,
     /// Packets that the kernel had to leave out.
@@ -45,7 +49,7 @@ impl KernelChip {
     /// Takes over what the fabric has handed: the ring and the socket. Errors: a sentence.
     pub fn open(
         descriptors: Vec<OwnedFd>,
-        configuration: &Configuration,
+        configure: &Configure,
         poller: &Poller,
     ) -> Result<KernelChip, String> {
         let [ring, socket] = <[OwnedFd; 2]>::try_from(descriptors)
@@ -56,13 +60,15 @@ impl KernelChip {
             .add(&ring, Token::ChipPackets, Interest::READ)
             .map_err(|error| failed("waiting for its packets", error))?;
         let index = |name: &str| if_nametoindex(name).map_err(|error| failed(name, error));
-        let ports = configuration.ports.iter();
+        let ports = configure.configuration.ports.iter();
         let ports = ports.map(|port| Ok((port.port, index(&port.name)?)));
         Ok(KernelChip {
             ring,
             socket: ChipSocket::new(socket),
             cpu_index: index(VIRTUAL_NIC_PEER)?,
             ports: ports.collect::<Result<_, String>>()?,
+            header_bytes: catalog::protocol(&configure.protocol)
+                .map_or(0, |entry| entry.header_bytes as usize),
             punts: VecDeque::new(),
             lost: 0,
             dropped: 0,
@@ -89,8 +95,9 @@ impl KernelChip {
                 Some(Record::Discarded(reason)) => {
                     return DiscardReason::ALL.get(usize::from(reason)).copied();
                 }
-                Some(Record::Packet(lost, port, packet)) => {
+                Some(Record::Packet(lost, port, mut packet, part)) => {
                     self.lost = lost;
+                    finish(&mut packet, self.header_bytes, part);
                     if self.punts.len() < PUNTS {
                         self.punts.push_back((port, packet));
                     } else {
@@ -169,8 +176,9 @@ impl ServerChip for KernelChip {
                 return Some(punt);
             }
             match self.ring.next_record()? {
-                Record::Packet(lost, port, packet) => {
+                Record::Packet(lost, port, mut packet, part) => {
                     self.lost = lost;
+                    finish(&mut packet, self.header_bytes, part);
                     return Some((port, packet));
                 }
                 // Of a call that did not wait so long for it.

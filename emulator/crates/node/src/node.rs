@@ -376,7 +376,7 @@ impl Server {
         poller: &Poller,
     ) -> Result<(), String> {
         let configuration = &configure.configuration;
-        self.kernel_chip = Some(KernelChip::open(handed, configuration, poller)?);
+        self.kernel_chip = Some(KernelChip::open(handed, configure, poller)?);
         self.chip = Some(ChipServer::open(fabric, configuration, poller)?);
         Ok(())
     }

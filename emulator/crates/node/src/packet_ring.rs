@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cubeyard_dataplane::chip_tables::layout::{PACKET_RING_BYTES, PacketHead};
+use cubeyard_dataplane::wire_form::Part;
 use nix::errno::Errno;
 use nix::libc;
 
@@ -37,8 +38,9 @@ struct Mapping {
 /// A record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, and its bytes.
-    Packet(u64, u8, Vec<u8>),
+    /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, its bytes, and which of several it is, that
+    /// the kernel carries as one.
+    Packet(u64, u8, Vec<u8>, Option<Part>),
     /// What came from the CPU was discarded, for a reason by its place among all.
     Discarded(u8),
 }
@@ -148,7 +150,12 @@ fn read_record(bytes: &[u8]) -> Option<Record> {
         return Some(Record::Discarded(head.reason));
     }
     let packet = rest.get(..head.bytes as usize)?;
-    Some(Record::Packet(head.lost, head.port, packet.to_vec()))
+    Some(Record::Packet(
+        head.lost,
+        head.port,
+        packet.to_vec(),
+        head.of_several(),
+    ))
 }
 
 impl AsFd for PacketRing {

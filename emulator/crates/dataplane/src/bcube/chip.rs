@@ -116,7 +116,7 @@ impl Forwarding for ChipForwarding {
             let mask = if entry.mask.is_empty() {
                 vec![0xff; entry.value.len()]
             } else {
-                entry.mask.clone()
+                entry.mask.to_vec()
             };
             Some(vec![
                 Cell::Text(place.table.name().to_owned()),

@@ -1,5 +1,6 @@
 //! What the chip's maps in the kernel hold, byte for byte as in `bpf/serverswitch/chip.h`, and a compiled program in that form.
 
+use crate::wire_form::Part;
 use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, CompiledKey, KEY_ROOM};
 use cubeyard_chip::{Forward, Mpls, Table};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -142,10 +143,29 @@ pub struct PacketHead {
     pub port: u8,
     /// Why it was discarded: a place among [`cubeyard_chip::DiscardReason::ALL`].
     pub reason: u8,
-    pub(super) reserved: u16,
+    /// One of [`PARTS`].
+    pub part: u8,
+    /// Of a part: parts before it.
+    pub number: u8,
+    /// Bytes of data before it.
+    pub offset: u32,
+    pub(super) reserved: u32,
 }
 
+/// What a record of the ring `packets` holds, as in `chip.h`: a packet, or one of several that the kernel carries as one, with the
+/// headers of all.
+pub const PARTS: [(&str, u8); 3] = [("CHIP_WHOLE", 0), ("CHIP_PART", 1), ("CHIP_LAST_PART", 2)];
+
 impl PacketHead {
+    /// Which of several packets this is; `None` of one that came alone.
+    pub fn of_several(&self) -> Option<Part> {
+        (self.part != PARTS[0].1).then_some(Part {
+            number: self.number,
+            offset: self.offset,
+            is_last: self.part == PARTS[2].1,
+        })
+    }
+
     /// The beginning of a record, and what follows; `None` of a shorter one.
     pub fn read(record: &[u8]) -> Option<(PacketHead, &[u8])> {
         PacketHead::read_from_prefix(record).ok()

@@ -123,6 +123,22 @@ impl FastPath {
         .collect()
     }
 
+    /// The same of packets that the kernel carries as one, with what says so.
+    pub fn parts(&mut self) -> Vec<(PacketHead, Vec<u8>)> {
+        let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
+        std::iter::from_fn(|| {
+            let record = ring.next()?.to_vec();
+            let (head, bytes) = PacketHead::read(&record).unwrap();
+            Some((head, bytes.to_vec()))
+        })
+        .collect()
+    }
+
+    /// Gives the chip alone several packets in one, each with so many bytes of data.
+    pub fn run_chip_on_several(&mut self, frame: &[u8], data_bytes: u32, packets: u32) -> u32 {
+        kernel_run::run_several(&mut self.ebpf, CHIP_ALONE, frame, data_bytes, packets)
+    }
+
     /// Packets that they have lost.
     pub fn lost_packets(&mut self) -> u64 {
         let side: Array<_, [u8; 24]> = map(&mut self.ebpf, "cpu");

@@ -184,6 +184,12 @@ impl Server {
         self.apply(&update);
     }
 
+    /// Commits a program to the server's chip, while packets go by the one before.
+    pub fn set_program(&mut self, text: &str) {
+        let (ebpf, tables) = self.ebpf.as_mut().expect("a server with a chip");
+        tables.set_program(ebpf, text);
+    }
+
     /// Writes an entry of the protocol's tables.
     fn apply(&mut self, update: &TableUpdate) {
         let (ebpf, tables) = self.ebpf.as_mut().expect("a server with the fast path");
@@ -420,7 +426,7 @@ pub fn block(number: usize) -> Vec<u8> {
 }
 
 /// What the current thread has run so far.
-fn cpu_nanos() -> u64 {
+pub fn cpu_nanos() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells run times");
     stat.split_whitespace()
         .next()

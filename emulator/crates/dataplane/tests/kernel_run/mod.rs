@@ -51,6 +51,22 @@ pub fn run_raw(ebpf: &mut Ebpf, name: &str, frame: &[u8]) -> (u32, Vec<u8>) {
     (result.return_value, out)
 }
 
+/// Runs a program on a frame that is several packets in one, and gives what TC is to do.
+pub fn run_several(ebpf: &mut Ebpf, name: &str, frame: &[u8], data_bytes: u32, packets: u32) -> u32 {
+    // Places in `struct __sk_buff` [linux/bpf.h].
+    const SEGMENTS: usize = 164;
+    const SIZE: usize = 176;
+    let mut context = [0_u8; 192];
+    context[SEGMENTS..SEGMENTS + 4].copy_from_slice(&packets.to_ne_bytes());
+    context[SIZE..SIZE + 4].copy_from_slice(&data_bytes.to_ne_bytes());
+    let options = TestRunOptions {
+        data_in: Some(frame),
+        ctx_in: Some(&context),
+        ..TestRunOptions::new()
+    };
+    program(ebpf, name).test_run(options).unwrap().return_value
+}
+
 /// What a program of a forwarding does with a frame, of a server whose virtual NIC has that address, and the frame that leaves, empty
 /// where none does.
 pub fn run(ebpf: &mut Ebpf, name: &str, frame: &[u8], vnic_mac: [u8; 6]) -> (Verdict, Vec<u8>) {

@@ -38,6 +38,14 @@ impl Tables {
         updates.iter().for_each(|update| self.write(ebpf, update));
     }
 
+    /// Commits a program of a user's to the chip that the object is.
+    #[allow(dead_code, reason = "benches commit none")]
+    pub fn set_program(&mut self, ebpf: &mut Ebpf, text: &str) {
+        let translation = self.translation.as_mut().expect("an object with a chip");
+        let updates = translation.set_program(text).unwrap();
+        updates.iter().for_each(|update| self.write(ebpf, update));
+    }
+
     /// Writes an entry of one table.
     pub fn write(&self, ebpf: &mut Ebpf, update: &TableUpdate) {
         let own = self.object.own_tables.map_or(&[][..], |own| own.schemas);
