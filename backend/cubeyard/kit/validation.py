@@ -98,6 +98,8 @@ def _told(kind: str, value: object, error: Error) -> tuple[str, str | None, str 
         return f"{_quoted(value)} is not {wanted}.", wanted, f"Give {wanted}."
     if kind in _LENGTHS:
         key, bound, unit = _LENGTHS[kind]
+        if isinstance(value, str):  # whose length is looked at after a check of our own
+            unit = "character"
         limit = f"{bound} {_counted(context[key], unit)}"
         length = len(value) if isinstance(value, str | Sequence | Mapping) else context.get("actual_length", 0)
         return f"It has {_counted(length, unit)}.", limit, f"Give {limit}."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from cubeyard.kit.problems import install
 from cubeyard.kit.validation import in_words
@@ -38,6 +38,7 @@ class Asked(Strict):
     seeds: int | list[int] | None = None
     settings: dict[str, bool | int | str] = {}
     mode: Literal["containers", "namespaces"] = "containers"
+    checked: Annotated[str, AfterValidator(str), Field(max_length=4)] = ""
 
 
 def errors_of(change: dict[str, Any]) -> list[dict[str, Any]]:
@@ -67,6 +68,7 @@ def errors_of(change: dict[str, Any]) -> list[dict[str, Any]]:
         ({"target": {"names": []}}, "target.names", "It has 0 entries.", "Give at least 1 entry."),
         ({"target": {"names": ["00", 7]}}, "target.names.1", "7 is not text.", "Give text."),
         ({"target": {"selector": "x" * 21}}, "target.selector", "It has 21 characters.", "Give at most 20 characters."),
+        ({"checked": "five5"}, "checked", "It has 5 characters.", "Give at most 4 characters."),
         (
             {"target": {"kind": "server", "ratio": 0}},
             "target.kind",
