@@ -209,7 +209,10 @@ class DockerContainers:
             return docker_beside.states(self.api, self._owner, run_id, known)
 
     def take_over(self, run_id: str) -> None:
-        """Those of other owners are theirs to remove: each has an engine of its own."""
+        """Workers that share hosts share their engines: containers of a worker before have the names that ours get."""
+        with explained():
+            listed = self.api.containers(all=True, filters={"label": [f"{RUN}={run_id}"]})
+        self._remove([one["Id"] for one in listed if one["Labels"].get(PLACE) != self._owner])
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Remove every container of a run. Harmless to call again.
@@ -219,7 +222,10 @@ class DockerContainers:
         """
         with explained():
             listed = self._listed(f"{RUN}={run_id}")
+        self._remove([container["Id"] for container in listed])
+        return [container["Id"] for container in listed if container["State"] == "created"]
 
+    def _remove(self, containers: list[str]) -> None:
         def one(container: str) -> None:
             with explained():
                 try:
@@ -230,8 +236,7 @@ class DockerContainers:
                     if error.status_code != 409:  # its removal is under way
                         raise
 
-        each(one, [container["Id"] for container in listed], AT_A_TIME)
-        return [container["Id"] for container in listed if container["State"] == "created"]
+        each(one, containers, AT_A_TIME)
 
     def _listed(self, *labels: str) -> list[Json]:
         return self.api.containers(all=True, filters={"label": [f"{PLACE}={self._owner}", *labels]})

@@ -1,4 +1,4 @@
-"""A fabric whose starter is gone goes on for a process that took it over, and only as long as that."""
+"""What a worker leaves behind that is killed or cut off, for whoever goes on: its fabric, and on a host that workers share its containers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from cubeyard.emulation.deploy.docker_containers import DockerContainers
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess
 from cubeyard.settings import Settings
+from tests.deployment.engine import Docker
 
 STARTER = """
 import sys, time
@@ -53,3 +55,36 @@ def test_a_process_that_takes_a_fabric_over_keeps_it(home: Path, nothing_left: C
     assert fabric.pid == pid is not None, "it is needed"
     fabric.stop()
     assert fabric.pid is None
+
+
+def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
+    home: Path, docker: Docker, nothing_left: Callable[[], Any]
+) -> None:
+    """Both workers use one Docker engine, and a container's name is of its run and server alone."""
+    run, other = "0192f3a1b2c3d4e5f607182930414277", "1192f3a1b2c3d4e5f607182930414277"
+    servers = {0: "00", 1: "01"}
+    cut_off, goes_on = (DockerContainers(Settings(), owner, f"unix://{docker.socket}") for owner in ("one", "two"))
+
+    def create(of: DockerContainers, run_id: str) -> set[str]:
+        (home / run_id).mkdir(exist_ok=True)
+        mounts = {server: str(home / run_id) for server in servers}
+        made = of.create(
+            run_id, servers, of.image(), mounts, host_names=servers, raw_sockets=False, beside={}, check=lambda _: None
+        )
+        return set(made.values())
+
+    try:
+        create(cut_off, run)
+        kept = create(cut_off, other)
+        goes_on.take_over(run)
+        assert {which: set(ids) for which, ids in cut_off.runs().items()} == {other: kept}
+        mine = create(goes_on, run)
+        cut_off.remove(run)
+        assert set(goes_on.runs()[run]) == mine, "who comes back removes nothing of the worker that went on"
+        goes_on.take_over(run)
+        assert goes_on.living(run) == len(servers), "a worker's own are not of another one"
+    finally:
+        for containers in (cut_off, goes_on):
+            for run_id in (run, other):
+                containers.remove(run_id)
+            containers.close()
