@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
 from cubeyard.kit.embedded import EmbeddedPostgres
 from tests.cluster.machines import OUTSIDE
@@ -30,7 +31,8 @@ def a_database() -> Iterator[str]:
         with (server.data / "pg_hba.conf").open("a") as rules:
             rules.writelines(f"host all all {network} scram-sha-256\n" for network in NETWORKS)
         with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {NAME} LOGIN PASSWORD '{password}'")
+            role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(NAME), sql.Literal(password))
+            connection.execute(role)
             connection.execute("SELECT pg_reload_conf()")
             connection.execute(f"ALTER DATABASE {NAME} OWNER TO {NAME}")
         yield f"postgresql://{NAME}:{password}@{OUTSIDE}:5432/{NAME}"
