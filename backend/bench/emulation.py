@@ -165,14 +165,16 @@ def _unseen(done: int, total: int) -> None:
     _ = done, total
 
 
-def up_and_down(deployment: Deployment) -> tuple[float, float]:
-    """Seconds until every node has its network and says so, and until nothing is left."""
+def up_and_down(deployment: Deployment, times: list[Json] | None = None) -> tuple[float, float]:
+    """Seconds until every node has its network and says so, and until nothing is left. What the first were spent on joins `times`."""
     try:
-        up_secs = deployment.up(_unseen)["up_secs"]
+        up = deployment.up(_unseen)
     finally:
         down = deployment.down()
     assert not down["kept"], down
-    return up_secs, down["down_secs"]
+    if times is not None:
+        times.append(up)
+    return up["up_secs"], down["down_secs"]
 
 
 def _containers(settings: Settings, place: Place) -> list[Row]:

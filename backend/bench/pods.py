@@ -46,17 +46,24 @@ def rows() -> list[Row]:
 def _rows(cluster: Cluster, settings: Settings, servers: int, spec: Json) -> list[Row]:
     assert settings.cluster is not None
     place = Place.of(settings)
+    times: list[Json] = []
     rounds = [
-        (up_and_down(deployment_of(settings, place, spec, "containers")), _bare(cluster, settings.cluster, servers))
+        (
+            up_and_down(deployment_of(settings, place, spec, "containers"), times),
+            _bare(cluster, settings.cluster, servers),
+        )
         for _ in range(ROUNDS)
     ]
+    wired = ", ".join(f"{one['wire_secs']:.1f}" for one in times)
     found = []
     for at, what in enumerate(("up", "gone")):
         name = f"{servers} servers in pods of two nodes, {what}"
         every = [Row(name, ours[at], bare[at], "bare pods", "s", OF_BARE) for ours, bare in rounds]
         ratios = ", ".join(f"{row.ratio:.2f}" for row in every)
         middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
-        found.append(replace(middle, note=f"wall clock; {ROUNDS} rounds: {ratios}; load {os.getloadavg()[0]:.1f}"))
+        spent = f"; of these on cables {wired} s" if what == "up" else ""
+        note = f"wall clock; {ROUNDS} rounds: {ratios}{spent}; load {os.getloadavg()[0]:.1f}"
+        found.append(replace(middle, note=note))
     return found
 
 
