@@ -3,238 +3,457 @@
 //! Every flow takes a random one of its shortest up-paths, which is what two-level routing tables
 //! spread over a whole all-to-all; where that one is broken the flow is re-distributed to an available
 //! one, each as likely.
+//!
+//! A path is its turns upwards: the way down is the destination's own way up by the same turns, reversed. All choices of
+//! turns are numbered, the turn at layer `j` being digit `j` of the number to the base of half the ports. A directed link is
+//! the sum of what its edge switch and what the turns add to it, and it is known by edge switch which choices are alive: a path
+//! is written without a look at what has failed.
 
-use cubeyard_topology::{FatTreeSpec, NodeId, Topology, TopologySpec};
+use cubeyard_topology::{FatTreeSpec, Links, NodeId, Topology, TopologySpec};
 
-use crate::failures::Failures;
-use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive, link_of};
-use crate::ports::{NO_LINK, PortTable};
-use crate::random::Draws;
+use crate::failures::{BitSet, Failures};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, a_to_b, alone, b_to_a, ends_alive, link_of};
+use crate::random::{Draws, mix};
+
+/// Choices of turns made of one draw and looked at together: mostly one of them is alive, and no branch is chance.
+const CANDIDATES: usize = 4;
 
 /// Random draws before all choices are listed: with at most a fifth of the switches gone, far more
 /// than enough for all but flows with next to no path.
-const DRAWS: u32 = 24;
+const DRAWS: u32 = 6;
 
-/// Most layers of switches a fat-tree can have.
-const LAYERS: usize = 16;
+/// The most choices that have masks, so that [`CANDIDATES`] of them take less than a draw's 64 bits.
+const MOST_CHOICES: u32 = 1 << 12;
+
+/// The most words that masks take, 1 MiB.
+const MOST_WORDS: usize = 1 << 17;
+
+/// Layers climbed that a row has room for: in fat-trees of up to five layers, and in all.
+const FEW: usize = 4;
+const MOST: usize = 16;
+
+/// Flows whose turns are drawn before their paths are written.
+const BLOCK: usize = 64;
 
 /// Random shortest up-paths, re-distributed on failure.
 #[derive(Debug)]
 pub struct FatTreeRouting {
-    /// Links up of a switch, and down but for the top layer.
-    half: u32,
+    /// By server.
+    seats: Vec<Seat>,
     climbs: Climbs,
-    /// The way up of every server by its number, then those of every switch, `half` each.
-    ways: Vec<Way>,
+    /// By layers that a flow climbs.
+    levels: Vec<Level>,
+    /// By edge switch, what it adds to its directed links up by layer, what it adds to those down backwards, and as much to
+    /// read beyond: [`FEW`] numbers each, or [`MOST`].
+    by_edge: Vec<DirectedLink>,
+    /// The same by choice of turns.
+    by_turns: Vec<DirectedLink>,
+    alive: Alive,
     failures: Failures,
 }
 
-/// A port upwards.
+/// A server.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    /// Where the ways of the switch above begin.
-    next: u32,
-    /// The direction upwards; [`NO_LINK`] where there is no cable, or it or the switch above has failed.
-    link: DirectedLink,
+struct Seat {
+    /// Its digits to the base of half the ports, in equally many bits each.
+    digits: u64,
+    /// Its edge switch; [`NO_EDGE`] where the server, its link or that switch has failed.
+    edge: u32,
 }
 
-/// How high flows climb, without a division.
+/// In the place of an edge switch.
+const NO_EDGE: u32 = u32::MAX;
+
+/// How high flows climb, without a division: by bit of the digits, the layers above the edge that a flow climbs whose ends
+/// differ there, and nowhere higher.
 #[derive(Debug)]
-struct Climbs {
-    /// By server, its digits to the base of `half`, in equally many bits each.
-    digits: Vec<u64>,
-    /// By bit of `digits`, the layers above the edge that a flow climbs whose ends differ there, and nowhere higher.
-    by_bit: [u8; 64],
+struct Climbs([u8; 64]);
+
+/// Flows that climb so many layers.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// Choices of turns.
+    choices: u32,
+    /// Where the masks begin, and the words of each.
+    first: usize,
+    words: usize,
+}
+
+/// Which ways are alive.
+#[derive(Debug)]
+enum Alive {
+    /// Nothing has failed.
+    All,
+    /// By level and edge switch a bit for each choice of turns, set where the way up is alive.
+    Masks(Vec<u64>),
+    /// Masks would be too large: the links that carry something.
+    Links(BitSet),
+}
+
+/// What a path is written from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drawn {
+    edges: [u32; 2],
+    turns: u32,
+    climb: u32,
+    /// Its links; 0 where it has none.
+    length: u32,
+}
+
+/// Bits of a digit. All digits of a server fit 64 bits: there are as many as the last server needs, which has 32.
+fn digit_bits(half: u32) -> u32 {
+    half.next_power_of_two().trailing_zeros().max(1)
+}
+
+/// A server's digits, packed.
+fn pack(server: u32, half: u32) -> u64 {
+    let (mut rest, mut packed, mut shift) = (server, 0, 0);
+    while rest > 0 {
+        let (above, digit) = if half > 1 {
+            (rest / half, rest % half)
+        } else {
+            (0, rest)
+        };
+        packed |= u64::from(digit) << shift;
+        (rest, shift) = (above, shift + digit_bits(half));
+    }
+    packed
 }
 
 impl Climbs {
-    fn new(servers: u32, half: u32, layers: u32) -> Climbs {
-        // Of so many bits the digits fit: there are as many as the last server needs, which has 32 bits.
-        let bits = half.next_power_of_two().trailing_zeros().max(1);
-        let pack = |server: u32| {
-            let (mut rest, mut packed, mut shift) = (server, 0, 0);
-            while rest > 0 {
-                let (above, digit) = if half > 1 {
-                    (rest / half, rest % half)
-                } else {
-                    (0, rest)
-                };
-                packed |= u64::from(digit) << shift;
-                (rest, shift) = (above, shift + bits);
-            }
-            packed
-        };
-        Climbs {
-            digits: (0..servers).map(pack).collect(),
-            // A switch with one port down has one server: of two any path crosses the top.
-            by_bit: std::array::from_fn(|bit| {
-                let layer = if half > 1 { bit as u32 / bits } else { layers };
-                layer.min(layers - 1) as u8
-            }),
-        }
+    fn new(half: u32, layers: u32) -> Climbs {
+        // A switch with one port down has one server: of two any path crosses the top.
+        Climbs(std::array::from_fn(|bit| {
+            let layer = if half > 1 {
+                bit as u32 / digit_bits(half)
+            } else {
+                layers
+            };
+            layer.min(layers - 1) as u8
+        }))
     }
 
     /// The layers above the edge to the least at which one switch has both servers below it.
     #[inline]
-    fn between(&self, source: NodeId, destination: NodeId) -> usize {
-        let differing = self.digits[source as usize] ^ self.digits[destination as usize];
-        usize::from(self.by_bit[(differing | 1).ilog2() as usize])
+    fn between(&self, source: Seat, destination: Seat) -> usize {
+        let differing = source.digits ^ destination.digits;
+        usize::from(self.0[(differing | 1).ilog2() as usize])
+    }
+}
+
+impl Level {
+    /// The levels of a fat-tree, by layers climbed.
+    fn all(edge_switches: u32, half: u32, layers: u32) -> Vec<Level> {
+        let mut first = 0;
+        let level = |climb| {
+            let choices = half.pow(climb);
+            let words = choices.div_ceil(u64::BITS) as usize;
+            let level = Level {
+                choices,
+                first,
+                words,
+            };
+            first += words * edge_switches as usize;
+            level
+        };
+        (0..layers).map(level).collect()
+    }
+
+    /// Whether a choice of turns is alive from two edge switches, as a bit.
+    #[inline(always)]
+    fn alive(&self, masks: &[u64], edges: [u32; 2], turns: u32) -> u64 {
+        let [one, other] = edges.map(|edge| &masks[self.word(edge, 0)..][..self.words]);
+        let word = (turns / u64::BITS) as usize;
+        (one[word] & other[word]) >> (turns % u64::BITS) & 1
+    }
+
+    #[inline(always)]
+    fn word(&self, edge: u32, turns: u32) -> usize {
+        self.first + edge as usize * self.words + (turns / u64::BITS) as usize
     }
 }
 
 impl FatTreeRouting {
-    /// Fat-tree routing; `None` for other families. Linear in links.
+    /// Fat-tree routing; `None` for other families. Linear in links; where something has failed also in the bits of the masks,
+    /// eight millions at most.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FatTreeRouting> {
         let TopologySpec::FatTree(FatTreeSpec { ports, layers, .. }) = *topology.spec() else {
             return None;
         };
         let (half, servers) = (ports / 2, topology.server_count());
-        let table = PortTable::new(topology);
-        let tops = topology.tiers().last()?.first;
-        let begin = |node: NodeId| {
-            if node < servers {
-                node
-            } else {
-                servers + (node - servers) * half
+        let (links, tiers) = (topology.links(), topology.tiers());
+        let (climbed, edge_switches) = (layers as usize - 1, tiers.first()?.count);
+        let seat = |server: u32| {
+            // A server's link has its number.
+            let alive = failures.carries(links, server as usize);
+            Seat {
+                digits: pack(server, half),
+                edge: if alive {
+                    links.b[server as usize] - servers
+                } else {
+                    NO_EDGE
+                },
             }
         };
-        let way = |node: NodeId, port: u32| {
-            let directed = table.outward(node, port);
-            let far = table.far(node, port);
-            let alive =
-                directed != NO_LINK && !failures.node_failed(far) && !failures.link_failed(link_of(directed));
-            Way {
-                next: if directed == NO_LINK { 0 } else { begin(far) },
-                link: if alive { directed } else { NO_LINK },
-            }
-        };
-        let switches = (servers..tops).flat_map(|node| (half..ports).map(move |port| (node, port)));
-        let ways = (0..servers).map(|server| (server, 0)).chain(switches);
-        Some(FatTreeRouting {
-            half,
-            climbs: Climbs::new(servers, half, layers),
-            ways: ways.map(|(node, port)| way(node, port)).collect(),
+        // Links up are in the order of the switches below them and of the turns. The switch at layer `j` has the digits of the
+        // edge switch from `j` on, and below them the turns so far.
+        let mut next = servers;
+        let mut first_links = Vec::with_capacity(climbed);
+        for tier in &tiers[..climbed] {
+            first_links.push(next);
+            next += tier.count * half;
+        }
+        let row = if climbed > FEW { MOST } else { FEW };
+        let by_edge = rows(edge_switches, row, climbed, |edge, layer| {
+            let below = half.pow(layer as u32);
+            let link = first_links[layer] + edge / below * below * half;
+            [a_to_b(link), b_to_a(link)]
+        });
+        let by_turns = rows(half.pow(layers - 1), row, climbed, |turns, layer| {
+            let below = half.pow(layer as u32);
+            [a_to_b(turns % below * half + turns / below % half); 2]
+        });
+        let mut routing = FatTreeRouting {
+            seats: (0..servers).map(seat).collect(),
+            climbs: Climbs::new(half, layers),
+            levels: Level::all(edge_switches, half, layers),
+            by_edge,
+            by_turns,
+            alive: Alive::All,
             failures,
+        };
+        routing.alive = routing.what_is_alive(links, edge_switches);
+        Some(routing)
+    }
+
+    /// Which ways up are alive, from every edge switch.
+    fn what_is_alive(&self, links: &Links, edge_switches: u32) -> Alive {
+        if self.failures.is_empty() {
+            return Alive::All;
+        }
+        let mut carrying = BitSet::new(links.len());
+        for link in (0..links.len()).filter(|&link| self.failures.carries(links, link)) {
+            carrying.insert(link as u32);
+        }
+        let words = self.levels.iter().map(|level| level.words).sum::<usize>() * edge_switches as usize;
+        if self.levels.iter().any(|level| level.choices > MOST_CHOICES) || words > MOST_WORDS {
+            return Alive::Links(carrying);
+        }
+        let mut masks = vec![0; words];
+        masks[..edge_switches as usize].fill(1);
+        for (layer, levels) in self.levels.windows(2).enumerate() {
+            let [lower, level] = [levels[0], levels[1]];
+            for edge in 0..edge_switches {
+                for turns in 0..level.choices {
+                    let below = lower.alive(&masks, [edge; 2], turns % lower.choices);
+                    let alive = below & u64::from(carrying.contains(self.link_up(edge, turns, layer)));
+                    masks[level.word(edge, turns)] |= alive << (turns % u64::BITS);
+                }
+            }
+        }
+        Alive::Masks(masks)
+    }
+
+    /// Numbers in a row of `by_edge` and `by_turns`, those to read beyond it included.
+    fn row(&self) -> usize {
+        3 * if self.levels.len() - 1 > FEW { MOST } else { FEW }
+    }
+
+    /// The link that leads upwards at a layer.
+    fn link_up(&self, edge: u32, turns: u32, layer: usize) -> u32 {
+        let at = |number: u32| number as usize * self.row() + layer;
+        link_of(self.by_edge[at(edge)] + self.by_turns[at(turns)])
+    }
+
+    /// Routes flows one after the other to `room`, which has [`FatTreeRouting::room`]; the links of all paths. `dropped` and `ends`
+    /// get theirs.
+    fn all(
+        &self,
+        flows: &[Flow],
+        room: &mut [DirectedLink],
+        dropped: &mut Vec<(u32, NoPath)>,
+        ends: &mut Vec<u32>,
+    ) -> usize {
+        let mut end = 0;
+        let mut drawn = [Drawn::default(); BLOCK];
+        for (block, flows) in (0..).step_by(BLOCK).zip(flows.chunks(BLOCK)) {
+            let drawn = &mut drawn[..flows.len()];
+            let mut drop = |place: usize, why| dropped.push((block + place as u32, why));
+            match &self.alive {
+                Alive::All => self.draw_all::<1>(flows, drawn, |_, _, _| 1, &mut drop),
+                Alive::Masks(masks) => {
+                    let alive = |edges, climb: usize, turns| self.levels[climb].alive(masks, edges, turns);
+                    self.draw_all::<CANDIDATES>(flows, drawn, alive, &mut drop);
+                }
+                Alive::Links(carrying) => {
+                    let alive = |edges: [u32; 2], climb, turns| {
+                        let up =
+                            |layer| edges.map(|edge| carrying.contains(self.link_up(edge, turns, layer)));
+                        u64::from((0..climb).all(|layer| up(layer) == [true; 2]))
+                    };
+                    self.draw_all::<1>(flows, drawn, alive, &mut drop);
+                }
+            }
+            let flows = flows.iter().zip(drawn);
+            if self.row() == 3 * FEW {
+                self.write_all::<FEW, { 3 * FEW }, { 3 * FEW + 2 }>(flows, room, &mut end, ends);
+            } else {
+                self.write_all::<MOST, { 3 * MOST }, { 3 * MOST + 2 }>(flows, room, &mut end, ends);
+            }
+        }
+        end
+    }
+
+    /// Draws the turns of each flow among `N` candidates at a time.
+    #[inline(always)]
+    fn draw_all<const N: usize>(
+        &self,
+        flows: &[Flow],
+        drawn: &mut [Drawn],
+        alive: impl Fn([u32; 2], usize, u32) -> u64,
+        drop: &mut impl FnMut(usize, NoPath),
+    ) {
+        for (place, (flow, drawn)) in flows.iter().zip(drawn).enumerate() {
+            *drawn = self.draw::<N>(flow, &alive).unwrap_or_else(|why| {
+                drop(place, why);
+                Drawn::default()
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn draw<const N: usize>(
+        &self,
+        flow: &Flow,
+        alive: &impl Fn([u32; 2], usize, u32) -> u64,
+    ) -> Result<Drawn, NoPath> {
+        let [source, destination] = [flow.source, flow.destination].map(|end| self.seats[end as usize]);
+        let edges = [source.edge, destination.edge];
+        if edges[0] == NO_EDGE || edges[1] == NO_EDGE || flow.source == flow.destination {
+            return self.trivial(flow);
+        }
+        let climb = self.climbs.between(source, destination);
+        let (choices, alive) = (self.levels[climb].choices, |turns| alive(edges, climb, turns));
+        let turns = match draw::<N>(choices, &alive, mix(flow.seed)) {
+            Some(turns) => turns,
+            None => draw_again::<N>(choices, &alive, flow.seed).ok_or(NoPath::NotFound)?,
+        };
+        Ok(Drawn {
+            edges,
+            turns,
+            climb: climb as u32,
+            length: 2 * climb as u32 + 2,
         })
     }
 
-    /// Writes the path whose turn upwards at layer `j` is `turn(j)`, both sides at once: the way down
-    /// is the destination's own way up by the same turns, reversed. Whether it is alive.
+    /// Why a flow has no path, or that it needs none.
+    #[cold]
+    fn trivial(&self, flow: &Flow) -> Result<Drawn, NoPath> {
+        ends_alive(flow.source, flow.destination, &self.failures)?;
+        if flow.source == flow.destination {
+            Ok(Drawn::default())
+        } else {
+            Err(NoPath::NotFound)
+        }
+    }
+
+    /// Writes the paths of flows: rows have `ROW` numbers for ways up, `3 ROW` in all, and a path takes `ROOM` with what is
+    /// written behind it.
     #[inline(always)]
-    fn walk(
+    fn write_all<'a, const ROW: usize, const ALL: usize, const ROOM: usize>(
         &self,
-        ends: [NodeId; 2],
-        climb: usize,
-        path: &mut [DirectedLink],
-        mut turn: impl FnMut() -> u32,
-    ) -> bool {
-        let last = path.len() - 1;
-        let [mut up, mut down] = ends;
-        for layer in 0..=climb {
-            let (first, second) = (self.ways[up as usize], self.ways[down as usize]);
-            if first.link == NO_LINK || second.link == NO_LINK {
-                return false;
+        flows: impl Iterator<Item = (&'a Flow, &'a mut Drawn)>,
+        room: &mut [DirectedLink],
+        end: &mut usize,
+        ends: &mut Vec<u32>,
+    ) {
+        let (by_edge, by_turns) = (
+            self.by_edge.as_chunks::<ALL>().0,
+            self.by_turns.as_chunks::<ALL>().0,
+        );
+        ends.extend(flows.map(|(flow, drawn)| {
+            let [up, down] = drawn.edges.map(|edge| &by_edge[edge as usize]);
+            let turns = &by_turns[drawn.turns as usize];
+            let climb = (drawn.climb as usize).min(ROW);
+            let path: &mut [DirectedLink] = &mut room[*end..][..ROOM];
+            path[0] = a_to_b(flow.source);
+            // Whole rows, of which what is beyond the climb is written over.
+            for layer in 0..ROW {
+                path[1 + layer] = up[layer] + turns[layer];
             }
-            path[layer] = first.link;
-            path[last - layer] = second.link ^ 1;
-            (up, down) = (first.next, second.next);
-            if layer < climb {
-                let turn = turn();
-                (up, down) = (up + turn, down + turn);
+            for layer in 0..ROW {
+                let at = 2 * ROW - climb + layer;
+                path[1 + climb + layer] = down[at] + turns[at];
             }
-        }
-        up == down
+            path[1 + 2 * climb] = b_to_a(flow.destination);
+            *end += drawn.length as usize;
+            *end as u32
+        }));
     }
 
-    /// Chooses among all live paths, each as likely, by listing them: both sides of a dead turn are
-    /// skipped at once. Whether there is any.
-    fn choose_listed(
-        &self,
-        ends: [NodeId; 2],
-        climb: usize,
-        path: &mut [DirectedLink],
-        draws: &mut Draws,
-    ) -> bool {
-        let [Some(up), Some(down)] = ends.map(|end| self.way(end)) else {
-            return false;
-        };
-        let last = path.len() - 1;
-        let mut trail = [[0; 2]; LAYERS + 1];
-        trail[0] = [up.link, down.link ^ 1];
-        // Where each layer's search stands: the switches of both sides, and the turn to try next.
-        let mut stack = [(up.next, down.next, 0); LAYERS + 1];
-        let (mut layer, mut found) = (0, 0u32);
-        loop {
-            let (up, down, turn) = stack[layer];
-            let over = layer == climb || turn == self.half;
-            if layer == climb {
-                found += 1;
-                // Reservoir of one: the i-th path replaces the choice with probability 1/i.
-                if draws.below(found) == 0 {
-                    for (i, &[forth, back]) in trail[..=climb].iter().enumerate() {
-                        (path[i], path[last - i]) = (forth, back);
-                    }
-                }
-            }
-            if over {
-                if layer == 0 {
-                    return found > 0;
-                }
-                layer -= 1;
-                continue;
-            }
-            stack[layer].2 += 1;
-            if let [Some(above), Some(beyond)] = [up, down].map(|first| self.way(first + turn)) {
-                layer += 1;
-                trail[layer] = [above.link, beyond.link ^ 1];
-                stack[layer] = (above.next, beyond.next, 0);
-            }
-        }
+    /// What the paths of so many flows take at most, with what is written behind the last.
+    fn room(&self, flows: usize) -> usize {
+        2 * self.levels.len() * flows + self.row() + 2
     }
+}
 
-    /// A way up that is alive.
-    fn way(&self, at: u32) -> Option<Way> {
-        Some(self.ways[at as usize]).filter(|way| way.link != NO_LINK)
-    }
+/// A choice among so many from 64 bits of chance, and the bits left for another.
+#[inline(always)]
+fn split(chance: u64, choices: u32) -> (u32, u64) {
+    let product = u128::from(chance) * u128::from(choices);
+    ((product >> 64) as u32, product as u64)
+}
 
-    /// Appends the flow's path; what it appended is void where there is none.
-    #[inline]
-    fn append(
-        &self,
-        source: NodeId,
-        destination: NodeId,
-        flow: u64,
-        links: &mut Vec<DirectedLink>,
-    ) -> Result<(), NoPath> {
-        if !self.failures.is_empty() {
-            ends_alive(source, destination, &self.failures)?;
-        }
-        if source == destination {
-            return Ok(());
-        }
-        // Without the only way up there is nothing to draw.
-        if self.way(source).is_none() || self.way(destination).is_none() {
-            return Err(NoPath::NotFound);
-        }
-        let climb = self.climbs.between(source, destination);
-        let start = links.len();
-        links.resize(start + 2 * climb + 2, 0);
-        let path = &mut links[start..];
-        let mut draws = Draws::new(flow);
-        let ends = [source, destination];
-        for _ in 0..DRAWS {
-            if self.walk(ends, climb, path, || draws.below(self.half)) {
-                return Ok(());
-            }
-            if climb == 0 {
-                return Err(NoPath::NotFound);
-            }
-        }
-        if self.choose_listed(ends, climb, path, &mut draws) {
-            return Ok(());
-        }
-        Err(NoPath::NotFound)
+/// The first of `N` choices made of 64 bits of chance that is alive.
+#[inline(always)]
+fn draw<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, chance: u64) -> Option<u32> {
+    let mut rest = chance;
+    let mut candidates = [0; N];
+    for candidate in &mut candidates {
+        (*candidate, rest) = split(rest, choices);
     }
+    // By masks of bits: of branches here every other one would be guessed wrong.
+    let (mut chosen, mut any) = (0, 0);
+    for candidate in candidates.into_iter().rev() {
+        let bit = alive(candidate);
+        any |= bit;
+        chosen ^= (chosen ^ candidate) & (bit as u32).wrapping_neg();
+    }
+    (any != 0).then_some(chosen)
+}
+
+/// One of the choices that are alive, each as likely, after a draw that met none: by more draws, then by listing all.
+#[cold]
+#[inline(never)]
+fn draw_again<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, seed: u64) -> Option<u32> {
+    let mut draws = Draws::new(seed);
+    for _ in 1..DRAWS {
+        if let Some(chosen) = draw::<N>(choices, alive, draws.next_bits()) {
+            return Some(chosen);
+        }
+    }
+    let all = || (0..choices).filter(|&turns| alive(turns) == 1);
+    let count = all().count() as u32;
+    let chosen = draws.below(count.max(1)) as usize;
+    all().nth(chosen)
+}
+
+/// Rows for each number: what is `of` it at each layer up, and the same of the way down backwards.
+fn rows(
+    count: u32,
+    row: usize,
+    climbed: usize,
+    of: impl Fn(u32, usize) -> [DirectedLink; 2],
+) -> Vec<DirectedLink> {
+    let mut rows = vec![0; count as usize * 3 * row];
+    for number in 0..count {
+        let first = number as usize * 3 * row;
+        for layer in 0..climbed {
+            let back = first + 2 * row - 1 - layer;
+            [rows[first + layer], rows[back]] = of(number, layer);
+        }
+    }
+    rows
 }
 
 impl Router for FatTreeRouting {
@@ -249,12 +468,26 @@ impl Router for FatTreeRouting {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        alone(path, |links| self.append(source, destination, flow, links))
+        alone(path, |links| {
+            links.resize(self.room(1), 0);
+            let flow = Flow {
+                source,
+                destination,
+                seed: flow,
+            };
+            let (mut dropped, mut ends) = (Vec::new(), Vec::new());
+            let length = self.all(&[flow], links, &mut dropped, &mut ends);
+            links.truncate(length);
+            dropped.first().map_or(Ok(()), |&(_, why)| Err(why))
+        })
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
-        routed.fill(flows, |flow, links| {
-            self.append(flow.source, flow.destination, flow.seed, links)
-        });
+        let Routed { links, ends, dropped } = routed;
+        ends.clear();
+        dropped.clear();
+        links.resize(self.room(flows.len()), 0);
+        let length = self.all(flows, links, dropped, ends);
+        links.truncate(length);
     }
 }
