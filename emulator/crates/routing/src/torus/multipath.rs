@@ -60,15 +60,18 @@ impl Router for Multipath {
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
         let Some(shortest) = &self.around else {
-            routed.links.clear();
             routed.ends.clear();
             routed.dropped.clear();
             let Routed { links, ends, .. } = routed;
+            links.resize(self.steps.room(flows.len()), 0);
             let (pairs, last) = flows.as_chunks();
+            let mut end = 0;
             for [one, other] in pairs {
-                ends.push(self.steps.append_two([one, other], links) as u32);
-                ends.push(links.len() as u32);
+                let [first, second] = self.steps.write_two([one, other], &mut links[end..]);
+                ends.extend([end + first, end + first + second].map(|end| end as u32));
+                end += first + second;
             }
+            links.truncate(end);
             for flow in last {
                 self.steps.append(flow, links);
                 ends.push(links.len() as u32);

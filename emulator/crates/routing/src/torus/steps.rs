@@ -24,6 +24,8 @@ pub(super) struct Steps {
     begins: [Vec<u64>; 3],
     /// By `state * CHOICES + rank`, the choices of the ways on shortest paths in ascending order.
     choices: Vec<Choice>,
+    /// Hops of the longest walk.
+    longest: usize,
     /// By state, how many ways there are.
     counts: Vec<u8>,
     /// By `server * WAYS + way`, where it leads; any where there is no such way.
@@ -199,6 +201,7 @@ impl Steps {
                     .map(|less| axes[axis].begin(axis, less % size).pack())
                     .collect()
             }),
+            longest: sizes.map(|size| size / 2).iter().sum::<u32>() as usize,
             counts: (0..stride).map(count).collect(),
             choices,
             ways: servers
@@ -216,25 +219,42 @@ impl Steps {
         self.walk(&mut trip, &mut links[start..]);
     }
 
-    /// Appends two paths, one after the other, and tells where the first ends. A hop waits for the choice before it: two
-    /// walks by turns take little longer than one.
+    /// Writes two paths, one after the other, to the front of `room`, which has [`Steps::room`] for both; how many links each
+    /// has. A hop waits for the choice before it: two walks by turns take little longer than one.
     #[inline]
-    pub fn append_two(&self, flows: [&Flow; 2], links: &mut Vec<DirectedLink>) -> usize {
+    pub fn write_two(&self, flows: [&Flow; 2], room: &mut [DirectedLink]) -> [usize; 2] {
         let [mut one, mut other] = flows.map(|flow| self.trip(flow));
-        let start = links.len();
-        let middle = start + one.steps;
-        links.resize(middle + other.steps, 0);
-        let (first, second) = links[start..].split_at_mut(one.steps);
-        // Both as far as the shorter goes, up to where a draw is used up, then each alone.
-        let shared = first.len().min(second.len()).min(HOPS_A_DRAW);
-        for (to_one, to_other) in first[..shared].iter_mut().zip(&mut second[..shared]) {
-            *to_one = self.hop(&mut one);
-            *to_other = self.hop(&mut other);
+        let lengths = [one.steps, other.steps];
+        let rounds = one.steps.max(other.steps);
+        let room = &mut room[..one.steps + rounds + 1];
+        if rounds == 0 {
+            return lengths;
         }
-        (one.done, other.done) = (shared, shared);
-        self.walk(&mut one, &mut first[shared..]);
-        self.walk(&mut other, &mut second[shared..]);
-        middle
+        // Both go on as long as the longer, so that there is one end to be guessed wrong. Of those that arrive before, the first
+        // goes on writing where the second begins, which is written again, and the second behind its end.
+        room[0] = self.hop(&mut one);
+        let begins = self.hop(&mut other);
+        let (mut from, mut to) = (1, rounds.min(HOPS_A_DRAW));
+        loop {
+            for hop in from..to {
+                room[hop.min(lengths[0])] = self.hop(&mut one);
+                room[lengths[0] + hop] = self.hop(&mut other);
+            }
+            if to == rounds {
+                break;
+            }
+            for trip in [&mut one, &mut other] {
+                trip.fraction = trip.draws.next_bits();
+            }
+            (from, to) = (to, rounds.min(to + HOPS_A_DRAW));
+        }
+        room[lengths[0]] = begins;
+        lengths
+    }
+
+    /// What the paths of so many flows take at most, with what [`Steps::write_two`] writes behind them.
+    pub fn room(&self, flows: usize) -> usize {
+        (flows + 1) * self.longest + 1
     }
 
     /// A walk that begins.
@@ -340,13 +360,11 @@ mod tests {
             assert_eq!(&alone, wanted, "{sizes:?} {ties:?} {flow:?}");
         }
         for (pair, wanted) in flows.as_chunks().0.iter().zip(wanted.as_chunks::<2>().0) {
-            let mut both = Vec::new();
+            let mut both = vec![0; steps.room(2)];
             let [one, other] = pair;
-            let middle = steps.append_two([one, other], &mut both);
-            assert_eq!(
-                [&both[..middle], &both[middle..]],
-                [&wanted[0][..], &wanted[1][..]]
-            );
+            let lengths = steps.write_two([one, other], &mut both);
+            let (first, rest) = both.split_at(lengths[0]);
+            assert_eq!([first, &rest[..lengths[1]]], [&wanted[0][..], &wanted[1][..]]);
         }
     }
 
