@@ -13,11 +13,11 @@
 //! - Fat-tree (3.9; 1.8 with nothing failed): four choices of turns from one draw are looked at in masks of live ones, without a
 //!   branch, and the path is written from sums. Three choices and six at a time were no faster, nor was a second mix a draw; to
 //!   draw and write a flow at a time, with the bounds of each row checked, took 4.2 (2.2).
-//! - Torus (5.0; 5.4 when each of two walks ended by itself): a hop waits for the choice before it, ten in a row; two flows by
+//! - Torus (4.8; 5.3 when each of two walks ended by itself): a hop waits for the choice before it, ten in a row; two flows by
 //!   turns hide a part of that. Four by turns, and flows in the order of their lengths, were slower (6), so was to add up places of
 //!   an unrolled torus instead of a look-up a hop (5.8). Choices and links packed to half and a quarter of their bytes, so that all
 //!   stays in the nearest cache, or a choice kept in one register, changed nothing. By perf three fifths of the time are the hops, a
-//!   tenth is where walks begin, an eighth the loop here that makes the flows.
+//!   tenth is where walks begin, an eighth the loop here that makes the flows. With further draws in the same function: 5.0.
 
 use std::hint::black_box;
 use std::time::Duration;

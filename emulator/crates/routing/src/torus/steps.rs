@@ -227,29 +227,37 @@ impl Steps {
         let lengths = [one.steps, other.steps];
         let rounds = one.steps.max(other.steps);
         let room = &mut room[..one.steps + rounds + 1];
-        if rounds == 0 {
-            return lengths;
-        }
-        // Both go on as long as the longer, so that there is one end to be guessed wrong. Of those that arrive before, the first
-        // goes on writing where the second begins, which is written again, and the second behind its end.
-        room[0] = self.hop(&mut one);
-        let begins = self.hop(&mut other);
-        let (mut from, mut to) = (1, rounds.min(HOPS_A_DRAW));
-        loop {
-            for hop in from..to {
+        if rounds > HOPS_A_DRAW {
+            self.write_long(flows, room);
+        } else if rounds > 0 {
+            // Both go on as long as the longer, so that there is one end to be guessed wrong. Of those that arrive before, the
+            // first goes on writing where the second begins, which is written again, and the second behind its end.
+            room[0] = self.hop(&mut one);
+            let begins = self.hop(&mut other);
+            for hop in 1..rounds {
                 room[hop.min(lengths[0])] = self.hop(&mut one);
                 room[lengths[0] + hop] = self.hop(&mut other);
             }
-            if to == rounds {
-                break;
-            }
-            for trip in [&mut one, &mut other] {
-                trip.fraction = trip.draws.next_bits();
-            }
-            (from, to) = (to, rounds.min(to + HOPS_A_DRAW));
+            room[lengths[0]] = begins;
         }
-        room[lengths[0]] = begins;
         lengths
+    }
+
+    /// The same where one draw is too little. Apart from the others, which it would slow.
+    #[cold]
+    #[inline(never)]
+    fn write_long(&self, flows: [&Flow; 2], room: &mut [DirectedLink]) {
+        let [mut one, mut other] = flows.map(|flow| self.trip(flow));
+        let (first, rest) = room.split_at_mut(one.steps);
+        let second = &mut rest[..other.steps];
+        let shared = first.len().min(second.len()).min(HOPS_A_DRAW);
+        for (to_one, to_other) in first.iter_mut().zip(&mut *second).take(shared) {
+            *to_one = self.hop(&mut one);
+            *to_other = self.hop(&mut other);
+        }
+        (one.done, other.done) = (shared, shared);
+        self.walk(&mut one, &mut first[shared..]);
+        self.walk(&mut other, &mut second[shared..]);
     }
 
     /// What the paths of so many flows take at most, with what [`Steps::write_two`] writes behind them.
