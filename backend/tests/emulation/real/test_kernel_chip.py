@@ -70,9 +70,9 @@ def pids_of(run: str) -> list[int]:
 
 
 def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
-    """One that the chip sends on: at the end of its path, a packet is for the server. A short one: the link's queue, which refuses what it
-    has no room for, has room for all that are forged. While a program takes all packets TCP sends the same long ones again, so they
-    are taken for a moment at a time.
+    """One that the chip sends on: at the end of its path, a packet is for the server. A short one: what is forged goes on to the server's
+    own interface, whose MTU is less than a full packet's with its header. While a program takes all packets TCP sends the same long
+    ones again, so they are taken for a moment at a time.
     """
     for _ in range(20):
         chip.SetLookupTable(*EVERY, Action("TO_CPU"))
