@@ -72,7 +72,8 @@ def test_a_thousand_servers_on_a_hundred_nodes_take_a_call_each_and_little_more(
 
         def up(host: int) -> dict[int, int | str]:
             names = {server: f"s{server}" for server in parts[host]}
-            made = every[host].create(
+            found: dict[int, int | str] = {}
+            every[host].create(
                 RUN,
                 parts[host],
                 settings.image,
@@ -81,8 +82,9 @@ def test_a_thousand_servers_on_a_hundred_nodes_take_a_call_each_and_little_more(
                 raw_sockets=False,
                 beside={},
                 check=lambda _: None,
+                came=found.update,
             )
-            return every[host].found_by(made)
+            return found
 
         try:
             containers = [one for part in on_every(hosts, up) for one in part.values()]

@@ -25,6 +25,9 @@ Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
 Isolate = Callable[[str, Mapping[int, str]], None]
 """Makes the fabric take down the network of a run's servers that somebody else has made: a container in each, by server."""
 
+Came = Callable[[Mapping[int, int | str]], None]
+"""Takes servers that run, by what the fabric finds each by. May raise."""
+
 
 class Containers(Protocol):
     """The containers of one owner on one host. Safe for several threads."""
@@ -47,17 +50,15 @@ class Containers(Protocol):
         raw_sockets: bool,
         beside: Mapping[int, Beside],
         check: Callable[[int], None],
+        came: Came,
     ) -> dict[int, str]:
         """One container a server (by id: its name), started, and those `beside` some. What it is called here, by server.
         Whatever is done to a container here is done to the one beside it.
 
-        `check(so far)` is called now and then and may raise. What is refused is refused before anything is made, as far as
-        it can be known then.
+        `check(so far)` is called now and then and may raise. `came` is told of all servers, at once or as they come. What is
+        refused is refused before anything is made, as far as it can be known then; a server that ended at once is, too, with
+        what it said.
         """
-        ...
-
-    def found_by(self, containers: dict[int, str]) -> dict[int, int | str]:
-        """What the fabric finds each server by. Raises if one has ended already, with what it said."""
         ...
 
     def kill(self, container: str) -> None: ...

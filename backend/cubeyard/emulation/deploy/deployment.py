@@ -93,9 +93,7 @@ class Deployment:
             told(0, total)
             self.fabrics.call("wire", run=self._run, plain=True)
         else:
-            found = self._start([_mounts(one) for one in prepared_by_host], told)
-            started = time.monotonic()
-            self.fabrics.each("wire", lambda host: {"run": self._run, self.engines[host].wired_by: found[host]})
+            started = self._start([_mounts(one) for one in prepared_by_host], told)
         ready = time.monotonic()
         told(total, total)
         return {
@@ -105,18 +103,27 @@ class Deployment:
             "up_secs": round(ready - began, 3),
         }
 
-    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> list[dict[str, int | str]]:
-        """A container for each server, on all hosts side by side. What the fabric finds each by, by host and server."""
+    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> float:
+        """A container for each server, wired as they come, on all hosts side by side. When the last one ran."""
         total = len(self._question.network.servers)
         so_far = [0] * len(self.engines)
 
-        def start(host: int) -> dict[str, int | str]:
+        def start(host: int) -> float:
+            engine = self.engines[host]
+            servers = self.spread.servers(self._question.network, host)
+            unwired = set(servers)
+            last_came = time.monotonic()
+
             def count(done: int) -> None:
                 so_far[host] = done
                 told(sum(so_far), total)
 
-            engine = self.engines[host]
-            servers = self.spread.servers(self._question.network, host)
+            def wire(found: Mapping[int, int | str]) -> None:
+                nonlocal last_came
+                last_came = time.monotonic()
+                unwired.difference_update(found)
+                self._wire(host, found, rest_follows=bool(unwired))
+
             containers = engine.create(
                 self._run,
                 servers,
@@ -126,11 +133,18 @@ class Deployment:
                 raw_sockets=self._question.in_user_space,
                 beside={server: one for server, one in self._question.beside.items() if server in servers},
                 check=count,
+                came=wire,
             )
             self._containers.update(containers)
-            return {str(server): found for server, found in engine.found_by(containers).items()}
+            return last_came
 
-        return on_every(self.spread.hosts, start)
+        return max(on_every(self.spread.hosts, start))
+
+    def _wire(self, host: int, found: Mapping[int, int | str], *, rest_follows: bool = False) -> None:
+        """Servers that run now, by what the fabric finds each by."""
+        assert self.fabrics is not None
+        by = {self.engines[host].wired_by: {str(server): one for server, one in found.items()}}
+        self.fabrics.on(host, "wire", run=self._run, rest_follows=rest_follows, **by)
 
     def _signal_on(self, host: int) -> Signal:
         """For containers that no engine signals for us."""
@@ -194,10 +208,7 @@ class Deployment:
 
     def revive(self, server: int) -> None:
         """Start a killed server again and give it its cables back."""
-        assert self.fabrics is not None
-        engine = self._engine_of(server)
-        found = {str(server): engine.start(self._containers[server])}
-        self.fabrics.on(self.spread.host_of[server], "wire", run=self._run, **{engine.wired_by: found})
+        self._wire(self.spread.host_of[server], {server: self._engine_of(server).start(self._containers[server])})
 
     def ask_engines(self) -> None:
         """Raises one of GONE, with the host's name, where one does not answer."""

@@ -12,7 +12,7 @@ from docker.types import Mount
 
 from cubeyard.emulation.deploy import docker_beside, images
 from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
-from cubeyard.emulation.deploy.containers import each
+from cubeyard.emulation.deploy.containers import Came, each
 from cubeyard.emulation.deploy.docker_engine import connect, engine_version, explained
 from cubeyard.emulation.deploy.names import BESIDE, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
@@ -90,8 +90,10 @@ class DockerContainers:
         raw_sockets: bool,
         beside: Mapping[int, Beside],
         check: Callable[[int], None],
+        came: Came,
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise."""
+        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise;
+        `came` is called once: an engine leaves no processor idle meanwhile."""
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {one.image: servers[server] for server, one in sorted(beside.items(), reverse=True)}
@@ -116,6 +118,7 @@ class DockerContainers:
         if beside:
             pictures = {server: one.image for server, one in beside.items()}
             refuse_failed(servers, pictures, lambda: self.programs(run_id))
+        came(self._processes(made))
         return made
 
     def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
@@ -142,7 +145,7 @@ class DockerContainers:
             stop_signal="SIGKILL",
         )["Id"]
 
-    def found_by(self, containers: dict[int, str]) -> dict[int, int | str]:
+    def _processes(self, containers: dict[int, str]) -> dict[int, int | str]:
         """The process of each server. Raises if one has ended already, with what it said."""
         pids: dict[int, int | str] = {}
 

@@ -13,14 +13,13 @@ from typing import Any, Literal
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError, NodeAwayError, PodsStayError
 from cubeyard.emulation.deploy.beside import ImageRefusedError, ProgramState, refuse_failed
-from cubeyard.emulation.deploy.containers import Isolate, Signal
+from cubeyard.emulation.deploy.containers import Came, Isolate, Signal
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pod_calls import PodCalls, calls_of
 from cubeyard.emulation.deploy.pod_document import USER_CONTAINER, pod_document
 from cubeyard.emulation.deploy.pod_state import PodState
 from cubeyard.emulation.deploy.quotas import refuse_over_quota
 from cubeyard.emulation.setup.user_images import Beside
-from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster
 
 Json = dict[str, Any]
@@ -91,6 +90,7 @@ class Pods:
         raw_sockets: bool,
         beside: Mapping[int, Beside],
         check: Callable[[int], None],
+        came: Came,
     ) -> dict[int, str]:
         """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot start, each in words, and
         ImageRefusedError for what is beside a server."""
@@ -111,7 +111,7 @@ class Pods:
         self._made.update(made)
         self._names.update({pod_name(run_id, server): (servers[server], one.image) for server, one in beside.items()})
         self._calls.create(document for _, _, document in made.values())
-        self._wait_until_running(run_id, set(made), check)
+        self._wait_until_running(run_id, set(made), check, came)
         if beside:
             images = {server: one.image for server, one in beside.items()}
             refuse_failed(servers, images, lambda: self.programs(run_id))
@@ -132,14 +132,19 @@ class Pods:
             )
         refuse_over_quota(self._calls.quotas.since(now), self._cluster.namespace, servers, beside)
 
-    def _wait_until_running(self, run_id: str, names: set[str], check: Callable[[int], None]) -> None:
+    def _wait_until_running(self, run_id: str, names: set[str], check: Callable[[int], None], came: Came) -> None:
         began = time.monotonic()
         isolated: set[str] = set()
+        told: set[str] = set()
         while True:
             pods = self._calls.pods(self._look_again(), run_id)
             isolated |= self._isolate_new(run_id, [pods[name] for name in names - isolated if name in pods])
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
+            if (fresh := set(running) - told) or not names:
+                # Not when all run: the API server tells of the last ones up to a second late, and the processors have time.
+                came({self._made[name][1]: pods[name].container for name in fresh})
+                told |= fresh
             if len(running) == len(names):
                 return
             late = time.monotonic() - began
@@ -184,17 +189,6 @@ class Pods:
             said = f"{reason}: {why}" if reason else pod.phase
             raise ClusterRefusedError(f"pod {name} does not run after {late:.0f} s: {said}", "Look at its events.")
 
-    def found_by(self, containers: dict[int, str]) -> dict[int, int | str]:
-        pods = self._calls.pods(time.monotonic())
-        found: dict[int, int | str] = {}
-        for server, name in containers.items():
-            pod = pods.get(name)
-            if pod is None or not pod.container:
-                said = "its pod is gone" if pod is None else pod.why
-                raise ProblemError(500, "server-ended", f"Server {server} ended at once: {said}")
-            found[server] = pod.container
-        return found
-
     def kill(self, container: str) -> None:
         self._signalled(container, "kill")
 
@@ -222,8 +216,9 @@ class Pods:
         deadline = time.monotonic() + GONE_SECS
         self._until_gone(lambda pods: [pod for pod in pods if pod.name == container], run_id, deadline)
         self._calls.create([document])
-        self._wait_until_running(run_id, {container}, lambda _: None)
-        return self.found_by({server: container})[server]
+        came: dict[int, int | str] = {}
+        self._wait_until_running(run_id, {container}, lambda _: None, came.update)
+        return came[server]
 
     def runs(self) -> dict[str, list[str]]:
         """Whatever their node: what one host's part removes is gone for the others too."""

@@ -42,6 +42,8 @@ class FakeCluster:
     nodes: dict[str, int] = field(default_factory=lambda: {"node-a": 110, "node-b": 110})
     """Room for pods, by node."""
     looks_until_running: int = 2
+    late: dict[str, int] = field(default_factory=dict)
+    """Pods that take another number of looks, by name."""
     waiting: Json | None = None
     """The state of containers that never run."""
     waits: str = "node"
@@ -137,7 +139,8 @@ class FakeCluster:
 
     def _look(self, pod: Json) -> None:
         pod["looks"] += 1
-        if pod["status"]["phase"] != "Pending" or pod["looks"] < self.looks_until_running:
+        looks = self.late.get(pod["metadata"]["name"], self.looks_until_running)
+        if pod["status"]["phase"] != "Pending" or pod["looks"] < looks:
             return
         if "initContainers" in pod["spec"]:
             gate = pod["spec"]["initContainers"][0]["name"]

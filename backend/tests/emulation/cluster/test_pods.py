@@ -43,9 +43,17 @@ def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more
         "raw_sockets": False,
         "beside": {},
         "check": lambda _: None,
+        "came": lambda _: None,
         **more,
     }
     return pods.create(run, servers, pods.image(), {}, **told)
+
+
+def containers(pods: Pods, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, int | str]:
+    """The container that each server is found by."""
+    found: dict[int, int | str] = {}
+    create(pods, servers=servers, came=found.update, **more)
+    return found
 
 
 def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) -> None:
@@ -59,13 +67,14 @@ def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) ->
 
 def test_a_pod_a_server_runs_on_its_node_and_is_found_by_its_container(pods: Pods, cluster: FakeCluster) -> None:
     seen: list[int] = []
-    made = create(pods, check=seen.append)
+    found: dict[int, int | str] = {}
+    made = create(pods, check=seen.append, came=found.update)
     assert made == {at: pod_name(RUN, at) for at in SERVERS}
     assert sorted(made.values()) == cluster.names("pods")
     assert seen[0] == 0
     assert seen[-1] == len(SERVERS)
     assert {one["spec"]["nodeName"] for one in cluster.pods()} == {"node-a"}
-    found = pods.found_by(made)
+    assert found.keys() == SERVERS.keys()
     assert pods.wired_by == "containers"
     assert len(set(found.values())) == len(SERVERS)
     assert all(isinstance(one, str) and len(one) == 64 and "/" not in one for one in found.values())
@@ -100,11 +109,10 @@ def test_the_fake_admission_refuses_what_a_real_one_does(pods: Pods, cluster: Fa
 def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster: FakeCluster) -> None:
     cluster.looks_until_running = 4
     create(pods)
-    pods.found_by({at: pod_name(RUN, at) for at in SERVERS})
     pods.remove(RUN)
     calls = Counter(cluster.calls)
     assert calls["create pods"] == len(SERVERS)
-    assert calls["list pods"] <= 4 + 1 + 1
+    assert calls["list pods"] <= 4 + 1
     assert calls["deletecollection pods"] == 1
     assert calls["get pods"] == calls["delete pods"] == 0
 
@@ -116,8 +124,7 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     every = [Pods("home-worker-0", settings, host.name) for host in hosts]
     parts = [{server: str(server) for server in part} for part in divided(300, [1.0] * 100)]
     began = time.monotonic()
-    made = on_every(hosts, lambda host: create(every[host], servers=parts[host]))
-    found = on_every(hosts, lambda host: every[host].found_by(made[host]))
+    found = on_every(hosts, lambda host: containers(every[host], parts[host]))
     assert len({one for part in found for one in part.values()}) == 300
     assert on_every(hosts, lambda host: every[host].living(RUN)) == [3] * 100
     on_every(hosts, lambda host: every[host].remove(RUN))
@@ -126,7 +133,7 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     calls = Counter(cluster.calls)
     assert calls.pop("create pods") == 300
     assert calls.pop("create configmaps") == 1
-    # Looks are shared. What all ask as of now (`found_by`, `living`) would be 200 lists alone: those who come while one is being
+    # Looks are shared. What all ask as of now (`living`) would be 100 lists alone: those who come while one is being
     # answered share the next one, which is about ten for each, as a hundred threads do not start at one moment.
     assert calls.pop("list pods") <= looks + 50
     assert sum(calls.values()) <= 20, calls
@@ -229,27 +236,39 @@ def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> No
         create(pods, check=cancelled)
 
 
-def test_a_server_that_ended_is_told_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
-    made = create(pods)
-    cluster.end(made[3], "out of luck")
-    with pytest.raises(ProblemError, match="Server 3 ended at once: out of luck"):
-        pods.found_by(made)
-    assert pods.living(RUN) == len(SERVERS) - 1
+def test_servers_are_told_of_as_they_come_and_each_once(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.late = {pod_name(RUN, 2): 3, pod_name(RUN, 5): 3, pod_name(RUN, 7): 5}
+    parts: list[set[int]] = []
+    create(pods, came=lambda found: parts.append(set(found)))
+    assert parts == [{0, 1, 3, 4, 6}, {2, 5}, {7}]
+
+
+def test_a_host_without_servers_is_told_so(pods: Pods) -> None:
+    """The part of a network's switches that it has is made all the same."""
+    parts: list[dict[int, int | str]] = []
+    create(pods, servers={}, came=lambda found: parts.append(dict(found)))
+    assert parts == [{}]
+
+
+def test_a_server_that_ends_while_others_start_is_told_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.late = {pod_name(RUN, 7): 9}
+    with pytest.raises(ClusterRefusedError, match=f"pod {pod_name(RUN, 3)} ended at once: out of luck"):
+        create(pods, came=lambda _: cluster.end(pod_name(RUN, 3), "out of luck"))
+    assert pods.living(RUN) == len(SERVERS) - 2
 
 
 def test_signals_go_to_the_fabric_and_a_killed_server_is_another_pod(
     pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    made = create(pods)
-    before = pods.found_by(made)
+    before: dict[int, int | str] = {}
+    made = create(pods, came=before.update)
     pods.kill(made[2])
     pods.pause(made[4])
     pods.unpause(made[4])
     assert signals == [(RUN, 2, "kill", ""), (RUN, 4, "pause", ""), (RUN, 4, "resume", "")]
     cluster.end(made[2])
     again = pods.start(made[2])
-    assert again != before[2]
-    assert pods.found_by(made) == {**before, 2: again}
+    assert again not in before.values()
     assert pods.living(RUN) == len(SERVERS)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.containers import Came
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.setup.user_images import Beside
@@ -40,11 +41,12 @@ def pods(
     return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told), isolate)
 
 
-def create(pods: Pods, beside: dict[int, Beside] = BESIDE) -> dict[int, str]:
+def create(pods: Pods, beside: dict[int, Beside] = BESIDE, came: Came = lambda _: None) -> dict[int, str]:
     names = {at: f"s{at}" for at in SERVERS}
     return pods.create(
-        RUN, SERVERS, pods.image(), {}, host_names=names, raw_sockets=False, beside=beside, check=lambda _: None
-    )
+        RUN, SERVERS, pods.image(), {},
+        host_names=names, raw_sockets=False, beside=beside, check=lambda _: None, came=came,
+    )  # fmt: skip
 
 
 def container(cluster: FakeCluster, server: int) -> Json:
@@ -136,9 +138,10 @@ def test_a_program_that_fails_at_once_keeps_the_run_from_starting(
 
 def test_one_that_is_done_is_no_failure(pods: Pods, cluster: FakeCluster) -> None:
     cluster.ended["image"] = {"reason": "Completed", "exitCode": 0}
-    made = create(pods)
+    found: dict[int, int | str] = {}
+    create(pods, came=found.update)
     assert {server: state.ended for server, state in pods.programs(RUN).items()} == {1: 0, 3: 0}
-    assert len(pods.found_by(made)) == len(SERVERS)
+    assert found.keys() == SERVERS.keys()
 
 
 def test_one_that_ends_later_is_known_with_its_last_words_and_its_server_lives(
@@ -150,19 +153,19 @@ def test_one_that_ends_later_is_known_with_its_last_words_and_its_server_lives(
     state = pods.programs(RUN)[3]
     assert (state.ended, state.said, state.identity) == (137, "out of luck", "sha256:image")
     assert pods.living(RUN) == len(SERVERS)
-    assert pods.found_by(made).keys() == SERVERS.keys()
 
 
 def test_signals_name_the_container_beside_the_server(
     pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    made = create(pods)
+    found: dict[int, int | str] = {}
+    made = create(pods, came=found.update)
     for server in (0, 3):
         pods.pause(made[server])
         pods.unpause(made[server])
         pods.kill(made[server])
     state = pods.programs(RUN)[3]
-    assert state.container not in pods.found_by(made).values()
+    assert state.container not in found.values()
     assert signals == [
         (RUN, server, what, "" if server == 0 else state.container)
         for server in (0, 3)

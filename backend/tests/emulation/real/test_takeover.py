@@ -69,8 +69,9 @@ def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
         (home / run_id).mkdir(exist_ok=True)
         mounts = {server: str(home / run_id) for server in servers}
         made = of.create(
-            run_id, servers, of.image(), mounts, host_names=servers, raw_sockets=False, beside={}, check=lambda _: None
-        )
+            run_id, servers, of.image(), mounts,
+            host_names=servers, raw_sockets=False, beside={}, check=lambda _: None, came=lambda _: None,
+        )  # fmt: skip
         return set(made.values())
 
     try:

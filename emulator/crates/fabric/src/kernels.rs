@@ -51,11 +51,12 @@ impl Kernels {
         self.servers.iter().flatten().count() + self.rooms.len()
     }
 
-    /// Wires some servers: all of this host in a new run, or those whose containers were started again. `fresh` names
-    /// them and where they are. All their links are made, also those to servers that stayed.
+    /// Wires some servers: those of this host in a new run, at once or as they come, or those whose containers were started
+    /// again. `fresh` names them and where they are. All their links are made whose other ends are there.
     pub fn wire(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let network = self.network.clone();
-        if self.rooms.is_empty() {
+        let is_new = self.rooms.is_empty();
+        if is_new {
             if network.sharers().is_some() {
                 fair::load()?;
             }
@@ -71,7 +72,7 @@ impl Kernels {
             self.servers[*server] = Some(kernel);
         }
         let is_fresh = |server: usize| fresh.iter().any(|(other, _)| *other == server);
-        let made = self.make_links(is_fresh)?;
+        let made = self.make_links(is_new, is_fresh)?;
         self.attach_chips(&made)?;
         self.finish_servers(&made, is_fresh)?;
         if let Some(external) = &mut self.external {
@@ -100,19 +101,18 @@ impl Kernels {
     }
 
     /// Makes the links of fresh servers, and those between switches in a new run. Gives the indices of the links.
-    fn make_links(&mut self, is_fresh: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
+    fn make_links(&mut self, is_new: bool, is_fresh: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let network = self.network.clone();
-        let all_fresh = network.servers_here().all(&is_fresh);
         let wanted = |link: &usize| {
             let places = &network.places[*link];
             let touches_fresh = places
                 .iter()
                 .any(|place| matches!(place, Place::Server { server, .. } if is_fresh(*server)));
-            // A link between switches is made with the run, when every server is fresh.
+            // A link between switches is made with the run.
             let between_switches = places.iter().all(Place::is_switch);
             let ends_exist =
                 (0..2).all(|end| self.exists(links::kind(&network, *link).site(&network, *link, end)));
-            ends_exist && (touches_fresh || between_switches && all_fresh)
+            ends_exist && (touches_fresh || between_switches && is_new)
         };
         let here = (0..network.places.len()).filter(|link| network.division.has_link(*link));
         let made: Vec<usize> = here.filter(wanted).collect();

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use common::{Container, Host, can_emulate, fresh_run, row};
+use common::{Container, Host, can_emulate, describe, fresh_run, row};
 use serde_json::{Value, json};
 
 /// Whether a process's namespace reaches an address.
@@ -47,6 +47,21 @@ fn addresses(pid: u32, interface: &str) -> String {
 
 /// Starts a container for each server and wires all. Gives the containers by server, and their folders.
 fn deploy(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeMap<u64, String>) {
+    let (containers, folders) = start(host, network);
+    host.ask(
+        "wire",
+        json!({"run": network["run"], "pids": pids(containers.iter())}),
+    );
+    (containers, folders)
+}
+
+/// Their processes, by server.
+fn pids<'a>(containers: impl Iterator<Item = (&'a u64, &'a Container)>) -> BTreeMap<String, u32> {
+    containers.map(|(id, one)| (id.to_string(), one.pid())).collect()
+}
+
+/// Starts a container for each server, and wires none.
+fn start(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeMap<u64, String>) {
     let run = &network["run"];
     let prepared = host.ask("prepare", json!({"run": run, "network": network}));
     let folders: BTreeMap<u64, String> = prepared["servers"]
@@ -62,11 +77,6 @@ fn deploy(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeM
         .iter()
         .map(|(id, folder)| (*id, Container::start(folder.as_ref())))
         .collect();
-    let pids: BTreeMap<String, u32> = containers
-        .iter()
-        .map(|(id, one)| (id.to_string(), one.pid()))
-        .collect();
-    host.ask("wire", json!({"run": run, "pids": pids}));
     (containers, folders)
 }
 
@@ -127,4 +137,41 @@ fn without_forwarding_a_server_has_several_ports_with_addresses() {
     let refused = host.call("prepare", &json!({"network": twice})).unwrap_err();
     assert_eq!(refused["field"], "network.servers[2].addresses[0].address");
     host.ask("destroy", json!({"run": run}));
+}
+
+#[test]
+fn servers_are_wired_as_they_come() {
+    if !can_emulate("servers_are_wired_as_they_come") {
+        return;
+    }
+    let with_switches = describe(
+        &json!({"family": "bcube", "n": 2, "k": 1}),
+        &fresh_run(),
+        "kernel",
+        1e8,
+    );
+    for (network, far) in [(row(3, &fresh_run(), "kernel", |_| 0), 3), (with_switches, 3)] {
+        let mut host = Host::start();
+        let run = &network["run"];
+        let (containers, _folders) = start(&mut host, &network);
+        let of = |wanted: &dyn Fn(u64) -> bool| pids(containers.iter().filter(|(id, _)| wanted(**id)));
+        let ends = of(&|id| id == 0 || id == far);
+        let refused = host.call("wire", &json!({"run": run, "pids": ends})).unwrap_err();
+        assert_eq!(
+            refused["field"], "pids",
+            "in the first call without a word that the rest follows"
+        );
+        host.ask("wire", json!({"run": run, "pids": ends, "rest_follows": true}));
+        let address = format!("10.0.0.{}", far + 1);
+        assert!(
+            !pings(containers[&0].pid(), &address),
+            "nobody is between them yet"
+        );
+        let rest = of(&|id| id != 0 && id != far);
+        host.ask("wire", json!({"run": run, "pids": rest}));
+        assert!(pings(containers[&0].pid(), &address));
+        assert!(pings(containers[&far].pid(), "10.0.0.1"));
+        host.ask("destroy", json!({"run": run}));
+        assert_eq!(addresses(containers[&0].pid(), "cy0"), "");
+    }
 }

@@ -88,6 +88,9 @@ struct WireJson {
     containers: Option<BTreeMap<u32, ContainerId>>,
     #[serde(default)]
     plain: bool,
+    /// Not all servers of the run are among these: the others are wired later.
+    #[serde(default)]
+    rest_follows: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -295,7 +298,8 @@ impl Fabric {
                 return Err(FabricError::malformed(needs));
             }
         };
-        self.run(&json.run)?.ask(Request::Wire(homes))
+        let rest_follows = json.rest_follows;
+        self.run(&json.run)?.ask(Request::Wire { homes, rest_follows })
     }
 
     fn isolate(&self, params: Value) -> Result<Value> {

@@ -8,7 +8,7 @@
 //! | `probe` | `hosts` | says what this host supports, and what the network to these hosts carries |
 //! | `host` | | the monotonic clock, processors and free memory |
 //! | `prepare` | `network`, `ends_with_caller` | checks a network and makes the sockets of its nodes; describes the run |
-//! | `wire` | `pids` or `plain` | makes the network; answers when every node is ready |
+//! | `wire` | `pids`, `containers` or `plain`; `rest_follows` | makes the network, or the part of it that these servers have; answers when their nodes are ready |
 //! | `workload` | `flows` | replaces the flows |
 //! | `start`, `stop` | | starts the flows; stops and forgets them |
 //! | `inject`, `recover` | `fault` | puts a fault into effect; ends it, or `"all"` |

@@ -62,7 +62,12 @@ pub enum Request {
     /// Describe the run.
     Describe,
     /// Make the network. Answered when every node is ready.
-    Wire(Homes),
+    Wire {
+        /// Where the servers are.
+        homes: Homes,
+        /// Not all servers of the run are among these.
+        rest_follows: bool,
+    },
     /// Take the network of these pods down before anything of the run is in them: a process in each, by server id.
     Isolate(BTreeMap<u32, u32>),
     /// Replace the flows.

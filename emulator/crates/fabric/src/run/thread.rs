@@ -153,7 +153,7 @@ impl RunThread {
         let run = &mut self.run;
         let result = match request {
             Request::Describe => answer(describe::describe(run)),
-            Request::Wire(homes) => match wire::wire(run, homes, reply) {
+            Request::Wire { homes, rest_follows } => match wire::wire(run, homes, rest_follows, reply) {
                 Ok(()) => return,
                 Err(error) => Err(error),
             },

@@ -13,8 +13,8 @@ use crate::run::state::RunState;
 use crate::run::{Homes, Reply};
 use crate::servers::Home;
 
-/// Wires servers. Answers by `reply` unless it fails at once.
-pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
+/// Wires servers: all of a new run's on this host, unless the `rest_follows`. Answers by `reply` unless it fails at once.
+pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply) -> Result<()> {
     if run.wiring.is_pending() {
         return Err(FabricError::state(
             "the run is being wired",
@@ -25,7 +25,7 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
     let in_pods = matches!(homes, Homes::Pods(_));
     let fresh = match homes {
         Homes::Plain => plan_plain(run)?,
-        Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids)?,
+        Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids, rest_follows)?,
     };
     if in_pods {
         run.wiring.pods = true;
@@ -136,7 +136,11 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
 }
 
 /// Servers in containers, by the processes in them.
-fn plan_containers(run: &mut RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, Home)>> {
+fn plan_containers(
+    run: &mut RunState,
+    pids: &BTreeMap<u32, u32>,
+    rest_follows: bool,
+) -> Result<Vec<(usize, Home)>> {
     if run.wiring.plain {
         let fix = "destroy it and prepare it again";
         return Err(FabricError::state("the run has no containers", fix));
@@ -154,9 +158,9 @@ fn plan_containers(run: &mut RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<
         .network
         .servers_here()
         .find(|server| !pids.contains_key(&run.id(*server)));
-    if let Some(server) = missing {
+    if let Some(server) = missing.filter(|_| !rest_follows) {
         let given = format!("without server {}", run.id(server));
-        let limit = "a pid for every server in the first call";
+        let limit = "a pid for every server in the first call, unless rest_follows";
         return Err(FabricError::bad("pids", given, limit, "add it"));
     }
     let names = common_namespaces(run);
