@@ -61,7 +61,7 @@ def _rows(cluster: Cluster, settings: Settings, servers: int, spec: Json) -> lis
         every = [Row(name, ours[at], bare[at], "bare pods", "s", OF_BARE) for ours, bare in rounds]
         ratios = ", ".join(f"{row.ratio:.2f}" for row in every)
         middle = sorted(every, key=lambda row: row.ratio)[ROUNDS // 2]
-        spent = f"; of these on cables {wired} s" if what == "up" else ""
+        spent = f"; of these, after the last one came, {wired} s" if what == "up" else ""
         note = f"wall clock; {ROUNDS} rounds: {ratios}{spent}; load {os.getloadavg()[0]:.1f}"
         found.append(replace(middle, note=note))
     return found
