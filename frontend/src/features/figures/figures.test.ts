@@ -84,6 +84,10 @@ test("numbers keep the digits that a comparison needs", () => {
   expect(valueText(null)).toBe("–");
   expect(bandText(1279.5, 1280.5)).toBe("1,279.5 to 1,280.5");
   expect(bandText(79.8, 148.20000000000002)).toBe("79.8 to 148.2");
+  expect(bandText(1984.453, 2027.547)).toBe("1,984.45 to 2,027.55");
+  expect(bandText(317.5617, 1090.438)).toBe("317.6 to 1,090.4");
+  expect(bandText(0.1234567, 0.2345678)).toBe("0.1235 to 0.2346");
+  expect(bandText(-100, 900)).toBe("−100 to 900");
   expect(unitText("cm2")).toBe("cm²");
 });
 

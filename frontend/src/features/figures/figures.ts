@@ -125,14 +125,16 @@ export function printedText(value: Maybe): string {
   return valueText(value, printed || Number.isInteger(value) ? 7 : 4);
 }
 
-/** Edges keep more digits than values: a band of half a printed digit is narrower than one. */
+/** Edges keep more digits than values: a band of half a printed digit is narrower than one. A thousandth of the band is enough. */
 export function bandText(low: Maybe, high: Maybe): string {
-  if (low === null && high === null) return "–";
+  const without = (edge: Maybe): edge is null | undefined => edge === null || edge === undefined;
+  if (without(low) && without(high)) return "–";
   if (low === high) return valueText(low, 7);
   // A bound of the paper's has one end.
-  if (low === null) return `at most ${valueText(high, 7)}`;
-  if (high === null) return `at least ${valueText(low, 7)}`;
-  return `${valueText(low, 7)} to ${valueText(high, 7)}`;
+  if (without(low)) return `at most ${valueText(high, 7)}`;
+  if (without(high)) return `at least ${valueText(low, 7)}`;
+  const decimals = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10(high - low))));
+  return `${formatShort(low, decimals)} to ${formatShort(high, decimals)}`;
 }
 
 export const unitText = (unit: string): string =>
