@@ -141,7 +141,7 @@ class Pods:
             isolated |= self._isolate_new(run_id, [pods[name] for name in names - isolated if name in pods])
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
-            if (fresh := set(running) - told) or not names:
+            if fresh := set(running) - told:
                 # Not when all run: the API server tells of the last ones up to a second late, and the processors have time.
                 came({self._made[name][1]: pods[name].container for name in fresh})
                 told |= fresh

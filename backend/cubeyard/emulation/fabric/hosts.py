@@ -35,8 +35,9 @@ class Host:
     share: float = 1.0
 
     def said(self, detail: str) -> str:
-        """What came from there, with where it came from."""
-        return f"Host {self.name}: {detail}" if self.name else detail
+        """What came from there, with where it came from. Said twice it is the same."""
+        named = f"Host {self.name}: "
+        return f"{named}{detail}" if self.name and not detail.startswith(named) else detail
 
 
 @dataclass(frozen=True)

@@ -243,13 +243,6 @@ def test_servers_are_told_of_as_they_come_and_each_once(pods: Pods, cluster: Fak
     assert parts == [{0, 1, 3, 4, 6}, {2, 5}, {7}]
 
 
-def test_a_host_without_servers_is_told_so(pods: Pods) -> None:
-    """The part of a network's switches that it has is made all the same."""
-    parts: list[dict[int, int | str]] = []
-    create(pods, servers={}, came=lambda found: parts.append(dict(found)))
-    assert parts == [{}]
-
-
 def test_a_server_that_ends_while_others_start_is_told_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
     cluster.late = {pod_name(RUN, 7): 9}
     with pytest.raises(ClusterRefusedError, match=f"pod {pod_name(RUN, 3)} ended at once: out of luck"):

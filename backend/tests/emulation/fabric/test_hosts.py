@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
-from cubeyard.emulation.fabric.fabrics import Fabrics
+from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
 from cubeyard.emulation.fabric.hosts import VNIS_A_RUN, Host, Hosts, Spread, divided, first_vni
 from cubeyard.emulation.fabric.merging import merged
 from cubeyard.emulation.fabric.place import Place
@@ -180,6 +180,16 @@ def test_a_host_that_goes_away_ends_the_run_by_its_name(engine: Engine, tmp_path
         with pytest.raises(FabricGoneError, match="Host b: cubeyard-fabric went away"):
             run(tmp_path, engine, Kept())
         assert [fabric.calls[-1][0] for fabric in (first, second)] == ["destroy", "destroy"]
+
+
+def test_a_host_is_named_once_however_deep_its_failure() -> None:
+    def fail() -> None:
+        raise ProblemError(500, "no-way", "It is gone.")
+
+    hosts = [Host("east", Path("/nowhere")), Host("west", Path("/nowhere"))]
+    with pytest.raises(ProblemError) as told:
+        on_every(hosts, lambda at: on_every([hosts[at]], lambda _: fail()))
+    assert told.value.detail == "Host east: It is gone."
 
 
 def test_a_host_that_falls_silent_is_named(tmp_path: Path) -> None:
