@@ -283,6 +283,45 @@ proptest! {
         }
     }
 
+    /// Flows in the order of an all-to-all share what is known of their ways: each has the path of its hops, and the same reason
+    /// where there is none.
+    #[test]
+    fn batches_give_the_paths_of_the_hops(
+        topology in any_dcell(), kinds in (any_failures(), any_failures()), from: u32, group_level in 0usize..3,
+    ) {
+        let shape = Shape::new(&topology).unwrap();
+        let ((kind, ratio, seed), (other, less, _)) = kinds;
+        let mut failures = Failures::random(&topology, kind, ratio, seed);
+        failures.add_random(&topology, other, less / 2.0, seed);
+        let options = DfrOptions { group_level, ..DfrOptions::default() };
+        let dfr = Dfr::with_options(&topology, failures, options).unwrap();
+        let servers = shape.servers();
+        let flow = |number: u32| Flow {
+            source: (from % servers + number / servers) % servers,
+            destination: number % servers,
+            seed: u64::from(number) ^ seed,
+        };
+        let flows: Vec<Flow> = (0..2000).map(flow).collect();
+        let mut routed = Routed::default();
+        let mut hops = Vec::new();
+        // Paths are kept once they have been asked for often.
+        for round in 0..4 {
+            dfr.route_batch(&flows, &mut routed);
+            let (mut start, mut dropped) = (0, routed.dropped.iter());
+            for (place, flow) in flows.iter().enumerate() {
+                let mut links = Vec::new();
+                match dfr.hops(flow.source, flow.destination, flow.seed, &mut hops) {
+                    Ok(()) => shape.push_links(flow.source, &hops, &mut links),
+                    Err(reason) => prop_assert_eq!(dropped.next(), Some(&(place as u32, reason))),
+                }
+                let end = routed.ends[place] as usize;
+                prop_assert_eq!(&routed.links[start..end], &links[..], "round {} {:?}", round, flow);
+                start = end;
+            }
+            prop_assert_eq!(dropped.next(), None);
+        }
+    }
+
     /// Where each server decides for itself, hops are live and end where they should; without failures they are those of
     /// DCellRouting, and inside a DCell_1 as many as those of a walk.
     #[test]

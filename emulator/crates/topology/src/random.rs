@@ -33,6 +33,13 @@ impl Draws {
         mix(self.0)
     }
 
+    /// Leaves out so many draws.
+    #[inline]
+    pub fn skip(&mut self, count: u32) {
+        let step = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(count.into());
+        self.0 = self.0.wrapping_add(step);
+    }
+
     /// A number in `0..bound` (bias below `bound / 2^32`; `bound` at least 1).
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {

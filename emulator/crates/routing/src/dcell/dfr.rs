@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::group::Group;
-use super::near::{NearPaths, Stretch};
+use super::near::{Bundle, NearPaths, Stretch};
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use super::step::{ByHash, Here, Leg, Packet, Step, View};
@@ -59,6 +59,7 @@ pub struct Dfr {
     /// By server, its view of its DCell_b; empty where all together would take too much memory.
     views: Vec<OnceLock<Group>>,
     near: NearPaths,
+    by_stretches: bool,
 }
 
 /// What a walk needs to remember, kept to be reused.
@@ -81,8 +82,11 @@ impl Dfr {
         let group_servers = shape.size(options.group_level.min(shape.k()));
         let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
         let kept = if keeps { shape.servers() } else { 0 };
+        // Whether a server's decision reaches as far as a stretch of the paths that are kept: to the end of its DCell_1.
+        let by_stretches = options.group_level.min(shape.k()) == shape.k().min(1);
         Some(Dfr {
-            near: NearPaths::new(&shape, &failures),
+            near: NearPaths::new(&shape, &failures, by_stretches),
+            by_stretches,
             shape,
             failures,
             options,
@@ -174,23 +178,28 @@ impl Dfr {
             ends_alive(source, destination, &self.failures)?;
         }
         let start = links.len();
-        let mut at = source;
+        let (mut at, mut drawn) = (source, 0);
         while at != destination {
             let kept = links.len();
             match self
                 .near
                 .stretch(&self.shape, &self.failures, [at, destination], links)
             {
-                Some(stretch) if stretch.alive => at = stretch.ahead.end(),
+                Some(stretch) if stretch.whole => {
+                    at = stretch.ahead.end();
+                    drawn += stretch.draws;
+                }
                 Some(_) => {
                     // No packet was rerouted so far: from here on it is as if the packet began here, if its view begins here too.
-                    let (from, keep) = if self.decides_by_stretches() {
+                    let (from, keep) = if self.by_stretches {
                         (at, kept)
                     } else {
                         (source, start)
                     };
                     links.truncate(keep);
-                    return self.walk([from, destination], &mut Draws::new(flow), scratch, Some(links));
+                    let mut draws = Draws::new(flow);
+                    draws.skip(drawn);
+                    return self.walk([from, destination], &mut draws, scratch, Some(links));
                 }
                 None => {
                     self.find(source, destination, flow, scratch)?;
@@ -203,22 +212,17 @@ impl Dfr {
         Ok(())
     }
 
-    /// Whether a server's decision reaches as far as a stretch of the paths that are kept: to the end of its DCell_1.
-    fn decides_by_stretches(&self) -> bool {
-        self.group_level() == self.shape.k().min(1)
-    }
-
-    /// Appends the links of DCellRouting's path as far as one decision reaches, if it is known and alive.
+    /// Appends the links of a packet's path as far as one decision reaches, if they are known and alive.
     #[inline(never)]
     fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<Stretch> {
-        if !self.decides_by_stretches() {
+        if !self.by_stretches {
             return None;
         }
         let start = links.len();
         let stretch = self
             .near
             .stretch(&self.shape, &self.failures, [from, target], links);
-        if stretch.is_none_or(|stretch| !stretch.alive) {
+        if stretch.is_none_or(|stretch| !stretch.whole) {
             links.truncate(start);
         }
         stretch
@@ -245,8 +249,9 @@ impl Dfr {
                 && at != destination
                 && let Some(stretch) = self.stretch(at, packet.proxy.unwrap_or(destination), links)
             {
-                if stretch.alive {
+                if stretch.whole {
                     at = stretch.ahead.end();
+                    draws.skip(stretch.draws);
                     continue;
                 }
                 broken = Some(stretch.ahead);
@@ -375,7 +380,18 @@ impl Router for Dfr {
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
         let mut scratch = Scratch::default();
+        let (mut source, mut bundle) = (NodeId::MAX, Bundle::default());
         routed.fill(flows, |flow, links| {
+            if flow.source != source || !bundle.leads_to(flow.destination) {
+                source = flow.source;
+                bundle = self
+                    .near
+                    .bundle(&self.shape, &self.failures, [source, flow.destination])
+                    .unwrap_or_default();
+            }
+            if bundle.append(flow.destination, links) {
+                return Ok(());
+            }
             self.append(flow.source, flow.destination, flow.seed, &mut scratch, links)
         });
     }

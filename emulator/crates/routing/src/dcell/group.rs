@@ -4,6 +4,7 @@ use cubeyard_topology::NodeId;
 
 use super::shape::{Hop, Shape};
 use super::step::Ties;
+use crate::failures::Failures;
 
 /// The live servers of one DCell_b as seen from one of them; reused from search to search.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,15 @@ struct Reached {
 }
 
 impl Group {
+    /// The search of a server's DCell_1, or of the whole DCell where it is smaller, with an index.
+    pub(super) fn indexed_around(shape: &Shape, failures: &Failures, from: NodeId) -> Group {
+        let alive = |from, to, level| shape.hop_alive(from, to, level, failures);
+        let mut group = Group::default();
+        group.search(shape, alive, shape.k().min(1), from);
+        group.index(shape, alive);
+        group
+    }
+
     /// Searches the DCell_`level` around `from`, over the links of which `alive(from, to, level)` holds.
     pub fn search(
         &mut self,
@@ -140,6 +150,26 @@ impl Group {
             let level = kept.1;
             hops.push(Hop { level, ..hop });
             at = kept.0 as usize;
+        }
+        hops[mark..].reverse();
+        true
+    }
+
+    /// Appends the hops of the shortest path to a server if there is only one; whether that is so. [`Group::path_to`] gives
+    /// the same, and asks its `ties` once a hop. Needs [`Group::index`].
+    pub(super) fn only_path_to(&self, to: NodeId, hops: &mut Vec<Hop>) -> bool {
+        let mark = hops.len();
+        let Some(mut at) = self.position_of(to) else {
+            return false;
+        };
+        while self.reached[at].distance > 0 {
+            let Some(&[Nearer { position, level }]) = self.indexed(at) else {
+                hops.truncate(mark);
+                return false;
+            };
+            let server = self.reached[at].hop.server;
+            hops.push(Hop { server, level });
+            at = position as usize;
         }
         hops[mark..].reverse();
         true

@@ -1,24 +1,27 @@
-//! DCellRouting's paths inside the DCell_1s, kept as links, and the links between DCell_1s: longer paths are put together
-//! from them, without a list of hops and without arithmetic on addresses.
+//! Paths inside the DCell_1s, kept as links, and the links between DCell_1s: longer paths are put together from them,
+//! without a list of hops and without arithmetic on addresses. Inside, a path is DCellRouting's; where that is broken it is
+//! the only shortest one by link state, if the scheme has link state and there is only one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cubeyard_topology::NodeId;
 
+use super::group::Group;
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use super::step::Ahead;
 use crate::failures::Failures;
 use crate::path::DirectedLink;
 
-/// Links of a path inside a complete DCell_1: two by each mini-switch and the cable between.
-const LINKS: usize = 5;
+/// Links of a path that is kept. DCellRouting's inside a complete DCell_1 has five: two by each mini-switch and the cable
+/// between; one around what is broken has seven or eight.
+const LINKS: usize = 8;
 
 /// A server's paths are kept once they have been asked for this many times: computing them all costs about as much.
 const WORTH_KEEPING: u32 = 64;
 
-/// Paths that are kept at most, at 24 bytes each.
+/// Paths that are kept at most, at 36 bytes each.
 const MOST_KEPT: u64 = 1 << 20;
 
 /// Pairs of DCell_1s whose link is kept at most, at 16 bytes each.
@@ -29,9 +32,31 @@ const MOST_CROSSINGS: usize = 1 << 16;
 struct Path {
     links: [DirectedLink; LINKS],
     length: u8,
-    alive: bool,
-    /// Whether it fits here; a partial DCell_1 can have none, or longer ones.
-    known: bool,
+    /// Draws that finding it by link state takes, though there is nothing to choose.
+    draws: u8,
+    kind: Kind,
+}
+
+/// What is known of a path inside a DCell_1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// DCellRouting's does not fit here; a partial DCell_1 can have none, or longer ones.
+    #[default]
+    Unknown,
+    /// DCellRouting's is broken, and there is none by link state, or several, or a longer one.
+    Broken,
+    /// All its links are here and alive.
+    Whole,
+}
+
+impl Path {
+    /// Appends its links. All are written and the rest cut off: how many there are is chance.
+    #[inline(always)]
+    fn append(&self, links: &mut Vec<DirectedLink>) {
+        let start = links.len();
+        links.extend_from_slice(&self.links);
+        links.truncate(start + usize::from(self.length));
+    }
 }
 
 /// A server's paths to the others of its DCell_1.
@@ -56,13 +81,53 @@ struct Crossing {
 pub(super) struct Stretch {
     /// What of it the decision on a packet depends on.
     pub ahead: Ahead,
-    /// Whether all of it is alive.
-    pub alive: bool,
+    /// Whether all of it is alive and its links are known.
+    pub whole: bool,
+    /// Draws that a packet on it takes.
+    pub draws: u32,
+}
+
+/// The paths from one server to all servers of one DCell_1: the same links as far as the DCell_1, then those of a row.
+#[derive(Debug, Default)]
+pub(super) struct Bundle<'a> {
+    /// The first server of the DCell_1, and how many there are.
+    first: NodeId,
+    servers: u32,
+    before: [DirectedLink; LINKS + 1],
+    before_length: usize,
+    /// Empty where the links before the DCell_1 are not all alive and known.
+    paths: &'a [Path],
+}
+
+impl Bundle<'_> {
+    /// Whether a server is in the DCell_1.
+    #[inline(always)]
+    pub fn leads_to(&self, server: NodeId) -> bool {
+        server.wrapping_sub(self.first) < self.servers
+    }
+
+    /// Appends the path to a server of the DCell_1 if it is alive and known here; whether it is.
+    #[inline(always)]
+    pub fn append(&self, to: NodeId, links: &mut Vec<DirectedLink>) -> bool {
+        let Some(path) = self.paths.get(to.wrapping_sub(self.first) as usize) else {
+            return false;
+        };
+        if path.kind != Kind::Whole {
+            return false;
+        }
+        let start = links.len();
+        links.extend_from_slice(&self.before);
+        links.truncate(start + self.before_length);
+        path.append(links);
+        true
+    }
 }
 
 /// The paths inside all DCell_1s with one set of failures; none where they would take too much memory.
 #[derive(Debug)]
 pub(super) struct NearPaths {
+    /// Whether there is a way by link state around what is broken.
+    link_state: bool,
     /// By server, the first one of its DCell_1, and the DCell_1s before it.
     first: Vec<NodeId>,
     cell: Vec<u32>,
@@ -74,7 +139,7 @@ pub(super) struct NearPaths {
 
 impl NearPaths {
     /// The links between DCell_1s; no path is computed yet. Quadratic in the DCell_1s, up to a bound.
-    pub fn new(shape: &Shape, failures: &Failures) -> NearPaths {
+    pub fn new(shape: &Shape, failures: &Failures, link_state: bool) -> NearPaths {
         let level = shape.k().min(1);
         let servers = shape.servers();
         let keeps = u64::from(servers).saturating_mul(shape.size(level)) <= MOST_KEPT;
@@ -95,6 +160,7 @@ impl NearPaths {
             0
         };
         NearPaths {
+            link_state: link_state && !failures.is_empty(),
             cell: cell.collect(),
             cells,
             crossings: (0..pairs)
@@ -118,7 +184,9 @@ impl NearPaths {
         let [from, to] = ends;
         let (first, other) = (*self.first.get(from as usize)?, *self.first.get(to as usize)?);
         if first == other {
-            return self.inside(shape, failures, ends, links);
+            let path = self.inside(shape, failures, ends)?;
+            path.append(links);
+            return Some(path.kind == Kind::Whole);
         }
         let crossing = self.crossing(shape, failures, ends)?;
         let here = self.append(shape, failures, [from, crossing.near], links)?;
@@ -127,8 +195,8 @@ impl NearPaths {
         Some(here && crossing.alive && there)
     }
 
-    /// Appends the links of DCellRouting's path from a server to another up to the first server outside its DCell_1, or to
-    /// the end. `None` if it is not known here: what was appended is void then.
+    /// Appends the links of a packet's path from a server towards another up to the first server outside its DCell_1, or to
+    /// the end. `None` if it is not known here. Unless it is whole, what was appended is void.
     #[inline(always)]
     pub fn stretch(
         &self,
@@ -143,7 +211,8 @@ impl NearPaths {
             let crossing = self.crossing(shape, failures, [from, to])?;
             (to, out) = (crossing.near, Some(crossing));
         }
-        let alive = self.inside(shape, failures, [from, to], links)?;
+        let path = self.inside(shape, failures, [from, to])?;
+        path.append(links);
         links.extend(out.map(|crossing| crossing.link));
         let out_alive = out.is_none_or(|crossing| crossing.alive);
         Some(Stretch {
@@ -155,8 +224,47 @@ impl NearPaths {
                 }),
                 out_alive,
             },
-            alive: alive && out_alive,
+            whole: path.kind == Kind::Whole && out_alive,
+            draws: path.draws.into(),
         })
+    }
+
+    /// The paths from a server to all servers of another's DCell_1, where that is the same or the next on the way, the server
+    /// is alive and they are known.
+    #[inline(never)]
+    pub fn bundle(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Bundle<'_>> {
+        let (here, first) = (*self.first.get(from as usize)?, *self.first.get(to as usize)?);
+        if failures.node_failed(from) {
+            return None;
+        }
+        if here == first {
+            let paths = self.row(shape, failures, from)?;
+            return Some(Bundle {
+                first,
+                servers: paths.len() as u32,
+                paths,
+                ..Bundle::default()
+            });
+        }
+        let crossing = self.crossing(shape, failures, [from, to])?;
+        if self.first[crossing.near as usize] != here || self.first[crossing.far as usize] != first {
+            return None;
+        }
+        let path = self.inside(shape, failures, [from, crossing.near])?;
+        let paths = self.row(shape, failures, crossing.far)?;
+        let mut bundle = Bundle {
+            first,
+            servers: paths.len() as u32,
+            ..Bundle::default()
+        };
+        if path.kind == Kind::Whole && crossing.alive {
+            let inside = usize::from(path.length);
+            bundle.before[..LINKS].copy_from_slice(&path.links);
+            bundle.before[inside] = crossing.link;
+            bundle.before_length = inside + 1;
+            bundle.paths = paths;
+        }
+        Some(bundle)
     }
 
     /// What crosses between the largest DCells that only one of two servers is in.
@@ -169,27 +277,25 @@ impl NearPaths {
         self.crossings[here as usize * self.cells + there as usize]
     }
 
-    /// [`NearPaths::append`] within one DCell_1.
+    /// The path between two servers of one DCell_1.
     #[inline(always)]
-    fn inside(
-        &self,
-        shape: &Shape,
-        failures: &Failures,
-        [from, to]: [NodeId; 2],
-        links: &mut Vec<DirectedLink>,
-    ) -> Option<bool> {
+    fn inside(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<&Path> {
+        let path = &self.row(shape, failures, from)?[(to - self.first[from as usize]) as usize];
+        (path.kind != Kind::Unknown).then_some(path)
+    }
+
+    /// The paths from a server to all of its DCell_1, once they are worth keeping.
+    #[inline(always)]
+    fn row(&self, shape: &Shape, failures: &Failures, from: NodeId) -> Option<&[Path]> {
         let row = &self.rows[from as usize];
-        let paths = match row.paths.get() {
-            Some(paths) => paths,
-            None if row.asked.fetch_add(1, Ordering::Relaxed) < WORTH_KEEPING => return None,
-            None => row.paths.get_or_init(|| paths_from(shape, failures, from)),
-        };
-        let path = &paths[(to - self.first[from as usize]) as usize];
-        // All are written and the rest cut off: how many there are is chance.
-        let start = links.len();
-        links.extend_from_slice(&path.links);
-        links.truncate(start + usize::from(path.length));
-        path.known.then_some(path.alive)
+        match row.paths.get() {
+            Some(paths) => Some(paths),
+            None if row.asked.fetch_add(1, Ordering::Relaxed) < WORTH_KEEPING => None,
+            None => Some(
+                row.paths
+                    .get_or_init(|| paths_from(shape, failures, from, self.link_state)),
+            ),
+        }
     }
 }
 
@@ -208,20 +314,35 @@ fn crossing(shape: &Shape, failures: &Failures, from: NodeId, to: NodeId) -> Opt
     })
 }
 
-/// The paths from a server to all of its DCell_1, in the order of their ids.
-fn paths_from(shape: &Shape, failures: &Failures, from: NodeId) -> Box<[Path]> {
+/// The paths from a server to all of its DCell_1, in the order of their ids. Linear in their hops, and with link state in the
+/// DCell_1's links.
+fn paths_from(shape: &Shape, failures: &Failures, from: NodeId, link_state: bool) -> Box<[Path]> {
     let (mut hops, mut links): (Vec<Hop>, Vec<DirectedLink>) = (Vec::new(), Vec::new());
+    let mut view: Option<Group> = None;
     let path = |to| {
         hops.clear();
         links.clear();
-        let found = dcell_routing(shape, from, to, &mut hops);
-        shape.push_links(from, &hops, &mut links);
         let mut path = Path::default();
-        if found && let Some(place) = path.links.get_mut(..links.len()) {
+        if !dcell_routing(shape, from, to, &mut hops) {
+            return path;
+        }
+        if !failures.is_empty() && !shape.path_alive(from, &hops, failures) {
+            path.kind = Kind::Broken;
+            if !link_state {
+                return path;
+            }
+            let view = view.get_or_insert_with(|| Group::indexed_around(shape, failures, from));
+            hops.clear();
+            if !view.only_path_to(to, &mut hops) {
+                return path;
+            }
+            path.draws = hops.len() as u8;
+        }
+        shape.push_links(from, &hops, &mut links);
+        if let Some(place) = path.links.get_mut(..links.len()) {
             place.copy_from_slice(&links);
             path.length = links.len() as u8;
-            path.alive = failures.is_empty() || shape.path_alive(from, &hops, failures);
-            path.known = true;
+            path.kind = Kind::Whole;
         }
         path
     };

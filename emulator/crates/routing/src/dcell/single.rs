@@ -2,7 +2,7 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
-use super::near::NearPaths;
+use super::near::{Bundle, NearPaths};
 use super::shape::{Hop, Shape};
 use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
@@ -75,7 +75,7 @@ impl DcellRouting {
     /// DCellRouting on a DCell; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<DcellRouting> {
         Shape::new(topology).map(|shape| DcellRouting {
-            near: NearPaths::new(&shape, &failures),
+            near: NearPaths::new(&shape, &failures, false),
             shape,
             failures,
         })
@@ -122,7 +122,18 @@ impl Router for DcellRouting {
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        let (mut source, mut bundle) = (NodeId::MAX, Bundle::default());
         routed.fill(flows, |flow, links| {
+            if flow.source != source || !bundle.leads_to(flow.destination) {
+                source = flow.source;
+                bundle = self
+                    .near
+                    .bundle(&self.shape, &self.failures, [source, flow.destination])
+                    .unwrap_or_default();
+            }
+            if bundle.append(flow.destination, links) {
+                return Ok(());
+            }
             self.append(flow.source, flow.destination, links)
         });
     }
