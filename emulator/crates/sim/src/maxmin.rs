@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
+use std::collections::binary_heap::PeekMut;
 
 use crate::paths::Paths;
 
@@ -34,35 +34,31 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
         .collect();
     // Every link asks for each of its flows: a bit a flow stays in a near cache, a rate would not. [measured]
     let mut settled = vec![0u64; paths.len().div_ceil(64)];
-    let mut batch = [0; BATCH + 1];
-    while let Some(Share { rate, link }) = heap.pop() {
+    let (mut fresh, mut crossed) = ([0; BATCH], Vec::with_capacity(BATCH * BLOCK));
+    while let Some(mut top) = heap.peek_mut() {
+        let Share { rate, link } = *top;
         let at = link as usize;
-        if links[at].rising == 0 {
-            continue;
-        }
         // Shares only grow as other links fill first: a stale one goes back with its present value.
         let present = links[at].share().max(0.0);
-        if present > rate {
-            heap.push(Share { rate: present, link });
+        if links[at].rising > 0 && present > rate {
+            top.rate = present;
             continue;
         }
-        for flows in on(at).chunks(BATCH) {
-            let fresh = settle(flows, &mut settled, &mut batch);
-            let mut paths_of = [(0, 0); BATCH];
-            for (span, &flow) in paths_of.iter_mut().zip(fresh) {
-                *span = (
-                    paths.offsets[flow as usize] as usize,
-                    paths.offsets[flow as usize + 1] as usize,
-                );
+        PeekMut::pop(top);
+        let mut chunks = on(at).chunks(BATCH);
+        // Once none of its flows rises, the rest of the list has nothing new.
+        while links[at].rising > 0
+            && let Some(flows) = chunks.next()
+        {
+            let fresh = settle(flows, &mut settled, &mut fresh);
+            for &flow in fresh {
                 rates[flow as usize] = rate;
             }
-            black_box(first_links(paths, &paths_of[..fresh.len()]));
-            for &(start, end) in &paths_of[..fresh.len()] {
-                for &crossed in &paths.links[start..end] {
-                    let crossed = &mut links[crossed as usize];
-                    crossed.left -= rate;
-                    crossed.rising -= 1;
-                }
+            gather(paths, fresh, &mut crossed);
+            for &crossed in &crossed {
+                let crossed = &mut links[crossed as usize];
+                crossed.left -= rate;
+                crossed.rising -= 1;
             }
         }
     }
@@ -72,24 +68,45 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
 /// Flows settled at a time: their paths are read together, so that memory answers for all of them at once. `[measured]`
 const BATCH: usize = 64;
 
-/// Those of `flows` that had no rate yet, each once, in their order; they have one now. `kept` holds them. No branch tells
-/// which, for it would be chance.
-fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH + 1]) -> &'a [u32] {
-    let mut count = 0;
+/// Links of a path copied at once, needed or not.
+const BLOCK: usize = 12;
+
+/// Those of `flows` that had no rate yet, each once, in their order; they have one now. `kept` holds them. `flows` ascend. No
+/// branch tells which, for it would be chance.
+fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH]) -> &'a [u32] {
+    let (mut count, mut before) = (0, u32::MAX);
     for &flow in flows {
-        let word = &mut settled[flow as usize / 64];
-        let bit = 1 << (flow % 64);
-        kept[count] = flow;
-        count += usize::from(*word & bit == 0);
-        *word |= bit;
+        kept[count % BATCH] = flow;
+        let bit = settled[flow as usize / 64] >> (flow % 64) & 1;
+        count += usize::from(bit == 0 && flow != before);
+        before = flow;
     }
-    &kept[..count]
+    let kept = &kept[..count];
+    for &flow in kept {
+        settled[flow as usize / 64] |= 1 << (flow % 64);
+    }
+    kept
 }
 
-/// A sum over the first link of every path: it brings them into the cache, without waiting for one before the next.
-fn first_links(paths: &Paths, spans: &[(usize, usize)]) -> u32 {
-    let first = |&(start, _): &(usize, usize)| paths.links.get(start).copied().unwrap_or(0);
-    spans.iter().map(first).fold(0, u32::wrapping_add)
+/// The links of these flows' paths, one path after another. They are copied in blocks, so that neither a path's length is
+/// guessed nor one path waited for before the next.
+fn gather(paths: &Paths, flows: &[u32], crossed: &mut Vec<u32>) {
+    let mut spans = [(0, 0); BATCH];
+    for (span, &flow) in spans.iter_mut().zip(flows) {
+        *span = (paths.offsets[flow as usize], paths.offsets[flow as usize + 1]);
+    }
+    crossed.clear();
+    for &(start, end) in &spans[..flows.len()] {
+        let (start, end) = (start as usize, end as usize);
+        let length = crossed.len() + end - start;
+        match paths.links[start..].first_chunk::<BLOCK>() {
+            Some(block) if end - start <= BLOCK => {
+                crossed.extend_from_slice(block);
+                crossed.truncate(length);
+            }
+            _ => crossed.extend_from_slice(&paths.links[start..end]),
+        }
+    }
 }
 
 /// A link while rates rise.
