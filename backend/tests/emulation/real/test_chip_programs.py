@@ -39,7 +39,8 @@ def test_a_program_decides_about_packets_from_its_commit_on(home: Path, nothing_
         server.wait("packets by the paper's program", delivered)
 
         status, done = server.call("POST", f"{API}/runs/{run}/chip-program", {"program": BLACK_HOLE})
-        assert (status, done["servers"]) == (200, 4), done
+        assert status == 200, done
+        assert done["servers"] == 4
         assert server.call("GET", f"{API}/runs/{run}/chip-program")[1] == {"program": BLACK_HOLE}
         server.wait("no packet to come through", lambda: not delivered())
         if dataplane == "serverswitch":
