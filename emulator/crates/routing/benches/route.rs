@@ -9,7 +9,7 @@
 //!   flow), and 35 % and 45 % of the broken flows need one that leaves the digits of the two ends.
 //!   Ports of the corners from four kept words instead of sixteen servers: ratios of 10.4 and 17.6 beside 11.0 and 18.3 (servers:
 //!   9.8 and 24.4 beside 10.2 and 25.2), medians of three runs by turns whose ranges overlap. Too little to keep it.
-//! - DFR (1.2 to 1.5 with nothing failed, 1.5 to 1.8 and 2.3 to 3.0 with 10 % and 20 % of switches failed, 4.8 to 6.0 with 10 % of
+//! - DFR (1.2 to 1.5 with nothing failed, 1.5 to 1.8 and 2.3 to 3.0 with 10 % and 20 % of switches failed, 4.8 to 6.3 with 10 % of
 //!   servers, 4.3 to 4.5 with 10 % of links): flows of one server to one DCell_1 share the links up to it, and a kept path by link state counts as
 //!   DCellRouting's where it is the only shortest one. What is left are packets that draw: among equally short paths, and
 //!   among proxies.

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::group::Group;
-use super::near::{Bundle, NearPaths, Stretch};
+use super::near::{NearPaths, Stretch};
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use super::step::{ByHash, Here, Leg, Packet, Step, View};
@@ -380,16 +380,9 @@ impl Router for Dfr {
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
         let mut scratch = Scratch::default();
-        let (mut source, mut bundle) = (NodeId::MAX, Bundle::default());
+        let mut bundles = self.near.bundles(&self.shape, &self.failures);
         routed.fill(flows, |flow, links| {
-            if flow.source != source || !bundle.leads_to(flow.destination) {
-                source = flow.source;
-                bundle = self
-                    .near
-                    .bundle(&self.shape, &self.failures, [source, flow.destination])
-                    .unwrap_or_default();
-            }
-            if bundle.append(flow.destination, links) {
+            if bundles.append([flow.source, flow.destination], links) {
                 return Ok(());
             }
             self.append(flow.source, flow.destination, flow.seed, &mut scratch, links)

@@ -89,7 +89,7 @@ pub(super) struct Stretch {
 
 /// The paths from one server to all servers of one DCell_1: the same links as far as the DCell_1, then those of a row.
 #[derive(Debug, Default)]
-pub(super) struct Bundle<'a> {
+struct Bundle<'a> {
     /// The first server of the DCell_1, and how many there are.
     first: NodeId,
     servers: u32,
@@ -102,13 +102,13 @@ pub(super) struct Bundle<'a> {
 impl Bundle<'_> {
     /// Whether a server is in the DCell_1.
     #[inline(always)]
-    pub fn leads_to(&self, server: NodeId) -> bool {
+    fn leads_to(&self, server: NodeId) -> bool {
         server.wrapping_sub(self.first) < self.servers
     }
 
     /// Appends the path to a server of the DCell_1 if it is alive and known here; whether it is.
     #[inline(always)]
-    pub fn append(&self, to: NodeId, links: &mut Vec<DirectedLink>) -> bool {
+    fn append(&self, to: NodeId, links: &mut Vec<DirectedLink>) -> bool {
         let Some(path) = self.paths.get(to.wrapping_sub(self.first) as usize) else {
             return false;
         };
@@ -120,6 +120,28 @@ impl Bundle<'_> {
         links.truncate(start + self.before_length);
         path.append(links);
         true
+    }
+}
+
+/// The paths of many flows, one after another: those of one server to one DCell_1 share a bundle.
+pub(super) struct Bundles<'a> {
+    near: &'a NearPaths,
+    shape: &'a Shape,
+    failures: &'a Failures,
+    source: NodeId,
+    bundle: Bundle<'a>,
+}
+
+impl Bundles<'_> {
+    /// Appends the path between two servers if it is alive and known here; whether it is.
+    #[inline(always)]
+    pub fn append(&mut self, [from, to]: [NodeId; 2], links: &mut Vec<DirectedLink>) -> bool {
+        if from != self.source || !self.bundle.leads_to(to) {
+            self.source = from;
+            let bundle = self.near.bundle(self.shape, self.failures, [from, to]);
+            self.bundle = bundle.unwrap_or_default();
+        }
+        self.bundle.append(to, links)
     }
 }
 
@@ -229,10 +251,21 @@ impl NearPaths {
         })
     }
 
+    /// For the flows of a batch, of which none has been asked for yet.
+    pub fn bundles<'a>(&'a self, shape: &'a Shape, failures: &'a Failures) -> Bundles<'a> {
+        Bundles {
+            near: self,
+            shape,
+            failures,
+            source: NodeId::MAX,
+            bundle: Bundle::default(),
+        }
+    }
+
     /// The paths from a server to all servers of another's DCell_1, where that is the same or the next on the way, the server
     /// is alive and they are known.
     #[inline(never)]
-    pub fn bundle(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Bundle<'_>> {
+    fn bundle(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Bundle<'_>> {
         let (here, first) = (*self.first.get(from as usize)?, *self.first.get(to as usize)?);
         if failures.node_failed(from) {
             return None;

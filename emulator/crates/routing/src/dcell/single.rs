@@ -2,7 +2,7 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
-use super::near::{Bundle, NearPaths};
+use super::near::NearPaths;
 use super::shape::{Hop, Shape};
 use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
@@ -122,16 +122,9 @@ impl Router for DcellRouting {
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
-        let (mut source, mut bundle) = (NodeId::MAX, Bundle::default());
+        let mut bundles = self.near.bundles(&self.shape, &self.failures);
         routed.fill(flows, |flow, links| {
-            if flow.source != source || !bundle.leads_to(flow.destination) {
-                source = flow.source;
-                bundle = self
-                    .near
-                    .bundle(&self.shape, &self.failures, [source, flow.destination])
-                    .unwrap_or_default();
-            }
-            if bundle.append(flow.destination, links) {
+            if bundles.append([flow.source, flow.destination], links) {
                 return Ok(());
             }
             self.append(flow.source, flow.destination, links)
