@@ -29,7 +29,8 @@ export default defineConfig({
     colorScheme: "light",
     acceptDownloads: true,
     permissions: ["clipboard-read", "clipboard-write"],
-    trace: "retain-on-failure",
+    // A recording takes as much of the processors as the journey itself: `npx playwright test NAME --trace on` makes one.
+    trace: "off",
     launchOptions: {
       executablePath: process.env.CUBEYARD_CHROMIUM || "/usr/bin/chromium",
       args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"],
