@@ -6,6 +6,12 @@ VENV=$ROOT/backend/.venv
 STAMPS=$ROOT/.setup
 export ROOT VENV STAMPS
 
+# Where Python is to leave no bytecode beside the sources, it keeps it here: each start compiles all modules otherwise, for seconds.
+if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] && [ -z "${PYTHONPYCACHEPREFIX:-}" ]; then
+  unset PYTHONDONTWRITEBYTECODE
+  export PYTHONPYCACHEPREFIX=$STAMPS/bytecode
+fi
+
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # dockerd, debootstrap and iptables, for a user without them on PATH
 
 # rustup's cargo lives in a home folder that a login shell or `sudo` may have left off PATH.
