@@ -13,7 +13,8 @@ PREFIX = "cubeyard-"
 
 # Who may use whom directly. What those use may be used too: an arrow may jump over a room, never turn round.
 ARROWS: dict[str, tuple[str, ...]] = {
-    "topology": (),
+    "features": (),
+    "topology": ("features",),
     "routing": ("topology",),
     "plan": ("routing", "topology"),
     "sim": ("plan",),
