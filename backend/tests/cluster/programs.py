@@ -26,11 +26,9 @@ def cache() -> Path:
 
 
 def built(name: str) -> Path:
-    """Where a program of one of the Go modules is, built; its name has the digest of what it is built from."""
-    digest = hashlib.sha256(b"".join((HERE / name / one).read_bytes() for one in ("go.sum", "ldflags"))).hexdigest()[
-        :16
-    ]
-    return cache() / f"{name}-{digest}"
+    """Where a program of the Go module is, built; its name has the digest of what it is built from."""
+    digest = hashlib.sha256(b"".join((HERE / "go" / one).read_bytes() for one in ("go.sum", f"{name}.ldflags")))
+    return cache() / f"{name}-{digest.hexdigest()[:16]}"
 
 
 def missing() -> str:
