@@ -27,7 +27,7 @@ pub const CALL_BASE_FUEL: u64 = 500;
 pub const IMPORT_FUEL: u64 = 50;
 /// What a packet or an answer costs beside that: about what the server spends on it.
 pub const SEND_FUEL: u64 = 5000;
-/// Fuel that an instance gets each second: about a hundredth of what a core burns.
+/// Fuel that an instance gets each second: a hundredth to a tenth of what a core burns, by the instructions.
 pub const FUEL_PER_SEC: u64 = 50_000_000;
 /// Most fuel that an instance saves up.
 pub const FUEL_SAVED: u64 = 20_000_000;
