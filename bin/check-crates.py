@@ -1,8 +1,10 @@
-"""Fails on a Rust crate that depends on one it must not know: reads `cargo metadata`, judges it by the arrows below."""
+"""Fails on a Rust crate that depends on one it must not know, on a file of tests that no program has, and on a crate that engine and
+programs build with different features: reads `cargo metadata` and `cargo tree`, judges them by the rules below."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +48,10 @@ STRANGERS = {
 }
 ONLY_IN = {"pyo3": "python", "numpy": "python"}
 
+# What the set-up builds by a call of cargo each. A crate that two of them use with other features is built twice, with all that use it.
+BUILT = ("python", "node", "fabric")
+BUILT_TWICE = {"nix", f"{PREFIX}sandbox"}
+
 
 def allowed(room: str) -> set[str]:
     """Every room that `room` may use, straight or through another."""
@@ -81,18 +87,58 @@ def wrong_arrows(metadata: dict[str, Any]) -> list[str]:
     return wrong
 
 
+def tests_left_out(metadata: dict[str, Any]) -> list[str]:
+    """Files of tests that no program compiles: in a crate with `tests/all.rs` that names its modules, cargo looks for no others."""
+    wrong: list[str] = []
+    for package in metadata["packages"]:
+        tests = Path(package["manifest_path"]).parent / "tests"
+        programs = {Path(target["src_path"]) for target in package["targets"] if target["kind"] == ["test"]}
+        if (root := tests / "all.rs") not in programs:
+            continue
+        modules = set(re.findall(r"^mod (\w+);", root.read_text(), flags=re.MULTILINE))
+        wrong += [
+            f"{file.relative_to(EMULATOR)} is tested by nothing: add `mod {file.stem};` to tests/all.rs"
+            for file in sorted(tests.glob("*.rs"))
+            if file not in programs and file.stem not in modules
+        ]
+    return wrong
+
+
+def features_that_differ(trees: dict[str, str]) -> list[str]:
+    """What is wrong in lines of `cargo tree`, each a package, a bar and its features, by the room whose tree it is."""
+    found: dict[str, dict[str, str]] = {}
+    for room, lines in trees.items():
+        for line in lines.splitlines():
+            package, _, features = line.partition("|")
+            found.setdefault(" ".join(package.split()[:2]), {})[features] = room
+    return [
+        f"{package} is built again for other features: "
+        + "; ".join(f"{PREFIX}{room} has {features or 'none'}" for features, room in by.items())
+        + f": add them to {PREFIX}features, which all of these use"
+        for package, by in sorted(found.items())
+        if len(by) > 1 and package.split()[0] not in BUILT_TWICE
+    ]
+
+
+def cargo(*command: str) -> str:
+    done = subprocess.run(
+        ["cargo", *command, "--locked", "--offline"], cwd=EMULATOR, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
+        sys.exit(1)
+    return done.stdout
+
+
 def main() -> int:
-    command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked", "--offline"]
-    document = subprocess.run(command, cwd=EMULATOR, capture_output=True, text=True, check=False)
-    if document.returncode != 0:
-        print(document.stderr, file=sys.stderr)
-        return 1
-    metadata = json.loads(document.stdout)
-    wrong = wrong_arrows(metadata)
+    metadata = json.loads(cargo("metadata", "--no-deps", "--format-version", "1"))
+    tree = ("tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe", "--format", "{p}|{f}", "--package")
+    trees = {room: cargo(*tree, f"{PREFIX}{room}") for room in BUILT}
+    wrong = wrong_arrows(metadata) + tests_left_out(metadata) + features_that_differ(trees)
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     if not wrong:
-        print(f"crates: the arrows of {len(metadata['packages'])} crates point the right way")
+        print(f"crates: the arrows of {len(metadata['packages'])} crates point the right way, all tests have a program")
     return 1 if wrong else 0
 
 

@@ -68,6 +68,27 @@ def test_an_arrow_in_the_wrong_direction_is_named(room: str, used: str) -> None:
     assert f"cubeyard-{room}" in sentence
 
 
+def test_a_file_of_tests_that_no_program_has_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crates, "EMULATOR", tmp_path)
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    for name in ("all", "golden", "memory", "lost"):
+        (tests / f"{name}.rs").write_text("mod golden;\n" if name == "all" else "")
+    targets = [{"kind": ["test"], "src_path": str(tests / f"{name}.rs")} for name in ("all", "memory")]
+    (sentence,) = crates.tests_left_out({"packages": [{"manifest_path": f"{tmp_path}/Cargo.toml", "targets": targets}]})
+    assert sentence.startswith("tests/lost.rs ")
+
+
+def test_a_crate_built_again_for_other_features_is_named() -> None:
+    trees = {
+        "python": "serde v1.0.1|derive,std\nnix v0.31.0|fs\ncubeyard-sim v0.1.0 (here)|",
+        "node": "serde v1.0.1|std\nnix v0.31.0|net\ncubeyard-sim v0.1.0 (here)|",
+    }
+    (sentence,) = crates.features_that_differ(trees)
+    assert sentence.startswith("serde v1.0.1 ")
+    assert "cubeyard-python has derive,std" in sentence
+
+
 @pytest.mark.parametrize(
     ("path", "content", "part"),
     [

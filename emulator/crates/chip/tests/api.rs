@@ -1,5 +1,4 @@
 //! The paper's calls on a running chip: over its program, over a socket's bytes, and never half.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use cubeyard_chip::{Chip, Frame, Place, Program, ServerSwitch, Table, text};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-mod common;
+use crate::common;
 use common::ipv4;
 
 const BASE: &str = "SetUDLK(1, (B30-33)); SetVIfTable(1, \"020000000001\", NULL, 1);

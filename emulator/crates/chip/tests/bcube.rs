@@ -1,5 +1,4 @@
 //! BCube on the chip: packets take exactly the path that their source wrote into them `[serverswitch §5.1]`.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use cubeyard_chip::bcube::{self, program};
 use cubeyard_chip::walk::{paths, walk};
@@ -7,7 +6,7 @@ use cubeyard_chip::{Chip, Frame, Program, Table, text};
 use cubeyard_topology::TopologySpec;
 use proptest::prelude::*;
 
-mod common;
+use crate::common;
 
 fn spec(n: u32, k: u32) -> TopologySpec {
     serde_json::from_value(serde_json::json!({"family": "bcube", "n": n, "k": k})).unwrap()

@@ -1,5 +1,4 @@
 //! Programs as JSON that are no programs: each error names the field, the value and what it may be, in our words.
-#![allow(clippy::unwrap_used)]
 
 use cubeyard_chip::document;
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! A packet through the chip: priorities, modifications, copies, discards, registers.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::{
@@ -8,7 +7,7 @@ use cubeyard_chip::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-mod common;
+use crate::common;
 use common::{checksum_is_right, ipv4, mpls};
 
 const HOST: u32 = 0x0a02_0007;

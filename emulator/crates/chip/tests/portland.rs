@@ -1,5 +1,4 @@
 //! PortLand on 20 chips: all pairs, several ways, failures, and no loop.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,9 @@
 //! Forwarding schemes of the paper's Table 1 as programs, over several chips and step by step.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use cubeyard_chip::trace::Stage;
 use cubeyard_chip::{Chip, EXTERNAL_PORTS, text};
 
-mod common;
+use crate::common;
 use common::{checksum_is_right, ipv4, mpls};
 
 fn chip(program: &str) -> Chip {

@@ -1,5 +1,4 @@
 //! The executed TCAM and the table of prefixes equal their plain references.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::tcam::{Linear, Tcam};
@@ -89,4 +88,4 @@ proptest! {
     }
 }
 
-mod common;
+use crate::common;

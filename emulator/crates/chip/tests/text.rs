@@ -1,5 +1,4 @@
 //! Programs as text and JSON: what is written is read as the same, and mistakes are named with line, column, field, limit and fix.
-#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::{

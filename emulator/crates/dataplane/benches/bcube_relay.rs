@@ -6,6 +6,8 @@
 
 #[path = "../tests/chain/mod.rs"]
 mod chain;
+#[path = "../tests/kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use std::process::ExitCode;
 

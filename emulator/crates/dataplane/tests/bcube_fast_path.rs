@@ -1,18 +1,13 @@
 //! The fast path in the kernel against the vectors, and against user space on random frames: BCube's own programs, and those of
 //! ServerSwitch's chip.
 
-#![allow(clippy::unwrap_used)]
+use crate::bcube_common as common;
+use crate::bcube_kernel as kernel;
+use crate::chip_header;
+use crate::damage;
 
-#[path = "bcube_kernel/chip_header.rs"]
-mod chip_header;
-#[path = "bcube_common/mod.rs"]
-mod common;
-#[path = "damage/mod.rs"]
-mod damage;
-#[path = "bcube_kernel/mod.rs"]
-mod kernel;
-
-use common::forwarding_vectors::{Entrance, Verdict};
+use crate::forwarding_vectors::{Entrance, Verdict};
+use crate::kernel_run::can_run;
 use common::{Case, Vectors};
 use cubeyard_dataplane::bcube::chip::ChipForwarding;
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
@@ -20,7 +15,6 @@ use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::catalog::{CHIP, KERNEL};
 use damage::damage;
 use kernel::FastPath;
-use kernel::kernel_run::can_run;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

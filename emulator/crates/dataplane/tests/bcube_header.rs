@@ -1,7 +1,5 @@
 //! The header's two layers: values survive their bytes, damaged bytes have a reason, no bytes make a panic.
 
-#![allow(clippy::unwrap_used)]
-
 use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::address::{MAX_SERVER, virtual_ip};

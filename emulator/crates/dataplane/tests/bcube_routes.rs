@@ -1,9 +1,6 @@
 //! Source routes go one to one to servers and back, and only paths that exist are written to tables.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "bcube_run/mod.rs"]
-mod run;
+use crate::bcube_run as run;
 
 use cubeyard_dataplane::address::virtual_ip;
 use cubeyard_dataplane::bcube::nha::Nha;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-#[path = "header_file/mod.rs"]
-mod header_file;
+use crate::header_file;
 
 use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::route::SourceRoute;

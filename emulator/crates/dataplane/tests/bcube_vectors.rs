@@ -1,13 +1,10 @@
 //! The forwarding in user space against the vectors: every frame, every reason to drop one.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "bcube_common/mod.rs"]
-mod common;
+use crate::bcube_common as common;
 
 use std::collections::BTreeSet;
 
-use common::forwarding_vectors::{Entrance, Verdict};
+use crate::forwarding_vectors::{Entrance, Verdict};
 use common::{Outcome, Vectors};
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::drops::DropReason;

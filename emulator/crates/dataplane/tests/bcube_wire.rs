@@ -1,10 +1,7 @@
 //! Unmodified TCP and UDP over the fast path, BCube's own and ServerSwitch's chip, through real interfaces. Needs root; fails in CI
 //! without it.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "chain/mod.rs"]
-mod chain;
+use crate::chain;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};

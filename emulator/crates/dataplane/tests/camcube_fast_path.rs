@@ -3,18 +3,13 @@
 //! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN: without them the
 //! tests say so and pass, in CI (`CI` set) they fail.
 
-#![allow(clippy::unwrap_used)]
+use crate::camcube_common as common;
+use crate::damage;
+use crate::kernel_run;
 
-#[path = "camcube_common/mod.rs"]
-mod common;
-#[path = "damage/mod.rs"]
-mod damage;
-#[path = "kernel_run/mod.rs"]
-mod kernel_run;
-
+use crate::forwarding_vectors::Entrance;
 use aya::Ebpf;
 use aya::maps::Array;
-use common::forwarding_vectors::Entrance;
 use common::{Outcome, Server, Vectors};
 use damage::damage;
 use kernel_run::{can_run, map};

@@ -1,7 +1,5 @@
 //! The runtime of CamCube's services: fair shares of a link, bounds of queues, never back, and services that misbehave.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 

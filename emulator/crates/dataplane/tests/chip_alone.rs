@@ -1,16 +1,13 @@
 //! The chip in the kernel without a protocol around it: random programs of all tables and actions, and random packets, go as they go
 //! through the model: by the same port, with the same bytes, hits and registers.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "bcube_common/mod.rs"]
-mod common;
-#[path = "bcube_kernel/mod.rs"]
-mod kernel;
+use crate::bcube_common as common;
+use crate::bcube_kernel as kernel;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::kernel_run::{TC_ACT_OK, TC_ACT_REDIRECT, TC_ACT_SHOT, can_run};
 use common::Vectors;
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
@@ -23,7 +20,6 @@ use cubeyard_dataplane::chip_tables::ChipTables;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use kernel::FastPath;
-use kernel::kernel_run::{TC_ACT_OK, TC_ACT_REDIRECT, TC_ACT_SHOT, can_run};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

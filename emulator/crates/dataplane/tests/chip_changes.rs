@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "chain/mod.rs"]
-mod chain;
+use crate::chain;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

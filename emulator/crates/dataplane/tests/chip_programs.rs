@@ -1,18 +1,15 @@
 //! The chip in the kernel runs any program that it has room for as the model does: random entries of the TCAM, committed one
 //! program after the other into the same chip.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "bcube_common/mod.rs"]
-mod common;
-#[path = "bcube_kernel/mod.rs"]
-mod kernel;
+use crate::bcube_common as common;
+use crate::bcube_kernel as kernel;
 
 use std::cell::Cell as Counter;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::forwarding_vectors::{Entrance, Verdict};
+use crate::kernel_run::can_run;
 use common::Vectors;
-use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
 use cubeyard_chip::{
@@ -26,7 +23,6 @@ use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::object::Translate;
 use cubeyard_dataplane::tables::TableUpdate;
 use kernel::FastPath;
-use kernel::kernel_run::can_run;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

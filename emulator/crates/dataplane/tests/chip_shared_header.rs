@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-#[path = "header_file/mod.rs"]
-mod header_file;
+use crate::header_file;
 
 use cubeyard_chip::compile::{CARES, INTERFACES, KEY_ROOM, TUPLES, ZERO};
 use cubeyard_chip::{COUNTERS, DiscardReason, EXTERNAL_PORTS, PORTS, Register, bcube};

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-#[path = "header_file/mod.rs"]
-mod header_file;
+use crate::header_file;
 
 use cubeyard_dataplane::dcell::{header, tables};
 use header_file::{constants, sizes};

@@ -1,14 +1,11 @@
 //! The forwarding in user space against the vectors: every frame, every reason to drop one.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "dcell_common/mod.rs"]
-mod common;
+use crate::dcell_common as common;
 
 use std::collections::BTreeSet;
 
+use crate::forwarding_vectors::{Entrance, Verdict};
 use common::Vectors;
-use common::forwarding_vectors::{Entrance, Verdict};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;

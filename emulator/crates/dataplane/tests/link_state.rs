@@ -1,8 +1,6 @@
 //! Link state over random networks in virtual time: it converges, each advertisement is taken in once, and what a hostile
 //! neighbour says is refused, bounded or outlived.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 

@@ -9,6 +9,8 @@
 
 #[path = "../../dataplane/tests/chain/mod.rs"]
 mod chain;
+#[path = "../../dataplane/tests/kernel_tables/mod.rs"]
+mod kernel_tables;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,4 @@
 //! Breakout cables: which links share one, what is bought, labelled and plugged, and what is refused.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,5 @@
 //! What a container or a room takes: values against an independent sum, findings exactly where a limit is exceeded, and
 //! repairs and acceptances that do what they say.
-#![allow(clippy::unwrap_used, reason = "a broken case is meant to stop the test")]
 
 use cubeyard_plan::enclosure::{Quantity, SiteLimit};
 use cubeyard_plan::{Plan, builtin_book, plan};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 //! One line a family: what its default layout and wiring come to. A change of behaviour shows as a diff.
 
 use cubeyard_plan::book::builtin_book;

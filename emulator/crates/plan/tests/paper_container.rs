@@ -1,5 +1,4 @@
 //! BCube §5.2's container comes out of the general packaging, geometry and tray counting.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::{PlanSpec, Policy};

@@ -1,5 +1,4 @@
 //! What holds of every layout and wiring, over random structures, sites, policies and pins.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
 //! Subways' Tables 2, 3 and 4 from the planner's own floors and routes, with the paper's rack.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_plan::book::{Book, builtin_book};
 use cubeyard_plan::spec::PlanSpec;

@@ -1,5 +1,4 @@
 //! Trays that are too full: repairs hang more trays, acceptances are called so, and neither passes for the other.
-#![allow(clippy::unwrap_used, reason = "a broken case is meant to stop the test")]
 
 use cubeyard_plan::{Plan, TrayKind, builtin_book, plan};
 use cubeyard_topology::{Finding, Severity};

@@ -1,7 +1,6 @@
 //! The all-to-all of BCube's Fig. 8 at no failure: flows on the most loaded directed link, by scheme.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::build;
 use cubeyard_routing::random::mix;

@@ -1,7 +1,6 @@
 //! BCube's theorems, on random BCubes and with random failures.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::assert_walks;
 use cubeyard_routing::bcube::{

@@ -1,7 +1,6 @@
 //! DCell's routing against the paper's examples, tables and bounds.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{any_failures, assert_walks, build};
 use cubeyard_routing::dcell::{

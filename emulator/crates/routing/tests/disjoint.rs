@@ -1,7 +1,6 @@
 //! Parallel paths of two servers, in every family. Their number and length stand against another library in the binding's tests.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,6 @@
 //! Fat-tree routing beside a list of all shortest up-paths.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

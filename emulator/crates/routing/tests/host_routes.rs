@@ -1,7 +1,6 @@
 //! Static routes for labs: following them leads from any server to any other, whatever way the group chooses.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::build;
 use cubeyard_routing::host_routes::{HostRoute, NextHop, host_routes};

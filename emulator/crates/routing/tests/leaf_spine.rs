@@ -1,7 +1,6 @@
 //! Equal-cost multipath over the spines.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

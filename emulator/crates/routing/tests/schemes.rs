@@ -1,7 +1,6 @@
 //! What holds for every scheme on every family.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{NETWORKS, any_failures, any_topology, assert_walks, build};
 use cubeyard_routing::path::link_of;

@@ -1,7 +1,6 @@
 //! Subways: placement, rebinding and detours by the text's formulas.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{assert_walks, build};
 use cubeyard_routing::path::link_of;

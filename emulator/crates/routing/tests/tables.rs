@@ -1,7 +1,6 @@
 //! What holds for routing tables: they reach what the model reaches, by its paths, without loops.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! CamCube's services against the paper's numbers.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

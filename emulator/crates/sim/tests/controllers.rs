@@ -1,5 +1,4 @@
 //! Subways' weights and detours in the engine's loop.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_sim::Progress;

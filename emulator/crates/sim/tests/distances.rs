@@ -1,5 +1,4 @@
 //! Bit-parallel distances against one plain search a server, with and without failures.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::VecDeque;
 

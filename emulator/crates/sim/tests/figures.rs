@@ -1,5 +1,4 @@
 //! The published figures that take a moment: which of their numbers come out, and which are said to differ.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

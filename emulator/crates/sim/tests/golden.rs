@@ -1,6 +1,5 @@
 //! One line a family, routing and fault: what a prediction says of a small network. A change of behaviour is a change
 //! of this table.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::fmt::Write;
 

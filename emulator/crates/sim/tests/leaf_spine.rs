@@ -1,5 +1,4 @@
 //! All-to-all traffic on whole leaf-spine networks against its closed form.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_sim::{Experiment, Network, Progress, predict};
 use proptest::prelude::*;

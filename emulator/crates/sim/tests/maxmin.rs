@@ -1,5 +1,4 @@
 //! Max-min rates are checked by their defining condition and by linear programs, not by another filling.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_sim::Progress;

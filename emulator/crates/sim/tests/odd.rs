@@ -1,5 +1,4 @@
 //! The smallest networks and the emptiest workloads, under every scheme of every family: a defined answer each.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_routing::names_for;
 use cubeyard_sim::{Experiment, Network, PredictError, Progress, predict};

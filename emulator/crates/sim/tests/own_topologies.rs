@@ -1,5 +1,4 @@
 //! Jellyfish, Dragonfly, the two-dimensional torus and custom networks against what is published or computed another way.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

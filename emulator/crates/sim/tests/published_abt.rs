@@ -1,5 +1,4 @@
 //! The aggregate bottleneck throughputs BCube §6 prints, at full container scale.
-#![allow(clippy::unwrap_used)]
 
 use cubeyard_routing::bcube::{Bsr, FixedPath};
 use cubeyard_routing::dcell::DcellRouting;

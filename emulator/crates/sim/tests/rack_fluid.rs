@@ -1,5 +1,4 @@
 //! The fluid of whole racks against what must hold of it, and against the flows themselves.
-#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_routing::Failures;
 use cubeyard_sim::flows::{Flows, Pattern};

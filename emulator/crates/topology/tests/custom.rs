@@ -1,7 +1,6 @@
 //! Custom networks: each mistake is found at its row with value, limit and fix, and what is odd is said.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{build, merge};
 use cubeyard_topology::{Finding, Severity, TopologySpec};

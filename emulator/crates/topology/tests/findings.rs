@@ -1,7 +1,6 @@
 //! Bad parameters: every error names field, value, limit and a fix that leads to something valid.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{cases, merge};
 use cubeyard_topology::{Finding, Size, TopologySpec, families, json_schema};

@@ -1,8 +1,7 @@
 //! One table of counts and closed forms, so that a change of behaviour shows as a diff, and the
 //! papers' own numbers.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

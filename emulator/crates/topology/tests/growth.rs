@@ -1,7 +1,6 @@
 //! A DCell that grows from the top down, and Subways with the uplinks of two types.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,6 @@
 //! Properties of every structure, over random parameters of every family.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::HashSet;
 

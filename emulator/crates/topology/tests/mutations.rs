@@ -1,7 +1,6 @@
 //! The certificate must fail when the wiring is wrong.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::any_spec;
 use cubeyard_topology::{Links, Topology};

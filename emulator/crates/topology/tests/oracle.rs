@@ -1,7 +1,6 @@
 //! Closed forms against an independent graph library and brute force.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,7 +1,6 @@
 //! The largest published structure, and the refusal of anything that would not fit.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use cubeyard_topology::{Finding, MAX_LINKS};
 

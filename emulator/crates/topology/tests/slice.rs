@@ -1,7 +1,6 @@
 //! Slices of topologies.
-#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{any_spec, build, cases, has_error};
 use cubeyard_topology::{Slice, SliceOfServers, SliceWithin, Topology};

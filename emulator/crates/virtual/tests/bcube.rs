@@ -1,6 +1,6 @@
 //! BSR in virtual time, on 16 and 64 servers. `[bcube §4, §7.5]`
 
-mod network;
+use crate::network;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! BCube by the tables of a switching chip does what BCube does: every flow's path at every moment, what each server has
 //! carried, and every drop. `[serverswitch §5.1]`
 
-mod network;
+use crate::network;
 
 use cubeyard_dataplane::catalog::{CHIP_SOFTWARE, SOFTWARE};
 use cubeyard_routing::random::Draws;

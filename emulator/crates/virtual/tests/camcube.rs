@@ -1,7 +1,5 @@
 //! CamCube in virtual time: paths against the model's, failures, keys.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use cubeyard_dataplane::address::{port_ip, virtual_ip};

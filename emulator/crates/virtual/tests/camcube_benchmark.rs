@@ -1,7 +1,5 @@
 //! The benchmark service in virtual time: the paths of its modes, what they carry, and what they answer. `[camcube §3.1, §6]`
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use cubeyard_dataplane::inspection::Cell;
@@ -10,7 +8,7 @@ use cubeyard_routing::torus::{JoinTree, Ties, Ways, disjoint_paths, join_tree, l
 use cubeyard_topology::NodeId;
 use cubeyard_virtual::Network;
 
-mod torus;
+use crate::torus;
 use torus::{answers, name, shape_of, torus};
 
 const RATE_BITS_PER_SEC: f64 = 20e6;

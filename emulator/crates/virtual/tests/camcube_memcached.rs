@@ -1,8 +1,6 @@
 //! Clients of memcached at the cache service, in virtual time: every command through any server, values under random
 //! commands, servers that die, and clients that send nonsense.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::camcube::ENTRY;

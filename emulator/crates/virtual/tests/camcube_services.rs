@@ -1,8 +1,6 @@
 //! CamCube's services in virtual time: what links carry against the published counts, files, counts of words and cached
 //! values, whole and under failures.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,7 +10,7 @@ use cubeyard_topology::NodeId;
 use cubeyard_virtual::Network;
 use proptest::prelude::*;
 
-mod torus;
+use crate::torus;
 use torus::{SETTLED_SECS, answers, counter, name, shape_of, torus};
 
 /// Has every server count its one word; what each link carried, and what the root said.

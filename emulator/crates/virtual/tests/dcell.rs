@@ -1,8 +1,6 @@
 //! DCell in virtual time: what servers' tables say once link state has converged is what the model's DFR says of the same
 //! failures, and what happens on the way there is bounded. `[dcell §4, §7]`
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::address::{port_ip, virtual_ip};

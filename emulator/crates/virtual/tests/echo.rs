@@ -1,8 +1,6 @@
 //! The worked example in virtual time: on families with switches and without, whole and in slices, with faults, and under
 //! a controller.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use cubeyard_dataplane::address::port_ip;

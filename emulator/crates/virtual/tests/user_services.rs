@@ -1,8 +1,6 @@
 //! Services that users write, over the whole protocol in virtual time: keys of failed servers, and services that misbehave
 //! beside those that do not.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::camcube::ENTRY;

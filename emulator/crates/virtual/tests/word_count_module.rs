@@ -1,15 +1,13 @@
 //! The paper's aggregation service as a module of `examples/services`, beside the built-in one: the same sums by the same packets.
 //! `[camcube §3.4]`
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use cubeyard_sandbox::{Module, UserService};
 use cubeyard_topology::NodeId;
 use proptest::prelude::*;
 
-mod torus;
+use crate::torus;
 use torus::{SETTLED_SECS, answers, counter, name, torus};
 
 const MODULE: &[u8] = include_bytes!("../../../../examples/services/word-count/word-count.wasm");

@@ -1,9 +1,6 @@
 //! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-#[path = "../forwarding_vectors/mod.rs"]
-pub mod forwarding_vectors;
-
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -15,7 +12,7 @@ use cubeyard_dataplane::tables::TableUpdate;
 use serde::Deserialize;
 use zerocopy::FromBytes;
 
-use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
+use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What an engine did with a frame, in the same words for each engine.
 #[derive(Clone, Debug, PartialEq, Eq)]

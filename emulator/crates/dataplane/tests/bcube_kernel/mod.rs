@@ -2,11 +2,6 @@
 //! without them tests say so and pass, in CI (`CI` set) they fail.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-#[path = "../kernel_run/mod.rs"]
-pub mod kernel_run;
-#[path = "../kernel_tables/mod.rs"]
-mod kernel_tables;
-
 use aya::Ebpf;
 use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, RingBuf};
@@ -19,10 +14,10 @@ use cubeyard_dataplane::object::REGISTER_STRIDE;
 use cubeyard_dataplane::tables::TableUpdate;
 use zerocopy::FromBytes;
 
-use crate::common::forwarding_vectors::Entrance;
-use crate::common::{Outcome, Server};
-use kernel_run::{map, program};
-use kernel_tables::Tables;
+use crate::bcube_common::{Outcome, Server};
+use crate::forwarding_vectors::Entrance;
+use crate::kernel_run::{self, map, program};
+use crate::kernel_tables::Tables;
 
 /// The chip without a protocol around it.
 const CHIP_ALONE: &str = "serverswitch_chip";

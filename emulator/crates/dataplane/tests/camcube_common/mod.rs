@@ -1,8 +1,5 @@
 //! `vectors/camcube/forwarding.json`, read: servers, and frames with what must become of them.
 
-#[path = "../forwarding_vectors/mod.rs"]
-pub mod forwarding_vectors;
-
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -12,7 +9,7 @@ use cubeyard_dataplane::forwarding::Forwarding;
 use cubeyard_dataplane::tables::TableUpdate;
 use serde::Deserialize;
 
-use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
+use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What a forwarding did with a frame, in the same words for each: the frame that left, empty where none did.
 #[derive(Clone, Debug, PartialEq, Eq)]

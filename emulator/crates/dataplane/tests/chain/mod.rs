@@ -11,9 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 mod entries;
-#[path = "../kernel_tables/mod.rs"]
-mod kernel_tables;
 
+use crate::kernel_tables::Tables;
 use aya::Ebpf;
 use aya::maps::{Map, MapError, PerCpuArray, RingBuf};
 use aya::programs::{SchedClassifier, TcAttachType, tc};
@@ -26,7 +25,6 @@ use cubeyard_dataplane::tables::TableUpdate;
 use cubeyard_dataplane::{bcube, camcube, dcell};
 use entries::Place;
 pub use entries::nha_on;
-use kernel_tables::Tables;
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::unistd::{Pid, gettid};
 use zerocopy::{FromBytes, IntoBytes};

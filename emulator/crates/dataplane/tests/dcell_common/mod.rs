@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses its part of it")]
 
-#[path = "../forwarding_vectors/mod.rs"]
-pub mod forwarding_vectors;
-
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -17,7 +14,7 @@ use cubeyard_dataplane::forwarding::Forwarding;
 use serde::Deserialize;
 use zerocopy::FromBytes;
 
-use forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
+use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
 /// What became of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]

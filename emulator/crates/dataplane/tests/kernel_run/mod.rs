@@ -7,7 +7,7 @@ use aya::maps::{Map, MapError, PerCpuArray};
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
 use cubeyard_dataplane::drops::DropReason;
 
-use crate::common::forwarding_vectors::Verdict;
+use crate::forwarding_vectors::Verdict;
 
 pub const TC_ACT_OK: u32 = 0;
 pub const TC_ACT_SHOT: u32 = 2;

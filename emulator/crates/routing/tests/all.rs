@@ -1,0 +1,17 @@
+//! All tests of this crate's outside in one program: each file alone would be compiled and linked with everything it uses.
+//! `bin/check-crates.py` finds a file that is not named here.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+
+mod common;
+
+mod abt;
+mod bcube;
+mod dcell;
+mod disjoint;
+mod fat_tree;
+mod host_routes;
+mod leaf_spine;
+mod schemes;
+mod subways;
+mod tables;
+mod torus;
