@@ -61,15 +61,13 @@ impl Routed {
         self.within(server, || {
             let bind = || UdpSocket::bind((address(server), PORT));
             let mut bound = bind();
+            let latest = Instant::now() + Duration::from_secs(2);
             // A process that another test starts has a copy of a closed socket until it executes its program.
-            for _ in 0..200 {
-                if bound
-                    .as_ref()
-                    .is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
-                {
-                    std::thread::sleep(Duration::from_millis(10));
-                    bound = bind();
-                }
+            while matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrInUse)
+                && Instant::now() < latest
+            {
+                std::thread::sleep(Duration::from_millis(10));
+                bound = bind();
             }
             let socket = bound.expect("an address of its own");
             let wait = Some(Duration::from_millis(500));
