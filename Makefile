@@ -23,7 +23,7 @@ setup-bench: ## the same, and the programs that `make bench` compares with
 run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
 	@exec bin/serve --port $(CUBEYARD_PORT)
 
-test: setup-test ## run every check and test; TEST="lint rust python page journeys emulation deployment" picks stages, TEST=quick the fast ones, TEST=cluster a real Kubernetes
+test: setup-test ## run the checks and tests of each change; TEST=all runs every test, TEST=quick the fast ones, TEST="rust page" some stages (TEST=list names them)
 	@bin/test $(TEST)
 
 lint: setup-test ## check formats, lints, types and the import directions between rooms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import shutil
 import signal
 import tempfile
@@ -38,8 +39,13 @@ SMALL = {"family": "bcube", "n": 4, "k": 1}
 PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 """The paper's container: 2,048 servers, 1,280 switches, 8,192 links."""
 
+LONG_RUN = os.environ.get("CUBEYARD_TEST_LONG") == "true"
+"""Random tests try as many cases as they name; in the short run those that name none, and the API's contract, try fewer."""
+
 # How long an example takes is the machine's business: one that is busy fails no test.
-hypothesis_settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile(
+    "house", deadline=None, max_examples=100 if LONG_RUN else 30, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("house")
 
 WHOLE = (

@@ -20,7 +20,7 @@ test("the page opens on the paper's container, drawn, in under five seconds", as
   await accessible(page);
 });
 
-test("each view and each table shows the plan, with a table for every picture", async ({ page }) => {
+test("each view and each table shows the plan, with a table for every picture", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   for (const view of ["Logical", "Matrix", "3D", "Floor"]) {
     await page.getByRole("tab", { name: view }).click();
@@ -53,7 +53,7 @@ test("every family has an example, which opens and is drawn", async ({ page }) =
   }
 });
 
-test("whoever has run nothing yet is led from the plan to a prediction, and then back to that run", async ({
+test("whoever has run nothing yet is led from the plan to a prediction, and then back to that run", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);

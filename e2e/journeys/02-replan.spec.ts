@@ -20,7 +20,7 @@ test("a change replans in place with signed deltas, and undo and redo walk back 
   await expect(field(page, "Top-level groups")).toHaveValue("4");
 });
 
-test("a change says what it brought with it, and the number of servers can be kept", async ({ page }) => {
+test("a change says what it brought with it, and the number of servers can be kept", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await fill(page, "Switch ports", "4");
   const note = page.getByText(/^This change also made:/);
@@ -35,7 +35,7 @@ test("a change says what it brought with it, and the number of servers can be ke
   await expect(note).toContainText("enclosure 40 ft container → open rows");
 });
 
-test("n, k, container, slack and price book all replan", async ({ page }) => {
+test("n, k, container, slack and price book all replan", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await fill(page, "Levels above level 0", "2");
   await expect(total(page, "servers")).toContainText("256");
@@ -57,7 +57,7 @@ test("n, k, container, slack and price book all replan", async ({ page }) => {
   await expect(total(page, "cost")).toContainText("≥");
 });
 
-test("the old picture stays while the new plan is computed, and only the newest answer counts", async ({
+test("the old picture stays while the new plan is computed, and only the newest answer counts", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);
@@ -84,7 +84,7 @@ test("the old picture stays while the new plan is computed, and only the newest 
   await expect(total(page, "servers")).toContainText("512");
 });
 
-test("unsaved edits survive a reload", async ({ page }) => {
+test("unsaved edits survive a reload", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await fill(page, "Top-level groups", "3");
   await expect(page).toHaveURL(/\/plans\/new\?.*spec=1/);

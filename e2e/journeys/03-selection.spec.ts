@@ -34,7 +34,7 @@ test("one selection lights up everywhere: palette, canvas, tables, inspector and
   await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("8,192");
 });
 
-test("a device is traced port by port to rack, unit and port at the far end", async ({ page }) => {
+test("a device is traced port by port to rack, unit and port at the far end", { tag: "@long" }, async ({ page }) => {
   await openPlan(page, "/?sel=device:0132");
   const side = page.getByRole("complementary");
   await expect(side).toContainText("Selection · 0132");
@@ -55,7 +55,7 @@ test("a device is traced port by port to rack, unit and port at the far end", as
   await expect(side).toContainText("4 of 8");
 });
 
-test("a cable chosen in the table shows both labels, mirrored", async ({ page }) => {
+test("a cable chosen in the table shows both labels, mirrored", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await grid(page).getByRole("row").filter({ hasText: "C00003" }).click();
   const side = page.getByRole("complementary");
@@ -67,7 +67,7 @@ test("a cable chosen in the table shows both labels, mirrored", async ({ page })
   await expect(page).toHaveURL(/sel=cable:C00003/);
 });
 
-test("a click on the floor plan selects, and the legend selects a level", async ({ page }) => {
+test("a click on the floor plan selects, and the legend selects a level", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const box = (await page.getByTestId("plan-canvas").boundingBox())!;
   const side = page.getByRole("complementary");
@@ -83,7 +83,7 @@ test("a click on the floor plan selects, and the legend selects a level", async 
   await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("2,048 of 8,192");
 });
 
-test("tables sort, filter, copy and are saved as CSV, by keyboard too", async ({ page }) => {
+test("tables sort, filter, copy and are saved as CSV, by keyboard too", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.getByRole("columnheader", { name: "Routed" }).getByRole("button").click();
   await page.getByRole("columnheader", { name: "Routed" }).getByRole("button").click();
@@ -108,7 +108,7 @@ test("tables sort, filter, copy and are saved as CSV, by keyboard too", async ({
   await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("1 of 8,192");
 });
 
-test("the page's labels are the label printer's, in every family", async ({ page }) => {
+test("the page's labels are the label printer's, in every family", { tag: "@long" }, async ({ page }) => {
   test.setTimeout(120_000);
   for (const topology of [
     { family: "bcube", n: 4, k: 2, servers: 32 },
@@ -137,7 +137,7 @@ test("the page's labels are the label printer's, in every family", async ({ page
   }
 });
 
-test("the inspector of a tray and the table beside it count the same cables", async ({ page }) => {
+test("the inspector of a tray and the table beside it count the same cables", { tag: "@long" }, async ({ page }) => {
   for (const name of ["T00-03", "T00-10", "T01-06", "X05-01"]) {
     await openPlan(page, `/?sel=tray:${name}`);
     const side = page.getByRole("complementary", { name: "Totals and selection" });
@@ -150,7 +150,7 @@ test("the inspector of a tray and the table beside it count the same cables", as
   }
 });
 
-test("a click on the longest cable selects it", async ({ page }) => {
+test("a click on the longest cable selects it", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const longest = page.locator('[data-total="longest"]').getByRole("button");
   const length = (await longest.textContent())!;

@@ -24,7 +24,7 @@ test("an impossible size is explained at its field, offers the nearest one, and 
   await expect(page.getByText("Not valid. Showing your last valid plan.")).toBeHidden();
 });
 
-test("a tray fuller than its limit is found, and the finding goes when the limit is raised", async ({
+test("a tray fuller than its limit is found, and the finding goes when the limit is raised", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);
@@ -36,7 +36,7 @@ test("a tray fuller than its limit is found, and the finding goes when the limit
   await expect(page.getByRole("region", { name: "Checks" }).getByText(/tray segments/)).toHaveCount(0);
 });
 
-test("a container that draws more than its usual feed says so, is repaired or accepted, and stays accepted", async ({
+test("a container that draws more than its usual feed says so, is repaired or accepted, and stays accepted", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);
@@ -49,7 +49,7 @@ test("a container that draws more than its usual feed says so, is repaired or ac
   await expect(checks.getByText("Container 1 draws 487.4 kW; the")).toHaveCount(0);
 });
 
-test("the longest cable stands beside its limit, and a click selects it", async ({ page }) => {
+test("the longest cable stands beside its limit, and a click selects it", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const checks = page.getByRole("region", { name: "Checks" });
   await expect(checks).toContainText(/routed, .* ordered, limit 100.* m/);

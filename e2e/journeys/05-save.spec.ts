@@ -51,7 +51,7 @@ test("two tabs cannot overwrite each other unknowingly", async ({ page, context,
   await expect(total(page, "servers")).toContainText("512");
 });
 
-test("a saved plan can be deleted", async ({ page }) => {
+test("a saved plan can be deleted", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Saved, revision 1")).toBeVisible();
@@ -64,14 +64,14 @@ test("a saved plan can be deleted", async ({ page }) => {
   expect(gone.status()).toBe(404);
 });
 
-test("a plan that is not there says so", async ({ page, quiet }) => {
+test("a plan that is not there says so", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await page.goto("/plans/0a1b2c3d4e5f6g");
   await expect(page.getByRole("alert")).toContainText("This plan cannot be opened");
   await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
 });
 
-test("the bar of a saved plan fits on every width", async ({ page }) => {
+test("the bar of a saved plan fits on every width", { tag: "@long" }, async ({ page }) => {
   await openPlan(page, '/plans/new?topology={"family":"bcube","n":4,"k":1}');
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("button", { name: "Saved" })).toBeVisible();

@@ -39,7 +39,7 @@ test("the families at equal size stand beside each other, with deltas against a 
   await accessible(page);
 });
 
-test("a plan is compared from its own page, and two saved plans make a work order", async ({ page }) => {
+test("a plan is compared from its own page, and two saved plans make a work order", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Search or run a command" }).fill("compare this");
@@ -66,7 +66,7 @@ test("a plan is compared from its own page, and two saved plans make a work orde
   await accessible(page);
 });
 
-test("an unsaved plan is saved from the comparison when a work order is wanted", async ({ page }) => {
+test("an unsaved plan is saved from the comparison when a work order is wanted", { tag: "@long" }, async ({ page }) => {
   await page.goto("/compare?plans=ex.bcube,ex.tree");
   await page.getByRole("button", { name: "Migration work order" }).click();
   await page.getByRole("button", { name: /Save .* and show the work order/ }).click();

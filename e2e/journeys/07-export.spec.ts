@@ -64,7 +64,7 @@ test("every format on offer gives a file that is not empty", async ({ page }) =>
   }
 });
 
-test("the install pack of a saved plan shows how far it is, in the menu and at the foot", async ({
+test("the install pack of a saved plan shows how far it is, in the menu and at the foot", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page, '/plans/new?topology={"family":"bcube","n":8,"k":3,"servers":2048}');
@@ -101,7 +101,7 @@ test("the install pack of a saved plan shows how far it is, in the menu and at t
   await expect(page.getByTestId("exporting")).toHaveCount(0);
 });
 
-test("a long export can be cancelled", async ({ page, quiet }) => {
+test("a long export can be cancelled", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await openPlan(page);
   await page.route("**/exports/pdf", async (route) => {
@@ -118,7 +118,7 @@ test("a long export can be cancelled", async ({ page, quiet }) => {
   await expect(page.getByRole("button", { name: /Install pack/ }).first()).toBeEnabled();
 });
 
-test("the plan prints with its numbers and its whole bill of materials", async ({ page }) => {
+test("the plan prints with its numbers and its whole bill of materials", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.emulateMedia({ media: "print" });
   await expect(page.getByRole("heading", { name: "Bill of materials" })).toBeVisible();

@@ -45,7 +45,7 @@ test("every value has a source, and a correction makes a new version that saved 
   await expect(cost).toContainText("+$6,400");
 });
 
-test("a book in euros makes plans in euros, which are compared with others at a stated rate only", async ({ page }) => {
+test("a book in euros makes plans in euros, which are compared with others at a stated rate only", { tag: "@long" }, async ({ page }) => {
   const title = `Euros ${Date.now().toString(36)}`;
   const book = title.toLowerCase().replaceAll(" ", "-");
   await page.goto("/catalog?book=current-2026");

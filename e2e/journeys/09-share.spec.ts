@@ -22,19 +22,19 @@ test("a shared link opens the same plan in the same view, without a database", a
   await elsewhere.context().close();
 });
 
-test("a topology written out in the address is planned", async ({ page }) => {
+test("a topology written out in the address is planned", { tag: "@long" }, async ({ page }) => {
   const topology = JSON.stringify({ family: "torus3d", x: 4, y: 4, z: 4 });
   await openPlan(page, `/plans/new?topology=${encodeURIComponent(topology)}`);
   await expect(total(page, "servers")).toHaveText("64");
   await expect(page.getByRole("radio", { name: "CamCube" })).toBeChecked();
 });
 
-test("a damaged link says so", async ({ page }) => {
+test("a damaged link says so", { tag: "@long" }, async ({ page }) => {
   await page.goto("/plans/new?spec=1notaplan");
   await expect(page.getByRole("alert")).toContainText("damaged");
 });
 
-test("every screen gives its call as a curl line that a shell can run", async ({ page }) => {
+test("every screen gives its call as a curl line that a shell can run", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.getByRole("button", { name: "API calls for this page" }).click();
   await page

@@ -57,7 +57,7 @@ test("a whole visit without a mouse", async ({ page }) => {
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
-test("the height of the tables is set by keyboard", async ({ page }) => {
+test("the height of the tables is set by keyboard", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const splitter = page.getByRole("separator", { name: "Height of the tables" });
   const before = Number(await splitter.getAttribute("aria-valuenow"));

@@ -14,7 +14,7 @@ for (const theme of ["light", "dark"] as const)
     [1440, 900],
     [1024, 768],
   ] as const)
-    test(`every page is accessible, ${theme}, ${width}x${height}`, async ({ page }, info) => {
+    test(`every page is accessible, ${theme}, ${width}x${height}`, { tag: theme === "dark" && width === 1440 ? [] : ["@long"] }, async ({ page }, info) => {
       test.setTimeout(120_000);
       await page.setViewportSize({ width, height });
       await page.emulateMedia({ colorScheme: theme });
@@ -31,7 +31,7 @@ for (const theme of ["light", "dark"] as const)
       }
     });
 
-test("the palette and the menus are accessible", async ({ page }) => {
+test("the palette and the menus are accessible", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   // Dialogs and menus stand outside the page's landmarks, as the ARIA patterns have them.
   await page.keyboard.press("Control+k");
@@ -42,7 +42,7 @@ test("the palette and the menus are accessible", async ({ page }) => {
   await accessible(page, ["region"]);
 });
 
-test("the theme is remembered and set before the first paint", async ({ page }) => {
+test("the theme is remembered and set before the first paint", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.getByRole("button", { name: "Theme" }).click();
   await page.getByRole("menuitem", { name: "Dark" }).click();
@@ -51,7 +51,7 @@ test("the theme is remembered and set before the first paint", async ({ page }) 
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
-test("reduced motion is honoured", async ({ page }) => {
+test("reduced motion is honoured", { tag: "@long" }, async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await openPlan(page);
   const longest = await page.evaluate(() =>

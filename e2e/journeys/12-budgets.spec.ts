@@ -24,7 +24,7 @@ test("the first visit stays within its bytes, and asks nobody else for anything"
   expect(foreign.filter((url) => !/^(data|blob):/.test(url))).toEqual([]);
 });
 
-test("8,192 cables cost the document few nodes, the wire few bytes and the heap few megabytes", async ({
+test("8,192 cables cost the document few nodes, the wire few bytes and the heap few megabytes", { tag: "@long" }, async ({
   page,
 }) => {
   await openPlan(page);
@@ -48,7 +48,7 @@ test("8,192 cables cost the document few nodes, the wire few bytes and the heap 
   expect(heap).toBeLessThan(150);
 });
 
-test("a changed parameter costs the main thread little", async ({ page }) => {
+test("a changed parameter costs the main thread little", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const client = await page.context().newCDPSession(page);
   // Thread ticks are CPU time: the server computes predictions on the same cores meanwhile.

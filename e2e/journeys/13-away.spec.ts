@@ -19,7 +19,7 @@ test("when the server is away the page says so, keeps the picture and comes back
   await drawn(page);
 });
 
-test("a first visit without a server offers to try again", async ({ page, quiet }) => {
+test("a first visit without a server offers to try again", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   // The server is back once the button is pressed: the page also asks by itself from time to time, which is not tested here.
   const pressed = () => page.evaluate(() => document.documentElement.dataset.pressed === "yes");

@@ -14,7 +14,7 @@ test("every call can be looked up and made from the page", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Send" })).toBeDisabled();
 });
 
-test("a path parameter must be given before a call is made", async ({ page, quiet }) => {
+test("a path parameter must be given before a call is made", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await page.goto("/api");
   await page.getByRole("searchbox", { name: "Filter calls" }).fill("/plans/{id}/bom");

@@ -55,7 +55,7 @@ test("a published figure stands beside ours and is computed again", async ({ pag
   await looks(page, info, "list");
 });
 
-test("seeds out of range are refused in words", async ({ page, quiet }) => {
+test("seeds out of range are refused in words", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await page.goto("/figures/bcube-packaging");
   await page.getByLabel("Seeds").fill("5000");
@@ -63,7 +63,7 @@ test("seeds out of range are refused in words", async ({ page, quiet }) => {
   await expect(page.getByRole("alert")).toContainText("seeds");
 });
 
-test("a long run says how far it is and can be cancelled", async ({ page }) => {
+test("a long run says how far it is and can be cancelled", { tag: "@long" }, async ({ page }) => {
   await page.goto("/figures/bcube-fig8-server");
   await page.getByLabel("Seeds").fill("1000");
   await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -77,7 +77,7 @@ test("a long run says how far it is and can be cancelled", async ({ page }) => {
   await expect(page.getByRole("region", { name: "Numbers" })).toBeVisible();
 });
 
-test("every computed figure has a result before it is run, and a run says whether it is the same", async ({
+test("every computed figure has a result before it is run, and a run says whether it is the same", { tag: "@long" }, async ({
   page,
 }) => {
   await page.goto("/figures/camcube-table1");

@@ -34,7 +34,7 @@ test("a plan is predicted from its own page, with the cost said before anything 
   await expect(page).toHaveURL(/\/experiments\?/);
 });
 
-test("each workload has its own parameters, and bad ones are refused at their fields", async ({
+test("each workload has its own parameters, and bad ones are refused at their fields", { tag: "@long" }, async ({
   page,
   quiet,
 }) => {
@@ -81,7 +81,7 @@ test("each workload has its own parameters, and bad ones are refused at their fi
   await expect(estimate(page).getByRole("row", { name: /BCube/ })).toContainText("2");
 });
 
-test("form, JSON, link and REST call are the same experiment", async ({ page }) => {
+test("form, JSON, link and REST call are the same experiment", { tag: "@long" }, async ({ page }) => {
   const id = await smallPlan(page, "Four views");
   await page.goto(`/experiments?plan=${id}`);
   const fields = form(page);
@@ -117,7 +117,7 @@ test("form, JSON, link and REST call are the same experiment", async ({ page }) 
   await expect(fields.getByLabel("Scheme")).toHaveValue("shortest");
 });
 
-test("an experiment is run, found again, asked once more and forgotten", async ({ page }) => {
+test("an experiment is run, found again, asked once more and forgotten", { tag: "@long" }, async ({ page }) => {
   const id = await smallPlan(page, "Kept");
   await page.goto(`/experiments?plan=${id}`);
   const name = `Kept ${Date.now()}`;

@@ -150,7 +150,7 @@ test("a run is watched live, outlives lost connections and is cancelled within a
   await expect(points).toHaveAttribute("aria-rowcount", String(kept.points.length + 1));
 });
 
-test("results and reports are downloaded as they are on the server", async ({ page }) => {
+test("results and reports are downloaded as they are on the server", { tag: "@long" }, async ({ page }) => {
   const id = await run(page, { plan: SMALL, workload: { kind: "all-to-all" }, seeds: [7, 8] });
   await page.goto(`/runs/${id}`);
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over");
@@ -169,7 +169,7 @@ test("results and reports are downloaded as they are on the server", async ({ pa
   expect((await save(/^Report, PDF/)).subarray(0, 5).toString()).toBe("%PDF-");
 });
 
-test("runs are listed, filtered, stopped and forgotten", async ({ page }, info) => {
+test("runs are listed, filtered, stopped and forgotten", { tag: "@long" }, async ({ page }, info) => {
   const long = await run(page, { ...LONG, name: "Listed and long" });
   await page.goto("/runs");
   const row = page.getByRole("row").filter({ hasText: "Listed and long" });
@@ -195,7 +195,7 @@ test("runs are listed, filtered, stopped and forgotten", async ({ page }, info) 
   await expect(page.getByLabel("State")).toHaveValue("");
 });
 
-test("a run that is not there says so", async ({ page, quiet }) => {
+test("a run that is not there says so", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await page.goto("/runs/0a1b2c3d4e5f6g");
   await expect(page.getByRole("alert")).toContainText("This run cannot be shown");

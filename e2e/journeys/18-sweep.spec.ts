@@ -4,7 +4,7 @@ import { accessible, expect, test } from "./page";
 const BCUBE = { family: "bcube", n: 4, k: 2 };
 const DCELL = { family: "dcell", n: 4, k: 1 };
 
-test("a sweep overlays topologies over failure rates, with bands of seeds, one chart a kind of failure", async ({
+test("a sweep overlays topologies over failure rates, with bands of seeds, one chart a kind of failure", { tag: "@long" }, async ({
   page,
 }, info) => {
   const made = await page.request.post("/api/v1/experiments", {

@@ -30,7 +30,7 @@ test("every page fits a phone, and the menu leads to each", async ({ page }) => 
   }
 });
 
-test("on a phone a parameter below the drawing changes the plan", async ({ page }) => {
+test("on a phone a parameter below the drawing changes the plan", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const groups = page.getByLabel("Top-level groups");
   await groups.scrollIntoViewIfNeeded();

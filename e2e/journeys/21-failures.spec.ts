@@ -39,7 +39,7 @@ test("the failure slider tells what the API predicts, of the plan and of a fat-t
   await expect(section(page)).toContainText("0 Gb/s");
 });
 
-test("a larger plan is computed again when it changes, and the share stays", async ({ page }) => {
+test("a larger plan is computed again when it changes, and the share stays", { tag: "@long" }, async ({ page }) => {
   await openPlan(
     page,
     `/plans/new?topology=${encodeURIComponent(JSON.stringify({ family: "bcube", n: 4, k: 1 }))}`,

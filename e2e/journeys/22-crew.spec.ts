@@ -24,7 +24,7 @@ async function marks(page: Page, plan: string): Promise<Marks["items"]> {
   return ((await answer.json()) as Marks).items;
 }
 
-test("crew mode wants a saved plan, and is reached from the plan's menu and the palette", async ({ page }) => {
+test("crew mode wants a saved plan, and is reached from the plan's menu and the palette", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await page.getByRole("button", { name: /^Plan:/ }).click();
   await page.getByRole("button", { name: "Crew mode" }).click();
@@ -92,7 +92,7 @@ test("a rack's cables are ticked off one by one, problems are noted, and the lea
   expect(lines[1]).toMatch(/^C\d{5},R\d+,R\S+,R\S+,Port taken,,/);
 });
 
-test("what is ticked off without a connection waits, outlives a reload and is sent again", async ({ page, context, quiet }) => {
+test("what is ticked off without a connection waits, outlives a reload and is sent again", { tag: "@long" }, async ({ page, context, quiet }) => {
   quiet.expectErrors();
   const plan = await savedPlan(page, "Yard E");
   await page.goto(`/plans/${plan}/crew?revision=1&rack=R00`);

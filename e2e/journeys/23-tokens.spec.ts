@@ -32,7 +32,7 @@ test("a token is created, shown once, works and is revoked", async ({ page, serv
   await program.dispose();
 });
 
-test("a browser on another address logs in with a token and logs out", async ({ browser }) => {
+test("a browser on another address logs in with a token and logs out", { tag: "@long" }, async ({ browser }) => {
   test.skip(process.env["CUBEYARD_E2E_URL"] !== undefined, "starts a server that asks for a token");
   const token = "a-token-from-the-configuration";
   const exposed = await startServer("exposed", { CUBEYARD_HOST: "0.0.0.0", CUBEYARD_TOKEN: token });

@@ -186,7 +186,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   expect(readFileSync(await (await download).path()).toString()).toContain("<html");
 });
 
-test("a plan too large for the machine is refused with a slice to take, from the plan's own page", async ({
+test("a plan too large for the machine is refused with a slice to take, from the plan's own page", { tag: "@long" }, async ({
   page,
   quiet,
 }) => {

@@ -40,7 +40,7 @@ test("a plan's JSON comes back by drag and drop, and the page says that it is th
   await expect(page.getByRole("status").filter({ hasText: "Opened old.json" })).toContainText("not the same plan");
 });
 
-test("what is no plan is refused in the same words, dropped or chosen", async ({ page }) => {
+test("what is no plan is refused in the same words, dropped or chosen", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   const refused = page.getByRole("status").getByText("cables.txt is not JSON.");
   await drop(page, "cables.txt", "label;near;far");

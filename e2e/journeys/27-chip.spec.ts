@@ -33,7 +33,7 @@ test("a packet is stepped through a program of the chip, and mistakes are named 
   await accessible(page);
 });
 
-test("a program from a file runs in the chips of sixteen servers, and another one is committed while packets flow", async ({
+test("a program from a file runs in the chips of sixteen servers, and another one is committed while packets flow", { tag: "@long" }, async ({
   page,
   quiet,
 }, info) => {

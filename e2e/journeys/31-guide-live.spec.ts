@@ -1,7 +1,7 @@
 import { guide, pointsAt } from "./guide";
 import { expect, openPlan, test } from "./page";
 
-test("the last step pulls a cable of a live run, and the guide says where to click", async ({ page }, info) => {
+test("the last step pulls a cable of a live run, and the guide says where to click", { tag: "@long" }, async ({ page }, info) => {
   const machine = (await (await page.request.get("/api/v1/emulation")).json()) as { ready: boolean; modes: string[] };
   test.skip(!machine.ready && !process.env["CI"], "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
   test.setTimeout(180_000);

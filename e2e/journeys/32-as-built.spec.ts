@@ -90,7 +90,7 @@ test("a damaged cable list is compared with its plan, and the work order says ho
   await expect(page.getByText("26 of 32 cables in order")).toBeVisible();
 });
 
-test("the plan's own list is in order, and so is what LLDP sees of it", async ({ page }) => {
+test("the plan's own list is in order, and so is what LLDP sees of it", { tag: "@long" }, async ({ page }) => {
   const plan = await savedPlan(page, "Yard G");
   const rows = await schedule(page, plan);
   await page.goto(`/plans/${plan}/as-built`);
@@ -119,7 +119,7 @@ test("the plan's own list is in order, and so is what LLDP sees of it", async ({
   await expect(page.getByText("LLDP: 4 cables · 2 devices reported", { exact: false })).toBeVisible();
 });
 
-test("a list that cannot be read is refused by line and column", async ({ page, quiet }) => {
+test("a list that cannot be read is refused by line and column", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   const plan = await savedPlan(page, "Yard H");
   await page.goto(`/plans/${plan}/as-built`);
@@ -138,7 +138,7 @@ test("a list that cannot be read is refused by line and column", async ({ page, 
 test.describe("on a phone", () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 
-  test("differences are cards", async ({ page }) => {
+  test("differences are cards", { tag: "@long" }, async ({ page }) => {
     const plan = await savedPlan(page, "Yard I");
     await page.goto(`/plans/${plan}/as-built`);
     await expect(page.getByRole("heading", { name: "As built: Yard I" })).toBeVisible();

@@ -66,7 +66,7 @@ test("a note is written by keyboard, edited, resolved and deleted, and the chang
   await expect(rows).toHaveCount(1);
 });
 
-test("a note leads to its cable in another revision, and says when that is not there", async ({ page }) => {
+test("a note leads to its cable in another revision, and says when that is not there", { tag: "@long" }, async ({ page }) => {
   const plan = await savedPlan(page, "Yard O");
   await pinned(page, plan, "cable", "C00016", "Relabel this one");
   await pinned(page, plan, "device", "33", "Fan is loud");
@@ -82,7 +82,7 @@ test("a note leads to its cable in another revision, and says when that is not t
   await expect(notes(page).filter({ hasText: "Relabel" })).toContainText("not in this revision");
 });
 
-test("a link to edits that are not saved carries the notes, which can be kept with the plan that is made of it", async ({ page }) => {
+test("a link to edits that are not saved carries the notes, which can be kept with the plan that is made of it", { tag: "@long" }, async ({ page }) => {
   const plan = await savedPlan(page, "Yard P");
   await pinned(page, plan, "rack", "R00", "Power is on the left");
   await openPlan(page, `/plans/${plan}`);
@@ -103,7 +103,7 @@ test("a link to edits that are not saved carries the notes, which can be kept wi
   await expect(copies).toHaveCount(0);
 });
 
-test("two revisions are compared from the plan's history", async ({ page }) => {
+test("two revisions are compared from the plan's history", { tag: "@long" }, async ({ page }) => {
   const plan = await savedPlan(page, "Yard Q");
   await revise(page, plan, 1, { family: "bcube", n: 5, k: 1 });
   await openPlan(page, `/plans/${plan}`);
@@ -116,7 +116,7 @@ test("two revisions are compared from the plan's history", async ({ page }) => {
   await accessible(page);
 });
 
-test("on a phone notes are read and written", async ({ page }) => {
+test("on a phone notes are read and written", { tag: "@long" }, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   const plan = await savedPlan(page, "Yard R");
   await pinned(page, plan, "rack", "R00", "x".repeat(200));

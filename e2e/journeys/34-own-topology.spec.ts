@@ -66,7 +66,7 @@ test("a GraphML file is dropped, its rules are changed, and it is planned, saved
   await expect(page.getByText("4 servers, 3 switches, 6 links")).toBeVisible();
 });
 
-test("a containerlab file is planned and predicted", async ({ page }) => {
+test("a containerlab file is planned and predicted", { tag: "@long" }, async ({ page }) => {
   await openPlan(page, "/");
   await page.getByRole("button", { name: "Your own…" }).click();
   await dialog(page)
@@ -89,7 +89,7 @@ test("a containerlab file is planned and predicted", async ({ page }) => {
   await expect(page.getByText("20 Gb/s").first()).toBeVisible();
 });
 
-test("a file that is no network is refused in words", async ({ page, quiet }) => {
+test("a file that is no network is refused in words", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
   await openPlan(page, "/");
   await dropped(page, "broken.dot", "graph {\n a -- \n}");

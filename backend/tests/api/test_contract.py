@@ -26,7 +26,7 @@ from cubeyard.engine import Engine
 from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
 from cubeyard.kit.db import Database
 from cubeyard.settings import Settings
-from tests.conftest import SMALL
+from tests.conftest import LONG_RUN, SMALL
 from tests.emulation.scripted import scripted
 
 CHECKS = [
@@ -36,7 +36,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES_AN_OPERATION = 12
+EXAMPLES_AN_OPERATION = 12 if LONG_RUN else 3
 FEW_PLANS = {"families": ["tree"], "most_servers": 20, "server_steps": 2}
 """What a generated search tries: its answer ends with the search."""
 

@@ -39,6 +39,7 @@ def test_a_trial_says_what_was_delivered(servers: int) -> None:
     assert report["fuel"] > report["calls"]
 
 
+@pytest.mark.long
 def test_a_service_of_every_server_is_tried_on_8000() -> None:
     """The cache, of which every server keeps a key and a value somewhere: each is acknowledged, over links that carry one packet at a
     time."""

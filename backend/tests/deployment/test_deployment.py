@@ -72,6 +72,7 @@ def test_nobody_gets_in_without_the_token(deployment: Deployment) -> None:
     assert deployment.request("GET", "/api/v1/plans").status == 200
 
 
+@pytest.mark.long
 def test_another_host_name_is_refused(deployment: Deployment) -> None:
     reply = deployment.request("GET", "/api/v1/plans", Host="attacker.example")
     assert reply.status in {400, 403, 421}, reply
@@ -149,6 +150,7 @@ def _a_shell_opens(deployment: Deployment, run: str) -> None:
     assert (end["exit_code"], end["reason"]) == (7, "The shell has ended."), end
 
 
+@pytest.mark.long
 def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
     spec = '{"family":"bcube","n":4,"k":1}'
     image = deployment.environment["CUBEYARD_IMAGE"]
@@ -160,6 +162,7 @@ def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
     assert lines[0].split() == ["00", "<0,0>", "0"]
 
 
+@pytest.mark.long
 def test_without_a_token_it_refuses_to_listen_to_everyone(deployment: Deployment) -> None:
     image = deployment.environment["CUBEYARD_IMAGE"]
     done = deployment.docker.run(
@@ -170,6 +173,7 @@ def test_without_a_token_it_refuses_to_listen_to_everyone(deployment: Deployment
 
 
 @pytest.mark.parametrize("service", ["api", "db"])
+@pytest.mark.long
 def test_a_killed_container_comes_back_with_the_plan(
     deployment: Deployment, plan: dict[str, object], service: str
 ) -> None:
@@ -186,6 +190,7 @@ def test_a_killed_container_comes_back_with_the_plan(
     assert reply.body["plan_hash"] == plan["plan_hash"]
 
 
+@pytest.mark.long
 def test_the_worker_is_killed_and_comes_back(deployment: Deployment) -> None:
     before = deployment.state("worker")["restarts"]
     deployment.kill("worker")
@@ -195,6 +200,7 @@ def test_the_worker_is_killed_and_comes_back(deployment: Deployment) -> None:
         time.sleep(0.5)
 
 
+@pytest.mark.long
 def test_nothing_is_left_when_it_is_taken_down_with_a_run_under_way(deployment: Deployment) -> None:
     run = deployment.start_run({**EMULATED, "plan": {"family": "bcube", "n": 2, "k": 1}})
     deployment.wait("4 servers in `docker ps`", lambda: len(deployment.servers(run)) == 4)

@@ -98,6 +98,7 @@ def test_any_plan_is_made_whole_and_a_second_sync_writes_nothing(engine: Engine,
         assert server.state() == state
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fail=st.sampled_from(["refuse", "lose"]), seed=st.integers(0, 2**20), piece=st.integers(1, 40))
 def test_failing_requests_change_nothing_of_the_outcome(engine: Engine, fail: str, seed: int, piece: int) -> None:
@@ -110,6 +111,7 @@ def test_failing_requests_change_nothing_of_the_outcome(engine: Engine, fail: st
         assert rough.state() == calm.state()
 
 
+@pytest.mark.long
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.DataObject) -> None:
@@ -125,6 +127,7 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
         assert cut.state() == calm.state()
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**20))
 def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:

@@ -160,6 +160,7 @@ def test_a_form_has_fewer_strips_or_turns_the_sheet_before_it_cuts_words(
         )
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs(), paper=st.sampled_from(["a4", "letter"]))
 def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec: dict[str, Any], paper: str) -> None:

@@ -154,6 +154,7 @@ def test_label_sheets_are_those_that_the_bill_buys(engine: Engine, paper: str) -
         assert points == pytest.approx((stock.width / 25.4 * 72, stock.height / 25.4 * 72), abs=0.5)
 
 
+@pytest.mark.long
 def test_the_papers_pack_fits_a_worker(papers_pack: tuple[Pack, list[str]]) -> None:
     """Under 30 s and 300 MB for 2,048 servers: processor time of all programs, because the machine is shared; memory of the
     worker and its largest program together. Progress names the pages that are being typeset and only grows."""

@@ -100,6 +100,7 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     assert [one["id"] for one in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, database: Database) -> None:
     run = working_client.post(f"{API}/figures/bcube-fig8-switch/runs", json={"seeds": 20}).json()["id"]
 
@@ -122,6 +123,7 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
     assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result_from"] == "reference"
 
 
+@pytest.mark.long
 def test_a_figure_of_packets_runs_with_a_part_or_the_whole_of_its_data(working_client: TestClient) -> None:
     figure = "dcell-fig12-packets"
     told = working_client.get(f"{API}/figures/{figure}").json()

@@ -6,14 +6,15 @@ from math import inf, isfinite
 
 import orjson
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.engine import Engine, Json
 from cubeyard.figures.references import FOLDER, Reference, reference_of, result_hash
 from cubeyard.settings import Settings
 
-LEAST_SECS = 1.5
-"""Figures that take longer are computed again by who makes references: `bin/figure-references`."""
+QUICK_SECS = 1.0
+"""Figures that take longer are computed again in the long run only."""
 
 
 def reference(figure_id: str) -> Reference:
@@ -27,8 +28,13 @@ def module_engine() -> Engine:
     return Engine(Settings())
 
 
-def quick() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.json") if orjson.loads(path.read_bytes())["secs"] < LEAST_SECS)
+def computed() -> list[ParameterSet]:
+    found = [reference(path.stem) for path in sorted(FOLDER.glob("*.json"))]
+    return [
+        pytest.param(one, id=one.document["id"], marks=[pytest.mark.long] if one.secs >= QUICK_SECS else [])
+        for one in found
+        if one.machine is None
+    ]
 
 
 def test_every_computed_figure_has_one_of_this_engine(module_engine: Engine) -> None:
@@ -49,11 +55,9 @@ def test_every_measured_figure_has_one_of_a_named_machine() -> None:
         assert found.agrees(found.document) is None, "what is measured again is never the same to the last digit"
 
 
-@pytest.mark.parametrize("figure_id", quick())
-def test_the_engine_computes_the_reference_to_the_last_digit(module_engine: Engine, figure_id: str) -> None:
-    found = reference(figure_id)
-    if found.machine is not None:
-        return
+@pytest.mark.parametrize("found", computed())
+def test_the_engine_computes_the_reference_to_the_last_digit(module_engine: Engine, found: Reference) -> None:
+    figure_id = found.document["id"]
     document = orjson.loads(module_engine.figure_json(figure_id, None))
     assert document["rows"] == found.document["rows"], f"bin/figure-references {figure_id}"
     assert found.agrees(document) is True

@@ -203,6 +203,7 @@ def test_a_renderer_that_fails_fails_its_job_with_words(
     assert client.get(f"/api/v1/jobs/{job}").json()["attempts"] == 1, "a finished job is not done again"
 
 
+@pytest.mark.long
 def test_a_killed_worker_s_job_goes_to_another_and_ends_well(
     client: TestClient, start_worker: Callable[[], subprocess.Popen[bytes]]
 ) -> None:

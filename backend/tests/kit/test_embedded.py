@@ -164,6 +164,7 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
         database.close()
 
 
+@pytest.mark.long
 def test_two_programs_share_one_server_and_the_last_one_stops_it(home: Path, start_writer: Start) -> None:
     first = start_writer()
     _said(first, 1)
@@ -198,6 +199,7 @@ def test_programs_that_start_at_once_agree_on_one_server(home: Path, start_write
             one.communicate("")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pid", [1, os.getpid(), 2**22 - 1], ids=["init", "this test", "nobody"])
 def test_a_stale_pid_file_is_seen_through(home: Path, pid: int) -> None:
     """After a crash or a reboot the number in the file may belong to another program, or to none."""
@@ -215,6 +217,7 @@ def test_a_stale_pid_file_is_seen_through(home: Path, pid: int) -> None:
     assert not pid_file.exists()
 
 
+@pytest.mark.long
 def test_a_kill_during_the_very_first_start_leaves_nothing_half_made(home: Path, start_writer: Start) -> None:
     writer = start_writer()
     _wait(lambda: any(home.glob("postgres/data.new.*/PG_VERSION")))
@@ -249,6 +252,7 @@ def test_the_socket_is_closed_to_others(home: Path) -> None:
         postgres.stop()
 
 
+@pytest.mark.long
 def test_a_home_with_a_very_long_path_works(home: Path) -> None:
     deep = home / ("long " * 15) / ("path'" * 10)
     deep.mkdir(parents=True)

@@ -39,6 +39,7 @@ def states(client: TestClient, run: str) -> list[Json]:
     return [data for name, _, data in events_of(iter(answer.content.splitlines())) if name == "state"]
 
 
+@pytest.mark.long
 def test_a_run_that_takes_long_moves_and_lets_a_short_one_pass(working: TestClient) -> None:
     long = start(working, **sweep(seeds=60))
     assert long["queue"]["lane"] == "quick"

@@ -212,6 +212,7 @@ def test_cancelling_stops_the_engine_within_a_second(working_client: TestClient)
     assert after == cancelled, "nothing is written any more"
 
 
+@pytest.mark.long
 def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: TestClient, start_worker: Worker) -> None:
     """One works, one waits to take over, and five in turn are killed at a moment of chance: more than a run's own death limit."""
     chance = random.Random()
@@ -240,6 +241,7 @@ def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: Test
     assert whole(client, wait_for(client, again["id"], ended)) == got
 
 
+@pytest.mark.long
 def test_two_hundred_runs_whose_workers_are_killed_all_end_whole(client: TestClient, start_worker: Worker) -> None:
     """The same with a run for each point: the queue loses none of them, and no two workers do the same one."""
     chance = random.Random()

@@ -227,6 +227,7 @@ def test_who_ends_a_run_wakes_its_workers(
         assert client.get(f"{API}/runs/{endless}").json()["state"] == "cancelled"
 
 
+@pytest.mark.long
 def test_a_killed_worker_of_a_shared_run_loses_and_doubles_no_point(
     client: TestClient, database: Database, start_worker: Worker
 ) -> None:

@@ -141,6 +141,7 @@ def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: T
     assert flows_of(working_client, run["id"]) == seen
 
 
+@pytest.mark.long
 def test_many_flows_are_files_while_they_end(working_client: TestClient) -> None:
     """30,000 short flows, more than a partial frame lists, and one that goes on: each that is over is listed once."""
     flows = [["00", "01", 1_000, at * 20e-6] for at in range(30_000)]

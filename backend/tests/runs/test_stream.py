@@ -59,6 +59,7 @@ def test_every_client_gets_every_frame_once(client: TestClient, live: Server) ->
     assert late.connections == 2, "the second time it is told not to come back"
 
 
+@pytest.mark.long
 def test_a_lost_listening_connection_loses_no_frame(client: TestClient, live: Server, database: Database) -> None:
     run = start(client, **sweep(40))
     followers = [Follower(live.base, run["id"]) for _ in range(3)]
@@ -73,6 +74,7 @@ def test_a_lost_listening_connection_loses_no_frame(client: TestClient, live: Se
     _ends_whole(followers, done["last_seq"])
 
 
+@pytest.mark.long
 def test_a_client_that_never_reads_holds_nobody_up(client: TestClient, live: Server) -> None:
     stuck = []
     run = start(client, **{**sweep(10), "link_load": True})  # large frames fill the connection soon

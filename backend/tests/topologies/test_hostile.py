@@ -43,6 +43,7 @@ def test_entities_and_dtds_are_not_read() -> None:
         assert refused(data) == "body.line 1: The document has a DTD or entities, which are not read."
 
 
+@pytest.mark.long
 def test_a_million_edges_are_too_many_in_every_format() -> None:
     edges = b'<edge source="web1" target="leaf1"/>\n' * (MANY // 12)
     graphml = GRAPHML.replace(b"</graph>", edges + b"</graph>")

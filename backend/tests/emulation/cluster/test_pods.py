@@ -117,6 +117,7 @@ def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster:
     assert calls["get pods"] == calls["delete pods"] == 0
 
 
+@pytest.mark.long
 def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
     """A call for each pod, and a few for all nodes together; a thousand pods are made in tests/cluster."""
     cluster.nodes = {f"node-{at:03}": 110 for at in range(100)}

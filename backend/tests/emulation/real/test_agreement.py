@@ -45,6 +45,7 @@ def bits_on_links(measured: Measured) -> np.ndarray:
     return np.array([[one["ab_bits_per_sec"], one["ba_bits_per_sec"]] for one in measured.report["per_link"]])
 
 
+@pytest.mark.long
 def test_in_a_tree_every_link_carries_what_its_cut_says(nothing_left: Callable[[], Any]) -> None:
     engine, pace, workload = Engine(Settings()), 0.5e6, {"kind": "all-to-all"}
     # Closed form: below a server 15 flows each way; below an edge switch 4 x 12.
@@ -58,6 +59,7 @@ def test_in_a_tree_every_link_carries_what_its_cut_says(nothing_left: Callable[[
     assert per_flow.max() < pace * (1 + 2 * TOLERANCE)
 
 
+@pytest.mark.long
 def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Callable[[], Any]) -> None:
     engine, workload = Engine(Settings()), {"kind": "all-to-all"}
     # Closed form: ABT of a BCube_1 is n/(n-1) (N-1) links; a pace of 60 % of its share must be carried by everyone.
@@ -114,6 +116,7 @@ def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
     assert bits_on_links(measured).sum() == pytest.approx(crossed * pace, rel=3 * TOLERANCE)
 
 
+@pytest.mark.long
 def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> None:
     engine, pace = Engine(Settings()), 10e6
     workload = {"kind": "one-to-one", "source": "0.0", "destination": "3.3"}
@@ -124,6 +127,7 @@ def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> Non
     assert links[counted == 0].max() < 0.05 * pace, "acknowledgements alone go the other way"
 
 
+@pytest.mark.long
 def test_tcp_gives_flows_on_equal_ways_equal_shares(nothing_left: Callable[[], Any]) -> None:
     report = measure(Engine(Settings()), BCUBE, {"kind": "all-to-all"}, None).report
     by_hops: dict[int, list[float]] = {1: [], 2: []}

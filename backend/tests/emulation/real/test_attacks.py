@@ -110,6 +110,7 @@ def test_every_bad_packet_is_dropped_and_counted_by_its_reason(
     assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 2e6, "nobody else has felt it"
 
 
+@pytest.mark.long
 def test_no_way_leads_from_a_server_to_the_host_or_to_another_run(emulate: Command, nothing_left: Left) -> None:
     before = namespaces()
     arguments = ("--spec", TINY, "--seconds", "3", *QUIET)

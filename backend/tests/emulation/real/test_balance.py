@@ -115,6 +115,7 @@ def measured(
     return found
 
 
+@pytest.mark.long
 def test_the_shared_tor_has_twice_the_load_by_equal_paths(engine: Engine, nothing_left: Left) -> None:
     network = Network(engine, "ecmp")
     loads, _ = measured(network, network.hot_flows(), lambda run: run.tor_loads(2.0, 2.0 + MEASURED_SECS))
@@ -151,6 +152,7 @@ def test_three_tors_carry_the_same_by_load(engine: Engine, nothing_left: Left) -
     assert moved - {"50.0 %"}, "weights are no longer equal"
 
 
+@pytest.mark.long
 def test_another_tor_takes_over_from_a_killed_controller(engine: Engine, nothing_left: Left) -> None:
     network = Network(engine, "lb")
     lowest, second = network.tors[:2]
@@ -174,6 +176,7 @@ def test_another_tor_takes_over_from_a_killed_controller(engine: Engine, nothing
     assert min(flows) > 0.9 * rate * MEASURED_SECS, "every flow has healed"
 
 
+@pytest.mark.long
 def test_flows_between_servers_of_one_tor_stay_below_it(engine: Engine, nothing_left: Left) -> None:
     network = Network(engine, "lb")
     first, second = (range(rack * SERVERS_OF_RACK, (rack + 1) * SERVERS_OF_RACK) for rack in HOT)
@@ -197,6 +200,7 @@ def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> flo
     return max(max(by_tor.values()) / min(by_tor.values()) for by_tor in down.values())
 
 
+@pytest.mark.long
 def test_hashes_that_are_alike_fail_the_test_of_balance(engine: Engine, nothing_left: Left) -> None:
     """With one seed for all routers, flows that a ToR sends to one switch stay together where they go down."""
     network = Network(engine, "ecmp")
@@ -231,6 +235,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.long
 def test_weights_from_a_servers_port_are_refused(engine: Engine, nothing_left: Left) -> None:
     """Even of root in a server's namespace. An application has no capability for such a socket."""
     network = Network(engine, "lb")
@@ -255,6 +260,7 @@ def test_weights_from_a_servers_port_are_refused(engine: Engine, nothing_left: L
     assert "PermissionError" in refused.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", [SUBWAYS, TWO_RATES])
 def test_a_run_by_load_is_predicted_so(emulate: Command, nothing_left: Left, spec: str) -> None:
     found = emulate.run(

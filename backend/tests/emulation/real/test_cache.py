@@ -15,6 +15,8 @@ from tests.processes import PROGRAM, environment
 from .inside import inside, named
 from .test_live import API, Left, Live, home
 
+pytestmark = pytest.mark.long
+
 __all__ = ["home"]
 
 CACHE = Path(__file__).parents[4] / "emulator" / "crates" / "chip" / "programs" / "bcube-cache.chip"

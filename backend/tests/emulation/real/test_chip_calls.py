@@ -15,6 +15,8 @@ from tests.processes import PROGRAM, environment
 
 from .test_live import API, Left, Live, home
 
+pytestmark = pytest.mark.long
+
 __all__ = ["home"]
 
 BCUBE_PACKETS = ("TCAM", 2000, 2, "00" * 9, "00" * 9)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from .conftest import Command
 
 Left = Callable[[], dict[str, set[str]]]
@@ -39,6 +41,7 @@ def test_a_core_that_is_off_is_led_around(emulate: Command, nothing_left: Left) 
     assert windows["before"]["goodput_bits_per_sec"] > 0.75 * found["ideal_bits_per_sec"], found["fidelity"]
 
 
+@pytest.mark.long
 def test_a_silent_aggregation_switch_is_found_by_hellos(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(*QUESTION, "--seconds", "12", "--mode", "namespaces", "--fault", "switch-silent=<1,00>@3-8")
     (fault,) = found["faults"]
@@ -48,6 +51,7 @@ def test_a_silent_aggregation_switch_is_found_by_hellos(emulate: Command, nothin
         assert found["windows"][name]["stalled_flows"] == 0, name
 
 
+@pytest.mark.long
 def test_a_killed_server_is_found_again_by_arp(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(*QUESTION, "--seconds", "12", "--fault", "server-killed=011@3-6")
     others = [one for one in found["per_flow"] if "011" not in (one["source"], one["destination"])]

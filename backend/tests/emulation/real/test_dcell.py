@@ -58,6 +58,7 @@ def running(engine: Engine, forwarding: str, flows: list[Json]) -> Iterator[tupl
         client.call("destroy", run=RUN)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forwarding", ["kernel", "software"])
 def test_every_server_reaches_every_other_by_tcp(engine: Engine, forwarding: str, nothing_left: Left) -> None:
     pairs = [(source, to) for source in range(20) for to in range(20) if source != to]

@@ -44,6 +44,7 @@ def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothin
         assert goodput == pytest.approx(ideal * found["header_efficiency"], rel=0.1), found["series"]
 
 
+@pytest.mark.long
 def test_a_flow_goes_around_a_link_at_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
     """From 00 to 01 the way over their switch is the shorter, until its link carries less than the way around."""
     slower = "link-rate:5M=00/<0,0>@1.5"

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from cubeyard.engine import Engine
 
 from .test_balance import Network, Run, measured
@@ -157,6 +159,7 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
     measured(network, hot_flows(), work)
 
 
+@pytest.mark.long
 def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: Engine, nothing_left: Left) -> None:
     """The switches above wrap packets, relays pass them on towards the rack, and their destination unwraps them."""
     flows = hot_flows(inward=True)

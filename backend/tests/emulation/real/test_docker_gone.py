@@ -15,6 +15,8 @@ from tests.deployment.engine import EngineUnavailableError, OwnEngine, own_engin
 from .conftest import skip
 from .test_live import API, Live, home
 
+pytestmark = pytest.mark.long
+
 __all__ = ["home"]
 Left = Callable[[], dict[str, set[str]]]
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from .conftest import Command
+
+pytestmark = pytest.mark.long
 
 SPEC = '{"family": "bcube", "n": 2, "k": 1}'
 

@@ -53,6 +53,7 @@ def test_a_server_on_the_path_goes_off_and_a_new_path_is_found(nothing_left: Lef
     assert document["series"][0]["x"] == sorted(document["series"][0]["x"])
 
 
+@pytest.mark.long
 def test_one_source_reaches_all_twice_as_fast_as_in_the_tree(nothing_left: Left) -> None:
     wanted = [one for one in trials(0.2) if one.name.startswith("one-to-one")]
     with lab(0.2) as made:
@@ -62,6 +63,7 @@ def test_one_source_reaches_all_twice_as_fast_as_in_the_tree(nothing_left: Left)
     assert 1.5 < (secs[1] or 0) / (secs[0] or 1) < 2.3
 
 
+@pytest.mark.long
 def test_an_all_to_all_loads_the_links_evenly(nothing_left: Left) -> None:
     rows, document = measured("bcube-balance", 0.25)
     assert rows["mean throughput of a link"]["ours"] > 200
@@ -70,6 +72,7 @@ def test_an_all_to_all_loads_the_links_evenly(nothing_left: Left) -> None:
     assert len(document["series"][0]["x"]) == 32
 
 
+@pytest.mark.long
 def test_one_server_forwards_in_the_kernel_and_in_user_space(nothing_left: Left) -> None:
     kinds = ("eBPF 9000, round 1", "user space 9000")
     with lab(0.3) as made:
@@ -81,6 +84,7 @@ def test_one_server_forwards_in_the_kernel_and_in_user_space(nothing_left: Left)
     assert found["user space 9000"].node_cpu(fig9.CENTRE) > 0.0
 
 
+@pytest.mark.long
 def test_dcell_reroutes_around_a_pulled_cable_and_a_silent_server(nothing_left: Left) -> None:
     rows, document = measured("dcell-fig11-measured", 0.2)
     assert rows["hops of the path at first"]["ours"] == 3.0
@@ -92,12 +96,14 @@ def test_dcell_reroutes_around_a_pulled_cable_and_a_silent_server(nothing_left: 
     assert "[1,0]" in document["choices"][-1] or "[3,0]" in document["choices"][-1]
 
 
+@pytest.mark.long
 def test_an_all_to_all_is_over_sooner_in_a_dcell_than_in_a_tree(nothing_left: Left) -> None:
     rows, _ = measured("dcell-fig12-measured", 0.3)
     assert rows["the tree's time over DCell's"]["ours"] > 1.5
     assert rows["one-hop connections of level 1 among the first 20 that are over"]["ours"] >= 15
 
 
+@pytest.mark.long
 def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it(nothing_left: Left) -> None:
     rows, document = measured("subways-hot-racks", 0.4)
     assert {row["verdict"] for row in rows.values()} <= {"matches", "within band"}, rows
@@ -107,6 +113,7 @@ def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it
     assert [len(one["y"]) for one in document["series"]] == [3, 3]
 
 
+@pytest.mark.long
 def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
     with lab(0.2) as made:
         wanted = {one.name: one for one in subways_fig10.trials(made)}
@@ -117,6 +124,7 @@ def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
     assert (shuffles.speedup(*(found[name] for name in names)) or 0.0) > 1.15
 
 
+@pytest.mark.long
 def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None:
     """At 1.5 times what the two racks' uplinks carry by trunks; detours carry twice as much. Beside other tests they lose a part of it: 0.58
     of what trunks do was seen, and less than half alone."""
@@ -133,6 +141,7 @@ def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None
     assert lost[1] < 0.75 * lost[0], lost
 
 
+@pytest.mark.long
 def test_relays_carry_what_the_uplinks_rate_sets(nothing_left: Left) -> None:
     load = 25
     with lab(0.5) as made:
@@ -146,6 +155,7 @@ def test_relays_carry_what_the_uplinks_rate_sets(nothing_left: Left) -> None:
     assert around.goodput_bits_per_sec > 0.85 * straight.goodput_bits_per_sec
 
 
+@pytest.mark.long
 def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(nothing_left: Left) -> None:
     rows, document = measured("subways-table5-measured", 0.2)
     assert rows["Type 0 over type 1, testbed"]["ours"] > 1.5
@@ -157,6 +167,7 @@ def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(n
     assert [one["paper"] for one in others] == [True] * 3
 
 
+@pytest.mark.long
 def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_left: Left) -> None:
     calls = 0
 
@@ -171,6 +182,7 @@ def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_lef
     assert nothing_left() == {}
 
 
+@pytest.mark.long
 def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left) -> None:
     rows, _ = measured("serverswitch-bcube", 0.3)
     for kind in (chip_bcube.CHIP, chip_bcube.SOFTWARE):
@@ -180,6 +192,7 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
     assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
 
 
+@pytest.mark.long
 def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left) -> None:
     rows, document = measured("serverswitch-fig9-measured", 0.4)
     assert rows["packets a second at 64 bytes, chip over user space"]["ours"] > 1
@@ -191,6 +204,7 @@ def test_a_chip_sends_on_packets_of_every_size_and_loses_none(nothing_left: Left
     assert [one["x"] for one in document["series"][:2]] == [[64, 1514]] * 2
 
 
+@pytest.mark.long
 def test_a_cache_saves_as_much_upstream_as_it_answers(nothing_left: Left) -> None:
     rows, document = measured("serverswitch-fig10-measured", 0.3)
     for where in chip_fig10.WHERE.values():
@@ -200,6 +214,7 @@ def test_a_cache_saves_as_much_upstream_as_it_answers(nothing_left: Left) -> Non
     assert all(share > 0 for one in document["series"][2:6] for share in one["y"])
 
 
+@pytest.mark.long
 def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
     rows, _ = measured("camcube-table1-measured", 1.0)
     for mode, (packets, links, most) in {"none": (54, 26, 9), "full": (26, 26, 1)}.items():
@@ -216,6 +231,7 @@ def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothing_left: Left) -> None:
     rows, _ = measured("camcube-fig6-measured", 0.2)
     # What of the links this machine fills says the figure itself; here, that all of it comes back, whatever the mode.
@@ -226,6 +242,7 @@ def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothi
     )
 
 
+@pytest.mark.long
 def test_joins_leave_the_trees_of_the_model_edge_for_edge(nothing_left: Left) -> None:
     rows, document = measured("camcube-fig2-measured", 0.2)
     (own,) = [row for name, row in rows.items() if "of the service's trees" in name]

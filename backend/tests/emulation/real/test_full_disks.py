@@ -54,6 +54,7 @@ def full(disk: Path) -> Iterator[None]:
         ballast.unlink()
 
 
+@pytest.mark.long
 def test_the_database_runs_full_while_ticks_are_recorded(nothing_left: Left) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="cubeyard-full-") as folder,
@@ -90,6 +91,7 @@ def small_engine() -> Iterator[tuple[OwnEngine, Path]]:
             skip(str(error))
 
 
+@pytest.mark.long
 def test_docker_has_no_room_for_the_servers(
     home: Path, small_engine: tuple[OwnEngine, Path], nothing_left: Left
 ) -> None:

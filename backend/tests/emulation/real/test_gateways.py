@@ -50,6 +50,7 @@ def test_every_server_reaches_what_is_outside_and_is_reached(
     assert emulate.finish(process)["drops"] == {}
 
 
+@pytest.mark.long
 def test_a_dead_gateway_is_replaced_by_another(emulate: Command, nothing_left: Left) -> None:
     before = namespaces()
     process = emulate.start(
@@ -73,6 +74,7 @@ def program_image(docker: Docker, tmp_path: Path) -> Iterator[str]:
     docker.run("rmi", "--force", name)
 
 
+@pytest.mark.long
 def test_unmodified_programs_of_any_image_talk_over_the_network(
     emulate: Command, docker: Docker, nothing_left: Left, program_image: str, tmp_path: Path
 ) -> None:

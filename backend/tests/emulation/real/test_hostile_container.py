@@ -19,6 +19,8 @@ from .images import image_of
 from .test_kernel_chip import pids_of, place_of
 from .test_live import API, Left, Live, home
 
+pytestmark = pytest.mark.long
+
 __all__ = ["home"]
 
 HERE = Path(__file__).parent

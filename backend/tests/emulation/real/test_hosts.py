@@ -96,6 +96,7 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert [machine.left() for machine in machines] == [{}, {}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("spec", "cable", "servers"),
     [
@@ -121,6 +122,7 @@ def test_direct_cables_between_two_engines_carry_and_break(
     assert [machine.left() for machine in machines] == [{}, {}]
 
 
+@pytest.mark.long
 def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Machine]) -> None:
     found = probe(Settings(hosts=settings_of(machines)))
     assert found.ready
@@ -130,6 +132,7 @@ def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Ma
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:

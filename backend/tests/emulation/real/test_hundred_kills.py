@@ -17,6 +17,8 @@ from cubeyard.emulation.fabric.process import FABRIC, NODE
 
 from .conftest import Command
 
+pytestmark = pytest.mark.long
+
 Left = Callable[[], dict[str, set[str]]]
 
 SEED = int(os.environ.get("CUBEYARD_KILL_SEED", "2009"))

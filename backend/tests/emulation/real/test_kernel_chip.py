@@ -85,6 +85,7 @@ def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
     raise AssertionError("no short packet is sent on")
 
 
+@pytest.mark.long
 def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Left) -> None:
     with Live(home) as live:
         run = live.start(dataplane="serverswitch", seconds=600)
@@ -153,6 +154,7 @@ def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_o
         live.ended(run)
 
 
+@pytest.mark.long
 def test_what_a_program_leaves_behind_and_what_its_server_does(home: Path, nothing_left: Left) -> None:
     hold = (
         "import sys, time; from cubeyard.chip.serverswitch import Action, ServerSwitch\n"

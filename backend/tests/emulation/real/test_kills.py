@@ -22,6 +22,8 @@ from .instance import Instance, Others
 from .test_docker_gone import engine
 from .test_live import API, FINISHED, home
 
+pytestmark = pytest.mark.long
+
 __all__ = ["engine", "home"]
 Json = dict[str, Any]
 

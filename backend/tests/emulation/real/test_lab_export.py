@@ -118,6 +118,7 @@ def ask_for_nobody(up: Lab) -> int:
     return up.packets() - before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["fat-tree", "subways-1"])
 def test_a_broadcast_ends_in_a_lab_with_loops(name: str, lab: Callable[[Json], Lab]) -> None:
     with lab(NETWORKS[name]) as up:
@@ -125,6 +126,7 @@ def test_a_broadcast_ends_in_a_lab_with_loops(name: str, lab: Callable[[Json], L
         assert ask_for_nobody(up) < 2_000
 
 
+@pytest.mark.long
 def test_bridges_in_a_loop_would_storm(lab: Callable[[Json], Lab]) -> None:
     """The test above can fail: with switches as bridges the same question never ends."""
     built = lab({"family": "fat_tree", "ports": 4, "layers": 2})

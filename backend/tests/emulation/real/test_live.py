@@ -156,6 +156,7 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
         assert server.inspect(run, "00")[0] == 409
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: Left, docker: Any, mode: str) -> None:
     with Live(home, **{key: one for key, one in docker.environment.items() if key.startswith("DOCKER_")}) as server:
@@ -175,6 +176,7 @@ def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: 
         assert row["state"] == "succeeded", row
 
 
+@pytest.mark.long
 def test_a_killed_service_does_its_run_again(home: Path, nothing_left: Left) -> None:
     with Live(home, CUBEYARD_JOB_LEASE_SECS="2") as server:
         run = server.start(seconds=6)
@@ -199,6 +201,7 @@ def test_a_run_whose_fabric_is_killed_fails_and_says_so(home: Path, nothing_left
         assert server.ended(server.start(seconds=1))["state"] == "succeeded", "the next run starts another"
 
 
+@pytest.mark.long
 def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, home: Path, nothing_left: Left) -> None:
     spec = {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
     with Live(home) as server:
@@ -238,6 +241,7 @@ def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, 
         assert server.ended(run)["state"] == "cancelled"
 
 
+@pytest.mark.long
 def test_a_router_tells_its_routes_and_weighted_next_hops(engine: Engine, home: Path, nothing_left: Left) -> None:
     spec = {
         "family": "subways", "type": 2, "p": 2, "q": 4, "l": 4, "c": 2, "clusters": 2, "aggs_per_cluster": 2, "cores": 2,

@@ -114,6 +114,7 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
         server.ended(run)
 
 
+@pytest.mark.long
 def test_packets_are_told_in_words_and_the_stream_ends_with_the_run(home: Path, nothing_left: Left) -> None:
     with Live(home) as server:
         run = server.start()
@@ -141,6 +142,7 @@ def test_packets_are_told_in_words_and_the_stream_ends_with_the_run(home: Path, 
         assert status == 409, problem
 
 
+@pytest.mark.long
 def test_a_stream_does_not_hold_up_the_servers_end(home: Path, nothing_left: Left) -> None:
     """The last one of this home: the next server would go on with its run."""
     with Live(home) as server:

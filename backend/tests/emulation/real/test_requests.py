@@ -52,6 +52,7 @@ def test_requests_over_udp_are_answered_on_the_predicted_paths(emulate: Command,
     assert abs(sent / (told["answered"] * 3050 * 8 / found["total"]["secs"]) - 1) < 0.15
 
 
+@pytest.mark.long
 def test_requests_over_tcp_end_with_the_last_answer(emulate: Command, nothing_left: Left) -> None:
     workload = '{"kind":"requests","count":150,"think_secs":0.02,"latency_bound_secs":5}'
     found = emulate.run(
@@ -73,6 +74,7 @@ def client_of(server: int, program: str, *words: str) -> subprocess.CompletedPro
     return subprocess.run([*command, *words], capture_output=True, text=True, timeout=20, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
 def test_memcached_s_own_clients_set_and_get_beside_the_requests(
     engine: Engine, nothing_left: Left, tmp_path: Path, protocol: str

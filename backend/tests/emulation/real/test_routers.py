@@ -61,6 +61,7 @@ def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_l
     assert len(used) > 4, "flows take several links to the core"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("spec", "switch"), [(FAT_TREE, "<1,00>"), (SUBWAYS, "<0,0.1>")])
 def test_a_silent_switch_is_found_by_hellos(emulate: Command, nothing_left: Left, spec: str, switch: str) -> None:
     found = emulate.run(
@@ -75,6 +76,7 @@ def test_a_silent_switch_is_found_by_hellos(emulate: Command, nothing_left: Left
         assert found["windows"][name]["stalled_flows"] == 0, name
 
 
+@pytest.mark.long
 def test_how_soon_a_silent_switch_is_found_is_a_setting(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "8", "--mode", "namespaces",
@@ -84,6 +86,7 @@ def test_how_soon_a_silent_switch_is_found_is_a_setting(emulate: Command, nothin
     assert 0.75 < fault["detected_secs"] < 2.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", [TREE, SUBWAYS])
 def test_servers_reach_what_their_links_allow(emulate: Command, nothing_left: Left, spec: str) -> None:
     found = emulate.run(
@@ -105,6 +108,7 @@ def test_servers_reach_what_their_links_allow(emulate: Command, nothing_left: Le
     assert found["aggregate_goodput_bits_per_sec"] > 0.5 * found["ideal_bits_per_sec"], found["fidelity"]
 
 
+@pytest.mark.long
 def test_a_rack_without_its_tor_is_reached_by_the_next_one(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(
         "--spec", SUBWAYS, "--workload", "permutation", "--link-rate", "20M", "--seconds", "9", "--mode", "namespaces",
@@ -114,6 +118,7 @@ def test_a_rack_without_its_tor_is_reached_by_the_next_one(emulate: Command, not
     assert found["windows"]["after"]["stalled_flows"] == 0
 
 
+@pytest.mark.long
 def test_a_killed_server_takes_its_own_flows_along_and_is_routed_to_again(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(
         "--spec", FAT_TREE, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12",
@@ -257,6 +262,7 @@ def test_every_flow_takes_the_predicted_path_and_links_carry_what_paths_add_up_t
     assert_links_carried(network, heard)
 
 
+@pytest.mark.long
 def test_a_flow_whose_port_is_taken_tells_the_path_that_it_takes_instead(engine: Engine, nothing_left: Left) -> None:
     network = description(engine, json.loads(FAT_TREE))
     flows = shuffled(network)
@@ -270,6 +276,7 @@ def test_a_flow_whose_port_is_taken_tells_the_path_that_it_takes_instead(engine:
     assert_links_carried(network, heard)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", [FAT_TREE, SUBWAYS])
 def test_a_run_predicts_every_connection_on_the_path_that_it_takes(
     emulate: Command, nothing_left: Left, spec: str
@@ -284,6 +291,7 @@ def test_a_run_predicts_every_connection_on_the_path_that_it_takes(
     assert len({round(one["ideal_bits_per_sec"]) for one in found["per_flow"]}) > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("balance", "fast_share"), [("ecmp", 1 / 2), ("wcmp", 5 / 7)])
 def test_servers_use_their_links_as_they_are_weighted(
     engine: Engine, nothing_left: Left, balance: str, fast_share: float
@@ -305,6 +313,7 @@ def test_servers_use_their_links_as_they_are_weighted(
     assert fast / (fast + slow) == pytest.approx(fast_share, abs=0.06)
 
 
+@pytest.mark.long
 def test_a_run_by_link_rates_is_predicted_so(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(
         "--spec", TWO_RATES, "--workload", "permutation", "--link-rate", "10M", "--seconds", "6", "--mode", "namespaces",

@@ -14,6 +14,8 @@ from cubeyard.engine import Engine
 from .test_example import Left
 from .test_torus import RUN, X_UP, description, wired
 
+pytestmark = pytest.mark.long
+
 Json = dict[str, Any]
 RATE_BITS_PER_SEC = 1e7
 TO = 9  # the neighbour at X_UP

@@ -24,6 +24,7 @@ SHORT = ("--settle", "1", "--calibrate", "0.5")
 Left = Callable[[], dict[str, set[str]]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, mode: str) -> None:
     found = emulate.run("--spec", SMALL, "--link-rate", "100M", "--seconds", "5", "--mode", mode, *SHORT)
@@ -103,6 +104,7 @@ def test_servers_are_containers_without_rights(emulate: Command, docker: Docker,
     assert process.returncode == 130, said
 
 
+@pytest.mark.long
 def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
     arguments = ("--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "5", *SHORT)
     first, second = emulate.start(*arguments), emulate.start(*arguments, "--mode", "namespaces")
@@ -111,6 +113,7 @@ def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
         assert process.returncode == 0, said
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: Docker, nothing_left: Left) -> None:
     """`kill -9` of the command, the fabric or a node, in containers and namespaces, from before the first server to the traffic."""
     draws = random.Random(2009)

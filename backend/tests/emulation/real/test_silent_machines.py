@@ -11,6 +11,8 @@ import pytest
 
 from cubeyard.emulation.fabric.client import LOST_SECS, Remote, is_away, notice_loss
 
+pytestmark = pytest.mark.long
+
 LATE_SECS = 3.0
 """A kernel's timers may be so late on a busy machine."""
 

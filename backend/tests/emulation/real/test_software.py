@@ -18,6 +18,7 @@ NET_RAW = 1 << 13
 """CAP_NET_RAW. `[linux/capability.h]`"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dataplane", ["software", "serverswitch-software", "serverswitch"])
 def test_sixteen_servers_forward_by_other_dataplanes(emulate: Command, nothing_left: Left, dataplane: str) -> None:
     found = emulate.run(

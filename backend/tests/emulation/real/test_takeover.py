@@ -57,6 +57,7 @@ def test_a_process_that_takes_a_fabric_over_keeps_it(home: Path, nothing_left: C
     assert fabric.pid is None
 
 
+@pytest.mark.long
 def test_who_takes_a_run_up_on_a_shared_engine_has_its_names(
     home: Path, docker: Docker, nothing_left: Callable[[], Any]
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             assert "is over" in late.tells("end")["reason"]
 
 
+@pytest.mark.long
 def test_faults_and_the_runs_end_are_told(home: Path, docker: Docker, nothing_left: Left) -> None:
     with Live(home, **_only_docker(docker)) as server:
         run = server.start(mode="containers")
@@ -181,6 +182,7 @@ def test_faults_and_the_runs_end_are_told(home: Path, docker: Docker, nothing_le
         server.ended(run)
 
 
+@pytest.mark.long
 def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
     home: Path, docker: Docker, nothing_left: Left
 ) -> None:
@@ -208,6 +210,7 @@ def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
         server.ended(run)
 
 
+@pytest.mark.long
 def test_terminals_are_bounded_close_when_idle_and_end_with_the_server(
     home: Path, docker: Docker, nothing_left: Left
 ) -> None:

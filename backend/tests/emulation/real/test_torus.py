@@ -108,6 +108,7 @@ def carried(client: FabricClient, flows: list[Json], secs: float) -> list[float]
     return [bytes_ * 8 / (at_secs - began_at) for bytes_ in total]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
 def test_every_pair_is_reached_in_as_many_hops_as_the_torus_has(
     engine: Engine, nothing_left: Left, forwarding: str
@@ -121,6 +122,7 @@ def test_every_pair_is_reached_in_as_many_hops_as_the_torus_has(
         assert set(counts) == {"own-bytes", "relayed-bytes"}, "nothing was dropped"
 
 
+@pytest.mark.long
 def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> None:
     plane = {"family": "torus2d", "x": SIDE, "y": SIDE}
     with wired(description(engine, "software", {"disjoint_paths": 0}, spec=plane)):
@@ -130,6 +132,7 @@ def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> 
             assert hops(source, others) == {to: distance(source, to) for to in others}
 
 
+@pytest.mark.long
 def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine: Engine, nothing_left: Left) -> None:
     """Otherwise its ICMP errors wait for a neighbour that is not there, and hold up all pings of this host for seconds."""
 
@@ -146,6 +149,7 @@ def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine:
                 assert f" dev {port} " in said(server, "route", "get", address)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
 def test_tcp_over_disjoint_paths_is_at_least_twice_one_path(
     engine: Engine, nothing_left: Left, forwarding: str
@@ -272,6 +276,7 @@ def memcached(at: int, of: int, words: str) -> str:
     return done.stdout.replace("\r\n", "\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
 def test_clients_of_memcached_set_and_get_through_any_server(
     engine: Engine, nothing_left: Left, forwarding: str
@@ -304,6 +309,7 @@ def test_clients_of_memcached_set_and_get_through_any_server(
         client.call("recover", run=RUN, fault="server")
 
 
+@pytest.mark.long
 def test_replicas_answer_clients_and_forget_what_is_written(engine: Engine, nothing_left: Left) -> None:
     """A key has replicas a quarter of each axis away, so an axis of four servers has some."""
     spec = {"family": "torus3d", "x": 4, "y": 3, "z": 3}
@@ -325,6 +331,7 @@ def test_replicas_answer_clients_and_forget_what_is_written(engine: Engine, noth
         assert replicas > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forwarding", FORWARDINGS)
 def test_the_path_of_a_flow_is_told_and_told_again_when_it_moves(
     engine: Engine, nothing_left: Left, forwarding: str

@@ -6,7 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
+
 from .conftest import Command
+
+pytestmark = pytest.mark.long
 
 Left = Callable[[], dict[str, set[str]]]
 COMMON = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}

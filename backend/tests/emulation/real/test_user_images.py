@@ -71,6 +71,7 @@ def test_an_http_server_in_an_image_answers_to_another_server_over_the_network(
     assert report["timings"]["kept"] == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 def test_it_is_frozen_killed_and_back_with_its_server(emulate: Command, docker: Docker, nothing_left: Left) -> None:
     faults = ("--fault", "server-frozen=11@2-6", "--fault", "server-killed=11@9-13")
@@ -92,6 +93,7 @@ def test_it_is_frozen_killed_and_back_with_its_server(emulate: Command, docker: 
     assert "program-ended" not in {one["kind"] for one in report["events"]}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 def test_one_that_ends_later_is_an_event_with_its_last_words(
     emulate: Command, docker: Docker, nothing_left: Left
@@ -105,6 +107,7 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(
     assert min(one["goodput_bits_per_sec"] for one in report["per_flow"]) > 0, "the server itself goes on"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -125,6 +128,7 @@ def test_what_does_not_run_is_told_by_server_and_image_before_the_run_starts(
     assert said in " ".join(found.split()), found
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 def test_a_writable_root_can_be_written_and_the_other_cannot(
     emulate: Command, docker: Docker, nothing_left: Left, tmp_path: Path

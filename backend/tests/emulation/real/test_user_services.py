@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cubeyard.cli.modules import TEMPLATES, answers
 from tests.deployment.engine import Docker
 from tests.processes import PROGRAM, environment
@@ -112,6 +114,7 @@ def recovers(live: Live, run: str, dead: str, servers: int) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Path, nothing_left: Left) -> None:
     greeting = (TEMPLATES / "greeting.wat").read_bytes()
     services = [service("greeting", 256, greeting)]
@@ -149,6 +152,7 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
         assert live.ended(run)["state"] == "cancelled"
 
 
+@pytest.mark.long
 def test_containers_host_services_and_a_server_that_was_killed_hosts_them_again(
     home: Path, docker: Docker, nothing_left: Left
 ) -> None:
@@ -195,6 +199,7 @@ class Bad(Service):
 """
 
 
+@pytest.mark.long
 def test_python_services_run_beside_servers_and_bad_ones_cost_the_others_nothing(
     tmp_path: Path, nothing_left: Left
 ) -> None:
@@ -221,6 +226,7 @@ def test_python_services_run_beside_servers_and_bad_ones_cost_the_others_nothing
     assert left == []
 
 
+@pytest.mark.long
 def test_modules_are_refused_by_their_field(home: Path) -> None:
     with Live(home) as live:
         asked = {

@@ -1,0 +1,118 @@
+"""Runs commands, several at once, and says at the end what each took, what failed, and what passed only when tried again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+IN_CI = os.environ.get("CI") == "true"
+LAST_LINES, LINE_LENGTH = 25, 400
+_printing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Again:
+    """A second try, alone, of what failed: names of the tests that failed, and the command that runs just these."""
+
+    names: list[str]
+    argv: list[str]
+
+
+@dataclass(frozen=True)
+class Command:
+    title: str
+    folder: str
+    """Where it runs, from the top of the checkout."""
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    again: Callable[[str], Again | None] | None = None
+    """From what it said: the second try in CI, where clocks, packets and browsers share the machine with others."""
+
+
+@dataclass
+class Result:
+    command: Command
+    status: int
+    secs: float
+    cpu_secs: float
+    said: str
+    flaky: list[str] = field(default_factory=list)
+
+
+def say(text: str) -> None:
+    print(f"\033[1m==> {text}\033[0m", file=sys.stderr, flush=True)
+
+
+def run(command: Command, *, live: bool) -> Result:
+    """One command to its end; `live` prints its lines as they come, else all of them when it has ended."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(
+            list(command.argv), cwd=ROOT / command.folder, env={**os.environ, **command.env}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                said.write(line)
+                if live:
+                    print(line, end="", flush=True)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read()
+    if not live:
+        with _printing:
+            say(command.title)
+            print(text, end="", flush=True)
+    return Result(command, process.returncode, time.monotonic() - began, usage.ru_utime + usage.ru_stime, text)
+
+
+def turn(commands: Sequence[Command], width: int) -> tuple[float, list[Result]]:
+    """Commands side by side, `width` at once, then one by one the second tries of those that failed: seconds by the clock, results."""
+    began = time.monotonic()
+    if len(commands) == 1:
+        say(commands[0].title)
+        results = [run(commands[0], live=True)]
+    else:
+        with ThreadPoolExecutor(width) as pool:
+            results = list(pool.map(lambda command: run(command, live=False), commands))
+    results = [_tried_again(result) for result in results]
+    return time.monotonic() - began, results
+
+
+def _tried_again(result: Result) -> Result:
+    command = result.command
+    again = command.again(result.said) if result.status and IN_CI and command.again else None
+    if again is None:
+        return result
+    say(f"{command.title}: what failed again, alone: {', '.join(again.names)}")
+    second = run(Command(command.title, command.folder, again.argv, command.env), live=True)
+    return Result(
+        command, second.status, result.secs + second.secs, result.cpu_secs + second.cpu_secs,
+        second.said if second.status else result.said, again.names if second.status == 0 else [],
+    )  # fmt: skip
+
+
+def took(results: Iterable[Result]) -> str:
+    """A line a command: seconds by the clock and of CPU time."""
+    return "\n".join(f"  {one.secs:5.0f} s  {one.cpu_secs:5.0f} s CPU  {one.command.title}" for one in results)
+
+
+def failures(results: Iterable[Result]) -> list[str]:
+    """Titles of what failed, after the last lines of each: a log is often kept from its end only."""
+    failed = [one for one in results if one.status]
+    for one in failed:
+        say(f"{one.command.title} failed; it ended with")
+        for line in one.said.splitlines()[-LAST_LINES:]:
+            print(line[:LINE_LENGTH], file=sys.stderr)
+    return [one.command.title for one in failed]
