@@ -26,6 +26,10 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 export PATH
 
+# CI builds once: what helps a second build, and what only a debugger reads, would cost time. Set-up and tests must say the same, or
+# all crates are built twice.
+if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0; fi
+
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 die() {
   printf 'error: %s\n' "$*" >&2

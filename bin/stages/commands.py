@@ -43,9 +43,8 @@ def lint(asked: Asked) -> Turns:
 
 
 def rust(asked: Asked) -> Turns:
-    # CI builds once: what helps a second build, and what only a debugger reads, would cost time. Its random tests try the same cases
-    # every time; elsewhere they try new ones.
-    env = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "PROPTEST_RNG_SEED": "2009"} if IN_CI else {}
+    # In CI random tests try the same cases every time; elsewhere they try new ones.
+    env = {"PROPTEST_RNG_SEED": "2009"} if IN_CI else {}
     yield [Command("Tests in Rust, built", "emulator", [*CARGO, "--no-run"], env)]
     networks, others = _rust_targets()
     ignored = ["--", "--include-ignored"] if asked.long else []
