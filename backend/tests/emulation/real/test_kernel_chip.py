@@ -124,6 +124,7 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
         live.ended(run)
 
 
+@pytest.mark.long
 def test_tcp_comes_to_a_program_packet_by_packet_with_right_checksums_and_goes_on(
     home: Path, nothing_left: Left
 ) -> None:
