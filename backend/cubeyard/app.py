@@ -11,7 +11,6 @@ import orjson
 import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from cubeyard import __version__
@@ -31,7 +30,8 @@ from cubeyard.emulation.live.service import Outliner
 from cubeyard.emulation.live.terminal.endpoints import router as terminal_router
 from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.engine import Engine
-from cubeyard.experiments.endpoints import router as experiments_router
+from cubeyard.experiments.endpoints import experiments as experiments_router
+from cubeyard.experiments.endpoints import router as predictions_router
 from cubeyard.experiments.engines import EMULATION
 from cubeyard.experiments.scenario.endpoints import router as scenarios_router
 from cubeyard.figures.endpoints import router as figures_router
@@ -50,11 +50,15 @@ from cubeyard.kit.compression import Compression
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
+from cubeyard.kit.models import Model
 from cubeyard.kit.pages import Pages
+from cubeyard.kit.routing import PREFIX, LateRoute, routes_of
 from cubeyard.kit.schema import upgrade
 from cubeyard.life.endpoints import router as life_router
 from cubeyard.notes.endpoints import router as notes_router
-from cubeyard.plans.endpoints import router as plans_router
+from cubeyard.plans.endpoints import plans as plans_router
+from cubeyard.plans.endpoints import router as plans_and_topologies
+from cubeyard.plans.endpoints import topologies as topologies_router
 from cubeyard.plans.work.endpoints import router as work_router
 from cubeyard.reports.endpoints import router as reports_router
 from cubeyard.runs.endpoints import router as runs_router
@@ -70,16 +74,15 @@ from cubeyard.worker import supervise
 
 log = structlog.get_logger(__name__)
 
-PREFIX = "/api/v1"
 DESCRIPTION = """Plans, prices and wires container data centers.
 
 Every error is RFC 9457 problem JSON. Collections page with `limit` and `cursor`. A plan's ETag names its head revision;
 send it back as `If-Match` (412 if the plan moved) or send `base_revision` (409)."""
 
-probes = APIRouter(tags=["operation"])
+probes = APIRouter(tags=["operation"], route_class=LateRoute)
 
 
-class Health(BaseModel):
+class Health(Model):
     status: str
     database: str
     engine: str
@@ -112,6 +115,40 @@ def healthz(request: Request, response: Response) -> Health:
 @probes.get("/metrics", operation_id="metrics", summary="Counters for Prometheus", include_in_schema=False)
 def metrics(request: Request) -> Response:
     return Response(request.app.state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+ROUTES = routes_of(
+    topology_import_router,
+    plans_and_topologies,
+    topologies_router,
+    plans_router,
+    search_router,
+    life_router,
+    trials_router,
+    work_router,
+    as_built_router,
+    notes_router,
+    jobs_router,
+    scenarios_router,
+    predictions_router,
+    experiments_router,
+    runs_router,
+    reports_router,
+    emulation_router,
+    packets_router,
+    chips_router,
+    terminal_router,
+    figures_router,
+    catalog_router,
+    chip_router,
+    changes_router,
+    tokens_router,
+    session_router,
+    probes,
+    login_pages,
+    label_links,
+)
+"""Of every application in this process."""
 
 
 def create_app(settings: Settings | None = None, *, database: Database | None = None, worker: bool = False) -> FastAPI:
@@ -148,6 +185,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
                 await run_in_threadpool(opened.close)
 
     app = FastAPI(
+        routes=list(ROUTES),
         title="Cubeyard",
         version=__version__,
         description=DESCRIPTION,
@@ -166,35 +204,6 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     problems.install(app)
-    for router in (
-        topology_import_router,
-        plans_router,
-        search_router,
-        life_router,
-        trials_router,
-        work_router,
-        as_built_router,
-        notes_router,
-        jobs_router,
-        scenarios_router,
-        experiments_router,
-        runs_router,
-        reports_router,
-        emulation_router,
-        packets_router,
-        chips_router,
-        terminal_router,
-        figures_router,
-        catalog_router,
-        chip_router,
-        changes_router,
-        tokens_router,
-        session_router,
-    ):
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(probes)
-    app.include_router(login_pages)
-    app.include_router(label_links)
     app.router.default = Pages(settings.frontend_dir)
     app.openapi = lambda: openapi(app)
 

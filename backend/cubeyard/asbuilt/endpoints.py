@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from cubeyard.asbuilt import schemas
 from cubeyard.asbuilt.service import AsBuiltService
@@ -15,9 +15,10 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import json_bytes
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 
-router = APIRouter(tags=["plans"])
+router = api_router(tags=["plans"])
 
 AS_BUILT_PATH = re.compile(r"/api/v1/plans/[^/]+/revisions/[^/]+/as-built")
 """The path that takes a CSV file or lldpctl's JSON as its body."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.asbuilt.matching import Kind
 from cubeyard.asbuilt.readers.listing import Format
 from cubeyard.asbuilt.steps import Action
+from cubeyard.kit.models import Model
 
 
-class End(BaseModel):
+class End(Model):
     """One end of a cable. Rack and unit are null and empty for a device that the plan does not have."""
 
     device: str = Field(description="The host name; as the list names it where the plan has no such device.")
@@ -19,13 +20,13 @@ class End(BaseModel):
     known: bool = Field(description="Whether it is a port of the plan.")
 
 
-class PlannedEnds(BaseModel):
+class PlannedEnds(Model):
     a: End
     b: End
     length_mm: int = Field(description="As ordered.")
 
 
-class FoundEnds(BaseModel):
+class FoundEnds(Model):
     """Its ends in the order of the planned ones, where that can be said."""
 
     a: End
@@ -34,7 +35,7 @@ class FoundEnds(BaseModel):
     where: str = Field(description="Where the list has it, like `line 12`.")
 
 
-class AsBuiltDifference(BaseModel):
+class AsBuiltDifference(Model):
     kind: Kind
     cable: int | None = Field(
         description="The planned cable's number: 12 is the cable C00012. Null for one not planned."
@@ -45,7 +46,7 @@ class AsBuiltDifference(BaseModel):
     note: str = Field(description="What differs, in words; empty where the kind says it all.")
 
 
-class AsBuiltStep(BaseModel):
+class AsBuiltStep(Model):
     number: int = Field(description="From 1; the steps in this order never need a port that is taken.")
     action: Action
     cable: int | None = Field(description="What the cable is from then on; null for one that is taken out.")
@@ -60,7 +61,7 @@ class AsBuiltStep(BaseModel):
     text: str = Field(description="The step as a sentence.")
 
 
-class AsBuiltOrder(BaseModel):
+class AsBuiltOrder(Model):
     """The fewest plug operations, and of those the fewest steps."""
 
     operations: int = Field(description="Ends put into ports and taken out of ports.")
@@ -68,7 +69,7 @@ class AsBuiltOrder(BaseModel):
     steps: list[AsBuiltStep]
 
 
-class AsBuiltCounts(BaseModel):
+class AsBuiltCounts(Model):
     in_order: int
     missing: int
     extra: int
@@ -80,13 +81,13 @@ class AsBuiltCounts(BaseModel):
     outside: int = Field(description="Found cables with no end at a port of the plan.")
 
 
-class AsBuiltKind(BaseModel):
+class AsBuiltKind(Model):
     kind: Kind
     title: str
     meaning: str
 
 
-class AsBuiltList(BaseModel):
+class AsBuiltList(Model):
     """What was read."""
 
     format: Format
@@ -96,7 +97,7 @@ class AsBuiltList(BaseModel):
     skipped: int = Field(description="Rows that are no network cables.")
 
 
-class AsBuilt(BaseModel):
+class AsBuilt(Model):
     """A list of cables from the floor beside the plan."""
 
     plan_hash: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request
+from fastapi import Body, Depends, Path, Query, Request
 
 from cubeyard.catalog import schemas
 from cubeyard.catalog.quotes import Origin, read_rates
@@ -14,9 +14,10 @@ from cubeyard.engine import Engine
 from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import field_error, responses
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 
-router = APIRouter(prefix="/catalog", tags=["catalog"])
+router = api_router("/catalog", tags=["catalog"])
 
 PRICES_PATH = re.compile(r"/api/v1/catalog/books/[^/]+/versions/[^/]+/prices")
 """The path that takes a workbook or a CSV file as its body."""

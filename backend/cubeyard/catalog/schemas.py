@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from cubeyard.kit.models import Model
 
 PartKind = Literal[
     "switch", "nic", "server", "cable", "transceiver", "rack", "container", "room", "tray", "shelf", "rail", "pdu", "cord",
@@ -15,7 +17,7 @@ BookId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$", examples=["
 Price = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class Source(BaseModel):
+class Source(Model):
     """Where a value comes from."""
 
     model_config = ConfigDict(extra="allow")
@@ -25,7 +27,7 @@ class Source(BaseModel):
     basis: Literal["published", "vendor", "assumed"]
 
 
-class Part(BaseModel):
+class Part(Model):
     model_config = ConfigDict(extra="forbid")
 
     sku: str = Field(min_length=1, max_length=120)
@@ -39,7 +41,7 @@ class Part(BaseModel):
     sources: dict[str, Source] = Field(default_factory=dict, description="By field name; `*` for every other field.")
 
 
-class VersionItem(BaseModel):
+class VersionItem(Model):
     version: int
     content_hash: str
     created_at: datetime
@@ -48,7 +50,7 @@ class VersionItem(BaseModel):
     parts: int
 
 
-class Book(BaseModel):
+class Book(Model):
     book: str
     title: str
     currency: str
@@ -56,11 +58,11 @@ class Book(BaseModel):
     versions: list[VersionItem]
 
 
-class BookList(BaseModel):
+class BookList(Model):
     items: list[Book]
 
 
-class BookVersion(BaseModel):
+class BookVersion(Model):
     book: str
     version: int
     title: str
@@ -77,13 +79,13 @@ class PartOfBook(Part):
     version: int
 
 
-class PartList(BaseModel):
+class PartList(Model):
     items: list[PartOfBook]
     total: int
     next: int | None = Field(default=None, description="The `offset` of the following page; null at the end.")
 
 
-class VersionCreate(BaseModel):
+class VersionCreate(Model):
     """A new version is an existing one with some parts set and some removed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -96,7 +98,7 @@ class VersionCreate(BaseModel):
     note: str = Field(default="", max_length=500)
 
 
-class BookCreate(BaseModel):
+class BookCreate(Model):
     """A new book that starts as a copy of another one."""
 
     model_config = ConfigDict(extra="forbid")
@@ -122,7 +124,7 @@ class BookCreate(BaseModel):
     note: str = Field(default="", max_length=500)
 
 
-class PriceChange(BaseModel):
+class PriceChange(Model):
     """One value of the book that the filled bill changes."""
 
     line: str = Field(description="Where in the file, like `line 12`.")
@@ -133,12 +135,12 @@ class PriceChange(BaseModel):
     after: str | float
 
 
-class PriceProblem(BaseModel):
+class PriceProblem(Model):
     line: str
     message: str
 
 
-class PriceImport(BaseModel):
+class PriceImport(Model):
     """What a bill of materials with filled cells changes of a price book."""
 
     book: str

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 
 from cubeyard.chip import schemas
 from cubeyard.chip.service import ChipService
 from cubeyard.kit.errors import responses
+from cubeyard.kit.routing import api_router
 
-router = APIRouter(prefix="/chip", tags=["chip"])
+router = api_router("/chip", tags=["chip"])
 
 
 def get_service(request: Request) -> ChipService:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 
 MAX_PROGRAM_CHARS = 256 * 1024
@@ -26,7 +27,7 @@ Program = Annotated[
 ]
 
 
-class Request(BaseModel):
+class Request(Model):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -58,25 +59,25 @@ class PacketTrace(ProgramCheck):
     )
 
 
-class LookupKey(BaseModel):
+class LookupKey(Model):
     i: int
     fields: str = Field(description="Like `(INPORT, B30-33)`.")
     bytes: int
 
 
-class TableUse(BaseModel):
+class TableUse(Model):
     entries: int
     size: int = Field(description="Entries that the table holds.")
 
 
-class Shadowed(BaseModel):
+class Shadowed(Model):
     """A TCAM entry that never matches, as one of a higher index has the same key, value and mask."""
 
     i: int
     above: int
 
 
-class Checked(BaseModel):
+class Checked(Model):
     """What is in a program."""
 
     profile: str
@@ -88,12 +89,12 @@ class Checked(BaseModel):
     document: str = Field(description="The program as canonical JSON.")
 
 
-class KeyPart(BaseModel):
+class KeyPart(Model):
     field: str
     hex: str
 
 
-class Matched(BaseModel):
+class Matched(Model):
     """An entry that matched."""
 
     table: str
@@ -123,7 +124,7 @@ Stage = Literal[
 ]
 
 
-class ChipStep(BaseModel):
+class ChipStep(Model):
     """What happened at one stage of the pipeline."""
 
     stage: Stage
@@ -135,7 +136,7 @@ class ChipStep(BaseModel):
     changed: list[int] = Field(default=[], description="Bytes of `after` that are other than before.")
 
 
-class Sent(BaseModel):
+class Sent(Model):
     """A packet that left."""
 
     port: int
@@ -144,13 +145,13 @@ class Sent(BaseModel):
     packet: str
 
 
-class ChipHit(BaseModel):
+class ChipHit(Model):
     table: str
     i: int
     packets: int
 
 
-class ChipTrace(BaseModel):
+class ChipTrace(Model):
     """A packet's path through the chip."""
 
     in_port: int
@@ -179,7 +180,7 @@ class PortlandQuestion(Request):
     )
 
 
-class PortlandVisit(BaseModel):
+class PortlandVisit(Model):
     """A switch that a packet passed."""
 
     switch: str
@@ -188,7 +189,7 @@ class PortlandVisit(BaseModel):
     trace: ChipTrace
 
 
-class PortlandAttempt(BaseModel):
+class PortlandAttempt(Model):
     """A packet that was sent, and the ARP before it."""
 
     state: Literal["nothing", "failed", "rerouted"] = Field(
@@ -199,12 +200,12 @@ class PortlandAttempt(BaseModel):
     arrived: bool
 
 
-class PortlandHost(BaseModel):
+class PortlandHost(Model):
     address: str
     pmac: str = Field(description="Empty for a host that nobody knows.")
 
 
-class PortlandTrial(BaseModel):
+class PortlandTrial(Model):
     """What became of it, in virtual time."""
 
     source: PortlandHost

@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from cubeyard.emulation.deploy.probe import take_back, tell
 from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
-from cubeyard.emulation.deploy.shell_relay.serving import ShellRelay
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess
-from cubeyard.emulation.figures.lab import Lab
 from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.repository import OrderRepository
 from cubeyard.emulation.live.service import live_fault
 from cubeyard.emulation.session.orders import Order
-from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
@@ -27,6 +24,10 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.runs.frames import Frames
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.deploy.shell_relay.serving import ShellRelay
+    from cubeyard.emulation.figures.lab import Lab
 
 log = structlog.get_logger(__name__)
 
@@ -108,6 +109,8 @@ class EmulationRunner:
         self._relay: ShellRelay | None = None
 
     def run(self, run_id: str, document: Json, frames: Frames) -> None:
+        from cubeyard.emulation.session.session import Session
+
         question = read(self._engine, document)
         self.ready()
         sink = DatabaseSink(self._database, self._engine, question, run_id, frames)
@@ -117,6 +120,8 @@ class EmulationRunner:
 
     def lab(self, told: OnProgress | None) -> Lab:
         """Where a figure is measured, over the same fabric."""
+        from cubeyard.emulation.figures.lab import Lab
+
         return Lab(self._settings, self._engine, self._place, self.ready, told)
 
     def ready(self) -> None:
@@ -137,6 +142,8 @@ class EmulationRunner:
                 reap(self._settings, self._place)
             reap_left_alone(self._settings)
             if self._tells:
+                from cubeyard.emulation.deploy.probe import tell
+
                 tell(self._settings)
                 self._relay_shells()
         except Exception as error:
@@ -145,6 +152,8 @@ class EmulationRunner:
     def _relay_shells(self) -> None:
         """Open shells for an API that has no Docker engine."""
         if self._relay is None and self._settings.terminals and self._settings.cluster is None:
+            from cubeyard.emulation.deploy.shell_relay.serving import ShellRelay
+
             relay = ShellRelay.of(self._settings)
             relay.start()
             self._relay = relay
@@ -165,6 +174,8 @@ class EmulationRunner:
                 handle, self._entered = self._entered, None
                 self._place.leave(handle, self._fabric.stop)
         if self._tells:
+            from cubeyard.emulation.deploy.probe import take_back
+
             take_back(self._settings)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.experiments import schemas
@@ -16,12 +16,13 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import json_bytes
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.kit.waiting import while_connected
 
 MAX_REFERENCE_SERVERS = 65_536
-router = APIRouter(tags=["experiments"])
-experiments = APIRouter(prefix="/experiments")
+router = api_router(tags=["experiments"])
+experiments = api_router("/experiments", tags=["experiments"])
 
 
 def get_service(request: Request, session: UnitOfWork, engine: EngineOf) -> ExperimentService:
@@ -138,6 +139,3 @@ def read_reference_network(
 ) -> schemas.ReferenceNetwork:
     """Of three layers; the servers fill whole edge groups, so that there may be a few more."""
     return service.reference(servers)
-
-
-router.include_router(experiments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
@@ -12,6 +12,7 @@ from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
 from cubeyard.experiments.hypotheses import METRICS, Hypotheses
 from cubeyard.kit.ids import PATTERN
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText, storable_json
 from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
 
@@ -38,7 +39,7 @@ PacketSetting = (
 )
 
 
-class Workload(BaseModel):
+class Workload(Model):
     """Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what each flow sends; the engine checks them."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"kind": "all-to-all"}]})

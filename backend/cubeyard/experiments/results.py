@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from cubeyard.kit.models import Model
 
 
-class FailedCounts(BaseModel):
+class FailedCounts(Model):
     servers: int
     switches: int
     links: int
     degraded_links: int = Field(default=0, description="Links that go on and carry less.")
 
 
-class Dropped(BaseModel):
+class Dropped(Model):
     end_failed: int = Field(description="Flows one of whose servers has failed.")
     no_path: int = Field(description="Flows between live servers for which the routing found no path.")
 
 
-class FairRates(BaseModel):
+class FairRates(Model):
     """Max-min fair rates of the flows that cross a link."""
 
     flows: int
@@ -32,14 +34,14 @@ class FairRates(BaseModel):
     max_gbps: float | None
 
 
-class TotalRate(BaseModel):
+class TotalRate(Model):
     """Steps: from each moment on, all flows together have that rate."""
 
     from_secs: list[float]
     gbps: list[float]
 
 
-class Completion(BaseModel):
+class Completion(Model):
     """When flows end that all begin at 0."""
 
     flows: int
@@ -50,27 +52,27 @@ class Completion(BaseModel):
     total_rate: TotalRate
 
 
-class LinkLoad(BaseModel):
+class LinkLoad(Model):
     """Flows by link, in the order of the plan's cables."""
 
     a_to_b: list[int]
     b_to_a: list[int]
 
 
-class LevelFlows(BaseModel, extra="allow"):
+class LevelFlows(Model, extra="allow"):
     label: str
     min: float
     max: float
     mean: float
 
 
-class PathHops(BaseModel, extra="allow"):
+class PathHops(Model, extra="allow"):
     mean: float
     max: float | None
     unit: str = Field(description="`hops` from server to server, or `links`.")
 
 
-class Prediction(BaseModel, extra="allow"):
+class Prediction(Model, extra="allow"):
     """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
 
     abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
@@ -89,7 +91,7 @@ class Prediction(BaseModel, extra="allow"):
     engine_version: str
 
 
-class CompletionSecs(BaseModel):
+class CompletionSecs(Model):
     """Times from each flow's own start to the arrival of its last byte, of the flows that are complete."""
 
     flows: int
@@ -101,14 +103,14 @@ class CompletionSecs(BaseModel):
     max: float | None
 
 
-class Distribution(BaseModel):
+class Distribution(Model):
     """So large a share of the complete flows took at most so many seconds."""
 
     share: list[float]
     secs: list[float]
 
 
-class PacketBytes(BaseModel):
+class PacketBytes(Model):
     """Payload of data packets: sent = received + dropped + in flight, at every moment."""
 
     sent: int
@@ -117,7 +119,7 @@ class PacketBytes(BaseModel):
     in_flight: int
 
 
-class Series(BaseModel):
+class Series(Model):
     """Columns in time: row `i` is at `(i + 1) * step_secs`."""
 
     step_secs: float
@@ -133,7 +135,7 @@ class Series(BaseModel):
     )
 
 
-class LatencySecs(BaseModel):
+class LatencySecs(Model):
     """From each request's start to the arrival of the last byte of its response."""
 
     requests: int
@@ -147,14 +149,14 @@ class LatencySecs(BaseModel):
     within_bound: float | None = Field(description="Share of all requests whose response came within the bound.")
 
 
-class RebindingSoFar(BaseModel):
+class RebindingSoFar(Model):
     """What controllers that follow the load have done."""
 
     rounds: int
     moves: int = Field(description="Routes, of data and of acknowledgements, that were changed for another.")
 
 
-class LinkHeat(BaseModel):
+class LinkHeat(Model):
     """What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`, the last one at `simulated_secs`."""
 
     step_secs: float
@@ -169,7 +171,7 @@ class LinkHeat(BaseModel):
     )
 
 
-class SimulationSoFar(BaseModel, extra="allow"):
+class SimulationSoFar(Model, extra="allow"):
     """What there is of a simulation at a moment of its virtual time."""
 
     seed: int
@@ -196,7 +198,7 @@ class SimulationSoFar(BaseModel, extra="allow"):
     )
 
 
-class PredictedEnds(BaseModel):
+class PredictedEnds(Model):
     """When the same flows end on the same routes as the flow engine has it."""
 
     flows: int
@@ -206,7 +208,7 @@ class PredictedEnds(BaseModel):
     secs: list[float]
 
 
-class WatchedParts(BaseModel):
+class WatchedParts(Model):
     """What the columns in time are of."""
 
     link: str | None = Field(description="A directed link, `from/to`.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import EngineName
@@ -14,6 +14,7 @@ from cubeyard.experiments.faults import Fault
 from cubeyard.experiments.hypotheses import Hypotheses
 from cubeyard.experiments.question import Axes, Workload
 from cubeyard.experiments.results import FailedCounts
+from cubeyard.kit.models import Model
 from cubeyard.plans.schemas import EXAMPLE_ID
 
 MAX_POINTS = 20_000
@@ -32,7 +33,7 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-class Asked(BaseModel):
+class Asked(Model):
     """The plan of an experiment as it was found."""
 
     id: str | None
@@ -40,7 +41,7 @@ class Asked(BaseModel):
     spec: dict[str, Any]
 
 
-class ExperimentTopology(BaseModel):
+class ExperimentTopology(Model):
     title: str
     servers: int
     switches: int
@@ -59,13 +60,13 @@ class OutlinedTopology(ExperimentTopology):
     failed: FailedCounts = Field(description="What the experiment's own faults leave failed, with its first seed.")
 
 
-class EstimatedSecs(BaseModel):
+class EstimatedSecs(Model):
     low: float
     expected: float
     high: float | None = Field(description="Null: nothing bounds it from above.")
 
 
-class EstimatedPackets(BaseModel):
+class EstimatedPackets(Model):
     """What a simulation has to carry, and the memory of its largest point."""
 
     bytes: int = Field(description="Payload of all flows.")
@@ -74,7 +75,7 @@ class EstimatedPackets(BaseModel):
     memory_bytes: int = Field(description="At most, with every window full.")
 
 
-class ExperimentEstimate(BaseModel):
+class ExperimentEstimate(Model):
     """What a run of the experiment would take here, were it the only one. The wait for a worker is not in it."""
 
     points: int
@@ -94,7 +95,7 @@ class ExperimentEstimate(BaseModel):
     content_hash: str = Field(description="The question's: equal questions have been asked if an experiment has it.")
 
 
-class Experiment(BaseModel):
+class Experiment(Model):
     id: str = Field(examples=[EXAMPLE_ID])
     name: str
     kind: ExperimentKind
@@ -122,12 +123,12 @@ class Experiment(BaseModel):
     created_at: datetime
 
 
-class ExperimentList(BaseModel):
+class ExperimentList(Model):
     items: list[Experiment]
     next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")
 
 
-class ReferenceNetwork(BaseModel):
+class ReferenceNetwork(Model):
     """A network to compare a plan with."""
 
     title: str = Field(examples=["Partial fat-tree, 22 ports"])
@@ -137,7 +138,7 @@ class ReferenceNetwork(BaseModel):
     links: int
 
 
-class Setting(BaseModel):
+class Setting(Model):
     """A setting of an engine: one of `choices`, or a number from `minimum` to `maximum`."""
 
     name: str
@@ -150,7 +151,7 @@ class Setting(BaseModel):
     whole: bool | None = None
 
 
-class EngineDescription(BaseModel):
+class EngineDescription(Model):
     """An engine that answers experiments."""
 
     name: str = Field(description="What an experiment's `engine` names.", examples=["flow"])
@@ -165,11 +166,11 @@ class EngineDescription(BaseModel):
     host: bool = Field(description="It needs a machine that can emulate; `GET /emulation` tells.")
 
 
-class EngineList(BaseModel):
+class EngineList(Model):
     items: list[EngineDescription]
 
 
-class FaultParameter(BaseModel):
+class FaultParameter(Model):
     """A number that a kind of fault needs, from `minimum` to `maximum`."""
 
     name: str = Field(description="The field of a fault that holds it.", examples=["loss_ratio"])
@@ -180,7 +181,7 @@ class FaultParameter(BaseModel):
     default: float
 
 
-class FaultKind(BaseModel):
+class FaultKind(Model):
     """One way to break something."""
 
     name: str = Field(description="What a fault's `kind` names.", examples=["cable-pulled"])
@@ -193,5 +194,5 @@ class FaultKind(BaseModel):
     parameters: list[FaultParameter]
 
 
-class FaultKindList(BaseModel):
+class FaultKindList(Model):
     items: list[FaultKind]

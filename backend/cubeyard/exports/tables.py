@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView, breakout_name
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CHUNK_CABLES = 16_384
 
@@ -109,6 +110,8 @@ class PlanTables:
     @cached_property
     def cable_levels(self) -> list[int]:
         """The levels that have cables, ascending."""
+        import numpy as np
+
         return [int(level) for level in np.unique(self.plan.cables["level"])]
 
     @cached_property
@@ -157,6 +160,8 @@ class PlanTables:
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[CableRow]:
         """Cables `start` to `stop`, in order, never holding more than one chunk of decoded columns."""
+        import numpy as np
+
         end = self.plan.cable_count if stop is None else stop
         for begin in range(start, end, CHUNK_CABLES):
             yield from self.rows_at(np.arange(begin, min(begin + CHUNK_CABLES, end)))

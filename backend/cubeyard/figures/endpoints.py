@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.figures import schemas
@@ -13,9 +13,10 @@ from cubeyard.figures.service import FigureService
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import json_value
+from cubeyard.kit.routing import api_router
 from cubeyard.runs.schemas import Run
 
-router = APIRouter(prefix="/figures", tags=["figures"])
+router = api_router("/figures", tags=["figures"])
 
 FigureId = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["bcube-table2"])]
 

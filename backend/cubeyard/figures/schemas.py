@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from cubeyard.kit.models import Model
 from cubeyard.plans.schemas import Request
 from cubeyard.runs.schemas import Run
 
 
-class FigureRow(BaseModel, extra="allow"):
+class FigureRow(Model, extra="allow"):
     """One published number beside ours, or what an engine predicts for the network that was measured."""
 
     name: str
@@ -30,7 +31,7 @@ class FigureRow(BaseModel, extra="allow"):
     reason: str | None = Field(default=None, description="Why it is not the same.")
 
 
-class FigureSeries(BaseModel, extra="allow"):
+class FigureSeries(Model, extra="allow"):
     """One line of the chart, in the paper's shape."""
 
     name: str
@@ -38,7 +39,7 @@ class FigureSeries(BaseModel, extra="allow"):
     y: list[float | None]
 
 
-class FigureResult(BaseModel, extra="allow"):
+class FigureResult(Model, extra="allow"):
     """The engine's document of a figure, with its choices and provenance."""
 
     id: str
@@ -47,7 +48,7 @@ class FigureResult(BaseModel, extra="allow"):
     series: list[FigureSeries]
 
 
-class FigureReference(BaseModel):
+class FigureReference(Model):
     """The result that comes with the program."""
 
     engine_version: str
@@ -59,7 +60,7 @@ class FigureReference(BaseModel):
     )
 
 
-class FigureSummary(BaseModel):
+class FigureSummary(Model):
     id: str = Field(examples=["bcube-table2"])
     title: str
     source: str = Field(description="Where it was published.")
@@ -91,7 +92,7 @@ class FigureSummary(BaseModel):
     )
 
 
-class PaperCount(BaseModel):
+class PaperCount(Model):
     """How the numbers of one paper stand, over the latest results of its figures."""
 
     paper: str = Field(
@@ -104,7 +105,7 @@ class PaperCount(BaseModel):
     absent: int = Field(description="Published numbers that no figure has, as far as they are listed.")
 
 
-class FigureList(BaseModel):
+class FigureList(Model):
     items: list[FigureSummary]
     papers: list[PaperCount]
 

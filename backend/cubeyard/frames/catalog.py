@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from cubeyard.experiments.faults import FailureKind
@@ -15,9 +15,10 @@ from cubeyard.frames.phases import PhaseFrame
 from cubeyard.frames.report import ReportFrame
 from cubeyard.frames.run import ProgressEvent, StateFrame
 from cubeyard.frames.tick import SecondFrame, TickFrame
+from cubeyard.kit.models import Model
 
 
-class OfPoint(BaseModel):
+class OfPoint(Model):
     """Which point a frame is of."""
 
     point: int

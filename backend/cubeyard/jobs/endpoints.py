@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import Depends, Header, Path, Query, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.exports import FORMATS
@@ -18,11 +18,12 @@ from cubeyard.kit.db import Database, UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, disposition, download, json_bytes, matches, partial, ranged
+from cubeyard.kit.routing import api_router
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.spec import normal_spec, on_paper
 
-router = APIRouter(tags=["exports"])
+router = api_router(tags=["exports"])
 
 FormatName = Annotated[str, Path(min_length=1, max_length=40, examples=["xlsx"])]
 IfNoneMatch = Annotated[

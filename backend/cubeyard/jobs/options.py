@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from starlette.responses import RedirectResponse
 
 from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions
@@ -13,10 +13,11 @@ from cubeyard.exports.options import CODES, MAX_FIRST_LABEL, MAX_LINK_CHARACTERS
 from cubeyard.jobs.service import as_problem, known
 from cubeyard.kit.errors import field_error, not_found
 from cubeyard.kit.ids import Id
+from cubeyard.kit.routing import page_router
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.view import PlanView
 
-links = APIRouter()
+links = page_router()
 LINKS = "c"
 """The first part of the path of a label's link: short, because the QR code on a label is small."""
 

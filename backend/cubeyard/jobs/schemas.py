@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from cubeyard.kit.models import Model
 from cubeyard.plans.schemas import Name, Spec
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
-class Format(BaseModel):
+class Format(Model):
     name: str = Field(examples=["xlsx"])
     title: str
     description: str
@@ -28,18 +29,18 @@ class Format(BaseModel):
     options: list[str] = Field(description="What may be chosen for it: names of the export's query parameters.")
 
 
-class FormatList(BaseModel):
+class FormatList(Model):
     items: list[Format]
 
 
-class ExportRequest(BaseModel):
+class ExportRequest(Model):
     model_config = ConfigDict(extra="forbid")
 
     spec: Spec
     name: Name | None = None
 
 
-class Job(BaseModel):
+class Job(Model):
     id: str = Field(examples=["0a1b2c3d4e5f6g"])
     plan_id: str
     revision: int
@@ -58,5 +59,5 @@ class Job(BaseModel):
     result_url: str | None = Field(description="Where to fetch the file once `state` is `done`.")
 
 
-class JobList(BaseModel):
+class JobList(Model):
     items: list[Job]

@@ -97,13 +97,7 @@ class RequestContext:
 
 def _route(scope: Scope) -> str:
     """The route's pattern, never the path: paths would make a metric per plan."""
-    pattern = str(getattr(scope.get("route"), "path", ""))
-    if not pattern:
-        return "(none)"
-    # An included router's routes know their own part only; what stands before it is the prefix, which has no parameters.
-    segments = str(scope["path"]).split("/")
-    prefix = "/".join(segments[: len(segments) - pattern.count("/")])
-    return prefix + pattern
+    return str(getattr(scope.get("route"), "path", "")) or "(none)"
 
 
 MOST_DISCARDED_BYTES = 16 * 1024 * 1024

@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from cubeyard.kit.models import Model
 
 MEDIA_TYPE = "application/problem+json"
 MAX_SHOWN_CHARACTERS = 200
 
 
-class FieldError(BaseModel):
+class FieldError(Model):
     """One thing wrong with one field of the request."""
 
     field: str = Field(description="Where the value was, like `body.spec.topology.n` or `query.limit`.")
@@ -30,14 +32,14 @@ class FieldError(BaseModel):
     )
 
 
-class Acceptance(BaseModel):
+class Acceptance(Model):
     """Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as accepted. No repair."""
 
     label: str = Field(description="What a button says, like `Accept 67 %`.")
     patch: dict[str, Any] = Field(description="A JSON merge patch on the plan spec.")
 
 
-class Finding(BaseModel):
+class Finding(Model):
     """One thing the engine has to say about a plan."""
 
     severity: Literal["error", "warning", "info"]
@@ -57,7 +59,7 @@ class Finding(BaseModel):
     )
 
 
-class Problem(BaseModel):
+class Problem(Model):
     """RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible plan."""
 
     model_config = ConfigDict(

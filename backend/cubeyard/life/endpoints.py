@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import NotJson
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
 from cubeyard.life import schemas
 from cubeyard.life.service import LifeService
 from cubeyard.search.example import ExampleResult, example_in
 from cubeyard.search.service import streamed
 
-router = APIRouter(prefix="/life", tags=["life"])
+router = api_router("/life", tags=["life"])
 
 EVENTS = {
     200: {

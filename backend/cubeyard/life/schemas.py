@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from cubeyard.kit.models import Model
 
 EXAMPLE = {
     "plan": {"topology": {"family": "bcube", "n": 4, "k": 1}},
@@ -15,7 +17,7 @@ EXAMPLE = {
 }
 
 
-class LifeQuestion(BaseModel):
+class LifeQuestion(Model):
     """Whose life is simulated. The engine checks what the fields hold: see `GET /life/rates`."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
@@ -55,7 +57,7 @@ class LifeQuestion(BaseModel):
     )
 
 
-class LifeEvent(BaseModel):
+class LifeEvent(Model):
     """One server-sent event."""
 
     event: Literal["plan", "progress", "servers", "result", "problem"]
@@ -65,7 +67,7 @@ class LifeEvent(BaseModel):
     )
 
 
-class FailureRate(BaseModel):
+class FailureRate(Model):
     """How often a kind of part fails."""
 
     part: str = Field(examples=["disk"])
@@ -81,5 +83,5 @@ class FailureRate(BaseModel):
     note: str = Field(description="How the value follows from the source.")
 
 
-class FailureRateList(BaseModel):
+class FailureRateList(Model):
     items: list[FailureRate]

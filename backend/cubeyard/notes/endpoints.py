@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.auth.who import Author
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.notes import schemas
 from cubeyard.notes.service import NoteService
 from cubeyard.plans.endpoints import AtRevision
 
-router = APIRouter(tags=["notes"])
+router = api_router(tags=["notes"])
 
 Cursor = Annotated[str | None, Query(max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=200)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText, storable
 
 MAX_TEXT = 2000
@@ -24,7 +25,7 @@ NoteText = Annotated[
 ]
 
 
-class Place(BaseModel):
+class Place(Model):
     """A part of a plan."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +42,7 @@ class Place(BaseModel):
     ]
 
 
-class NoteCreate(BaseModel):
+class NoteCreate(Model):
     model_config = ConfigDict(extra="forbid")
 
     anchor: Place
@@ -52,7 +53,7 @@ class NoteCreate(BaseModel):
     ] = None
 
 
-class MomentNoteCreate(BaseModel):
+class MomentNoteCreate(Model):
     model_config = ConfigDict(extra="forbid")
 
     at_secs: Annotated[
@@ -68,7 +69,7 @@ class MomentNoteCreate(BaseModel):
     text: NoteText
 
 
-class NoteUpdate(BaseModel):
+class NoteUpdate(Model):
     model_config = ConfigDict(extra="forbid")
 
     text: NoteText | None = None
@@ -87,7 +88,7 @@ class NoteUpdate(BaseModel):
         return self
 
 
-class Anchor(BaseModel):
+class Anchor(Model):
     kind: NoteKind
     name: str | None = Field(description="Of the rack, device or cable in the revision that the note was written at.")
     ends: list[str] | None = Field(
@@ -97,7 +98,7 @@ class Anchor(BaseModel):
     at_secs: float | None = Field(description="The second of that run.")
 
 
-class Note(BaseModel):
+class Note(Model):
     id: str
     plan: str | None = Field(description="Null for a run whose plan is not saved.")
     revision: int | None = Field(description="The revision that it was written at.")
@@ -116,7 +117,7 @@ class Note(BaseModel):
     resolved_at: datetime | None
 
 
-class NoteList(BaseModel):
+class NoteList(Model):
     revision: int | None = Field(description="The revision that is looked at; null for a run's notes.")
     items: list[Note] = Field(description="The latest first.")
     next: str | None = Field(description="The `cursor` of the next page; null on the last one.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import Depends, Header, Path, Query, Response
 
 from cubeyard.built_plan import BuiltPlan
 from cubeyard.catalog.endpoints import EngineOf
@@ -13,15 +13,16 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import json_bytes, json_object, json_value
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.plans import documents, metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.service import PlanService, etag, plan_fields
 from cubeyard.plans.spec import normal_spec
 
-router = APIRouter()
-plans = APIRouter(prefix="/plans", tags=["plans"])
-topologies = APIRouter(prefix="/topologies", tags=["topologies"])
+router = api_router()
+plans = api_router("/plans", tags=["plans"])
+topologies = api_router("/topologies", tags=["topologies"])
 
 
 def get_service(session: UnitOfWork, engine: EngineOf) -> PlanService:
@@ -300,7 +301,3 @@ def compare_plans(service: Service, request: schemas.CompareRequest) -> schemas.
 )
 def read_plan_schema(engine: EngineOf) -> dict[str, Any]:
     return engine.plan_schema
-
-
-router.include_router(topologies)
-router.include_router(plans)

@@ -6,8 +6,9 @@ import unicodedata
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.documents import Bom, Cables, Counts, DiffCounts, Scene, Summary
 
@@ -56,16 +57,16 @@ DeviceOrLink = Annotated[PlainText, Field(min_length=1, max_length=240, examples
 Include = Literal["summary", "scene", "bom", "cables"]
 
 
-class Request(BaseModel):
+class Request(Model):
     model_config = ConfigDict(extra="forbid")
 
 
-class Choice(BaseModel):
+class Choice(Model):
     value: str | int
     title: str
 
 
-class Parameter(BaseModel):
+class Parameter(Model):
     """One letter of a family's spec."""
 
     model_config = ConfigDict(extra="forbid")
@@ -85,17 +86,17 @@ class Parameter(BaseModel):
     choices: list_of[Choice] | None = None
 
 
-class Preset(BaseModel):
+class Preset(Model):
     title: str
     spec: dict[str, Any]
 
 
-class Routing(BaseModel):
+class Routing(Model):
     name: str = Field(examples=["bsr"])
     summary: str
 
 
-class Family(BaseModel):
+class Family(Model):
     """A topology family and what its spec takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -122,7 +123,7 @@ class PreviewRequest(Request):
     )
 
 
-class Delta(BaseModel):
+class Delta(Model):
     """One number of a plan beside the same number of the base."""
 
     metric: str
@@ -134,7 +135,7 @@ class Delta(BaseModel):
     delta: float | None
 
 
-class PreviewResponse(BaseModel):
+class PreviewResponse(Model):
     summary: Summary
     scene: Scene | None = None
     bom: Bom | None = None
@@ -156,14 +157,14 @@ class PathsRequest(Request):
     )
 
 
-class ServerPath(BaseModel):
+class ServerPath(Model):
     links: list[int] = Field(description="Numbers of its cables, from the source on: the rows of `cables`.")
     devices: list[str] = Field(
         description="Names of its devices, both ends included.", examples=[["00", "<0,0>", "01"]]
     )
 
 
-class ServerPaths(BaseModel):
+class ServerPaths(Model):
     """The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too."""
 
     source: str
@@ -197,12 +198,12 @@ class RevertRequest(Request):
     base_revision: Revision | None = None
 
 
-class CatalogPin(BaseModel):
+class CatalogPin(Model):
     book: str
     version: int
 
 
-class Plan(BaseModel):
+class Plan(Model):
     id: str = Field(examples=[EXAMPLE_ID])
     name: str
     revision: int
@@ -217,7 +218,7 @@ class Plan(BaseModel):
     summary: Summary
 
 
-class PlanListItem(BaseModel):
+class PlanListItem(Model):
     id: str = Field(examples=[EXAMPLE_ID])
     name: str
     revision: int
@@ -232,12 +233,12 @@ class PlanListItem(BaseModel):
     power_watts_total: float
 
 
-class PlanList(BaseModel):
+class PlanList(Model):
     items: list[PlanListItem]
     next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")
 
 
-class RevisionItem(BaseModel):
+class RevisionItem(Model):
     revision: int
     kind: Literal["create", "edit", "revert"]
     reverted_from: int | None
@@ -249,7 +250,7 @@ class RevisionItem(BaseModel):
     title: str
 
 
-class RevisionList(BaseModel):
+class RevisionList(Model):
     head_revision: int
     items: list[RevisionItem]
 
@@ -274,7 +275,7 @@ class CompareRequest(Request):
     )
 
 
-class ComparedPlan(BaseModel):
+class ComparedPlan(Model):
     id: str | None
     revision: int | None
     name: str
@@ -286,7 +287,7 @@ class ComparedPlan(BaseModel):
     at_least: bool
 
 
-class CompareRow(BaseModel):
+class CompareRow(Model):
     metric: str
     title: str
     unit: str
@@ -304,37 +305,37 @@ class CompareRow(BaseModel):
     best: list[int] = Field(description="Which of the plans do best; empty where neither way is better.")
 
 
-class CompareResponse(BaseModel):
+class CompareResponse(Model):
     base: int
     plans: list[ComparedPlan]
     rows: list[CompareRow]
 
 
-class ComparedRevision(BaseModel):
+class ComparedRevision(Model):
     revision: int
     title: str
     created_at: datetime
     plan_hash: str
 
 
-class SpecChange(BaseModel):
+class SpecChange(Model):
     field: str = Field(description="The field of the spec, like `topology.n`; `catalog` for the price book's version.")
     before: str | None = Field(description="Its value as JSON, shortened; null if it was left out.")
     after: str | None
 
 
-class Named(BaseModel):
+class Named(Model):
     count: int
     names: list[str] = Field(description="The first of them.")
 
 
-class PlaceChanges(BaseModel):
+class PlaceChanges(Model):
     added: Named
     removed: Named
     moved: Named = Field(description="In both revisions, at another place.")
 
 
-class RevisionComparison(BaseModel):
+class RevisionComparison(Model):
     before: ComparedRevision
     after: ComparedRevision
     spec: list[SpecChange]

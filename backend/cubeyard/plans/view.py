@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Self
 
 from cubeyard.built_plan import BuiltPlan
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Document = dict[str, Any]
 

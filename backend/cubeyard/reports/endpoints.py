@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from cubeyard.experiments.endpoints import Service as Experiments
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, download
+from cubeyard.kit.routing import api_router
 from cubeyard.reports import service
 from cubeyard.reports.content import Report
 from cubeyard.reports.html import html
-from cubeyard.reports.pdf import pdf
 from cubeyard.runs.endpoints import Service as Runs
 
-router = APIRouter(tags=["runs"])
+router = api_router(tags=["runs"])
 
 PAGE = {200: {"description": "The report, self-contained.", "content": {"text/html": {"schema": {"type": "string"}}}}}
 PRINT = {
@@ -58,6 +58,8 @@ def read_report_page(report: Wanted, id: Id) -> Response:
     responses={**PRINT, **responses(404)},
 )
 def read_report_pdf(report: Wanted, id: Id) -> Response:
+    from cubeyard.reports.pdf import pdf
+
     return _file(pdf(report), "application/pdf", f"run-{id}.pdf")
 
 

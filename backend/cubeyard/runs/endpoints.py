@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from cubeyard.catalog.endpoints import EngineOf
@@ -17,6 +17,7 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import NotJson, download, json_bytes
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
 from cubeyard.kit.text import PlainText
 from cubeyard.runs import results, schemas, verdicts
@@ -25,7 +26,7 @@ from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED
 from cubeyard.runs.service import RunService
 
-router = APIRouter(tags=["runs"])
+router = api_router(tags=["runs"])
 
 Seq = Annotated[int, Query(ge=0, le=2_147_483_647)]
 LastEventId = Annotated[

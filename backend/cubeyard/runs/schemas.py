@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.frames.catalog import EVENTS, PointFrame
 from cubeyard.frames.run import RunState
+from cubeyard.kit.models import Model
 from cubeyard.plans.schemas import EXAMPLE_ID
 from cubeyard.runs.queue import Lane
 
@@ -16,7 +17,7 @@ RunKind = Literal["prediction", "sweep", "simulation", "figure", "emulation"]
 ResultFormat = Literal["json", "csv", "parquet"]
 
 
-class QueuePlace(BaseModel):
+class QueuePlace(Model):
     """Where a queued run waits."""
 
     lane: Lane = Field(description="`quick`: for runs that are over soon; a longer one moves to `long`.")
@@ -24,7 +25,7 @@ class QueuePlace(BaseModel):
     wait_secs: float | None = Field(description="What one worker still needs for them; null if one has no estimate.")
 
 
-class Run(BaseModel):
+class Run(Model):
     """One attempt at an experiment or a figure."""
 
     id: str = Field(examples=[EXAMPLE_ID])
@@ -52,12 +53,12 @@ class Run(BaseModel):
     results_url: str
 
 
-class RunList(BaseModel):
+class RunList(Model):
     items: list[Run]
     next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")
 
 
-class RunEvent(BaseModel):
+class RunEvent(Model):
     """One server-sent event of a run's stream. All but `progress` are frames, which are kept and numbered."""
 
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
@@ -69,7 +70,7 @@ class RunEvent(BaseModel):
     )
 
 
-class RunResults(BaseModel):
+class RunResults(Model):
     run: Run
     complete: bool = Field(description="False while more is to come, or when the run did not succeed.")
     points: list[PointFrame]

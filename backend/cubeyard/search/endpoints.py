@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import NotJson
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
 from cubeyard.search import schemas
 from cubeyard.search.example import ExampleResult, example_in
 from cubeyard.search.service import SearchService, events
 
-router = APIRouter(prefix="/search", tags=["search"])
+router = api_router("/search", tags=["search"])
 
 EVENTS = {
     200: {

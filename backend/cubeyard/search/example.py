@@ -9,14 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.engine import Json
+from cubeyard.kit.models import Model
 
 FILE = "example.json"
 
 
-class ExampleResult(BaseModel):
+class ExampleResult(Model):
     """A question and its answer, computed beforehand."""
 
     question: dict[str, object] = Field(description="As it is posted.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from cubeyard.kit.models import Model
 
 EXAMPLE = {
     "constraints": [
@@ -20,7 +22,7 @@ EXAMPLE = {
 }
 
 
-class SearchQuestion(BaseModel):
+class SearchQuestion(Model):
     """What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and `GET /topologies`."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
@@ -52,7 +54,7 @@ class SearchQuestion(BaseModel):
     )
 
 
-class SearchEvent(BaseModel):
+class SearchEvent(Model):
     """One server-sent event of a search."""
 
     event: Literal["space", "progress", "point", "result", "problem"]
@@ -62,7 +64,7 @@ class SearchEvent(BaseModel):
     )
 
 
-class SearchMetric(BaseModel):
+class SearchMetric(Model):
     """What plans can be judged by."""
 
     name: str = Field(examples=["abt_degraded"])
@@ -78,5 +80,5 @@ class SearchMetric(BaseModel):
     doc: str
 
 
-class SearchMetricList(BaseModel):
+class SearchMetricList(Model):
     items: list[SearchMetric]

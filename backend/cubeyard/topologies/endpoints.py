@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 
 from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
 from cubeyard.kit.errors import responses
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.topologies.importing import ImportOptions, import_topology, patterns_of
 from cubeyard.topologies.network import MAX_BYTES, MAX_LINKS, MAX_NODES, Format
 from cubeyard.topologies.rates import Unit
 from cubeyard.topologies.schemas import ImportedTopology
 
-router = APIRouter(tags=["topologies"])
+router = api_router(tags=["topologies"])
 
 IMPORT_PATH = re.compile(r"/api/v1/topologies/import")
 """The path that takes a file as its body."""

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.kit.errors import Finding
+from cubeyard.kit.models import Model
 from cubeyard.topologies.network import Format
 from cubeyard.topologies.roles import Rule
 
 
-class ImportedCounts(BaseModel):
+class ImportedCounts(Model):
     nodes: int
     servers: int
     switches: int
     links: int
 
 
-class ImportedRoles(BaseModel):
+class ImportedRoles(Model):
     """Nodes whose role one rule gives."""
 
     rule: Rule
@@ -28,13 +29,13 @@ class ImportedRoles(BaseModel):
     examples: list[str] = Field(description="The first of them, at most 8.")
 
 
-class ImportedRate(BaseModel):
+class ImportedRate(Model):
     gbps: float
     links: int
     told: bool = Field(description="Whether the file says so; false for links that have the rate that was assumed.")
 
 
-class ImportedTopology(BaseModel):
+class ImportedTopology(Model):
     """A network of a file as a topology."""
 
     format: Format

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import NotJson
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import EventStream
 from cubeyard.search.service import streamed
 from cubeyard.trials import schemas
 from cubeyard.trials.service import TrialService
 
-router = APIRouter(prefix="/service-trials", tags=["services"])
+router = api_router("/service-trials", tags=["services"])
 
 EVENTS = {
     200: {

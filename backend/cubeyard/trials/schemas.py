@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from cubeyard.experiments.emulation import MAX_MODULE_TEXT
+from cubeyard.kit.models import Model
 
 Side = Annotated[int, Field(ge=1, le=256)]
 
 
-class ServiceTrial(BaseModel):
+class ServiceTrial(Model):
     """A service, the torus whose servers all host it, and what each of them is told."""
 
     model_config = ConfigDict(
@@ -47,7 +48,7 @@ class ServiceTrial(BaseModel):
         return self
 
 
-class TrialReport(BaseModel):
+class TrialReport(Model):
     """What came of it."""
 
     servers: int
@@ -64,7 +65,7 @@ class TrialReport(BaseModel):
     ended_early: bool = Field(description="Links had carried 20 million packets.")
 
 
-class TrialEvent(BaseModel):
+class TrialEvent(Model):
     """One server-sent event of a trial."""
 
     event: Literal["progress", "result", "problem"]

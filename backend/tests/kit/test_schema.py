@@ -9,7 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from cubeyard.app import prepare
 from cubeyard.engine import Engine
@@ -107,6 +107,19 @@ def test_the_migrations_make_what_the_models_say(database: Database) -> None:
     with database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"include_name": ours, "compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_database_that_is_up_to_date_needs_no_alembic(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema.upgrade(database.engine)
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    monkeypatch.setattr("alembic.command.upgrade", lambda *_: pytest.fail("there is nothing to do"))
+    schema.upgrade(database.engine)
+    assert [one for one in asked if "alembic_version" not in one] == []
+
+
+def test_the_newest_migration_is_the_one_that_alembic_finds() -> None:
+    assert schema.head() == ScriptDirectory.from_config(schema.config()).get_current_head()
 
 
 def test_a_failing_migration_leaves_nothing_behind(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

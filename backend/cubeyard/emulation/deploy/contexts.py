@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from docker.tls import TLSConfig
 
 Json = dict[str, Any]
 
@@ -27,6 +26,8 @@ def context(name: str) -> Json | None:
         return None
     keys = folder / "tls" / digest / "docker"
     if keys.exists():
+        from docker.tls import TLSConfig
+
         own = (str(keys / "cert.pem"), str(keys / "key.pem")) if (keys / "key.pem").exists() else None
         authority = str(keys / "ca.pem") if (keys / "ca.pem").exists() else None
         way["tls"] = TLSConfig(client_cert=own, ca_cert=authority, verify=not endpoint.get("SkipTLSVerify"))

@@ -1,15 +1,10 @@
-"""A connection to a Docker engine, and its errors as ours."""
+"""A connection to a Docker engine, and its errors as ours. Docker's client is imported for the first connection: many machines have none."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
-
-import docker
-import requests
-from docker.errors import APIError, DockerException
-from docker.utils import kwargs_from_env
 
 from cubeyard.emulation.deploy.contexts import context
 from cubeyard.kit.disk import DiskFullError, is_full
@@ -29,6 +24,8 @@ class DockerGoneError(ProblemError):
 
 
 def _short(error: Exception) -> str:
+    from docker.errors import APIError
+
     text = str(error.explanation if isinstance(error, APIError) and error.explanation else error)
     return text if len(text) <= 300 else text[:299] + "…"
 
@@ -36,6 +33,9 @@ def _short(error: Exception) -> str:
 @contextmanager
 def explained() -> Any:
     """Docker's own errors as ours."""
+    import requests
+    from docker.errors import DockerException
+
     try:
         yield
     except (DockerException, requests.exceptions.RequestException) as error:
@@ -46,6 +46,9 @@ def explained() -> Any:
 
 def _data_root() -> Path | None:
     """Where the engine keeps what it has, if that is on this machine."""
+    import requests
+    from docker.errors import DockerException
+
     try:
         with closing(connect(5)) as api:
             root = Path(api.info()["DockerRootDir"])
@@ -64,12 +67,16 @@ def connect(secs: int, engine: str = "") -> Any:
     path = place.removeprefix("http+").removeprefix("unix://")
     if path != place and not Path(path).exists():
         raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
+    import docker
+
     with explained():
         return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
 
 
 def _way_to(engine: str) -> Json:
     if not engine:
+        from docker.utils import kwargs_from_env
+
         return dict(kwargs_from_env())
     way = {"base_url": engine} if "://" in engine else context(engine)
     if way is None:

@@ -10,8 +10,6 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from docker.errors import ImageNotFound
-
 from cubeyard.emulation.deploy.tools import Tools
 
 REPOSITORY = "cubeyard-node"
@@ -25,6 +23,8 @@ MOUNT = "/run/cubeyard"
 
 def ensure(api: Any, binary: Path) -> str:
     """The image's name; built if the engine does not have it. Older ones of ours that nothing uses are removed."""
+    from docker.errors import ImageNotFound
+
     tools = Tools.of_machine()
     layer = _layer(binary.read_bytes(), tools)
     tag = hashlib.sha256(layer).hexdigest()[:16]

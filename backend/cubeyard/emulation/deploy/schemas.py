@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from cubeyard.kit.models import Model
 
 
-class Capability(BaseModel):
+class Capability(Model):
     """One thing that emulation needs or can use."""
 
     name: str = Field(examples=["docker"])
@@ -18,7 +20,7 @@ class Capability(BaseModel):
     needed: bool = Field(description="Nothing runs without it.")
 
 
-class HostState(BaseModel):
+class HostState(Model):
     """One of the machines that runs are spread over."""
 
     name: str
@@ -35,7 +37,7 @@ class HostState(BaseModel):
     share: float = Field(description="How large a part of the servers it takes, beside the others' shares.")
 
 
-class Machine(BaseModel):
+class Machine(Model):
     """Whether this machine emulates, alone or with others, and how."""
 
     ready: bool

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from docker.errors import NotFound
-
 from cubeyard.emulation.deploy.docker_engine import connect, explained
 from cubeyard.emulation.deploy.images import SHELL_LABEL
 from cubeyard.emulation.deploy.names import PLACE, RUN, SERVER
@@ -113,6 +111,8 @@ class Shell:
 
     def state(self) -> str:
         """`running`, `paused`, or `gone` for a container that has ended or is no more."""
+        from docker.errors import NotFound
+
         with _api(self._engine) as api:
             try:
                 state = api.inspect_container(self._container)["State"]

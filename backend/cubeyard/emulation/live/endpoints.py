@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy.probe import probe
@@ -22,8 +22,9 @@ from cubeyard.kit.db import UnitOfWork, mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, download
+from cubeyard.kit.routing import api_router
 
-router = APIRouter(tags=["emulation"])
+router = api_router(tags=["emulation"])
 
 FaultId = Annotated[
     str, Path(pattern="^[fl][0-9]{1,6}$", description="As the list of faults names it.", examples=["f1"])

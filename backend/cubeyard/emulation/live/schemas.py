@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from cubeyard.experiments.emulation import ChipProgram
 from cubeyard.experiments.faults import FaultRequest
 from cubeyard.frames.events import CellKind
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
@@ -20,12 +21,12 @@ class LiveFault(FaultRequest):
     """A fault for a run that is under way. Its times count from when the worker takes it up."""
 
 
-class FaultTarget(BaseModel):
+class FaultTarget(Model):
     kind: str = Field(description="How it breaks, one by one.", examples=["server-off"])
     name: str = Field(description="A server or switch, or a link by its two ends.")
 
 
-class BlastRadius(BaseModel):
+class BlastRadius(Model):
     """What a fault would cut, and what the flow engine expects of the rest."""
 
     targets: list[FaultTarget]
@@ -37,7 +38,7 @@ class BlastRadius(BaseModel):
     goodput_before_bits_per_sec: float
 
 
-class FaultState(BaseModel):
+class FaultState(Model):
     """A fault of a run, scheduled or asked for."""
 
     id: str = Field(examples=["f1"])
@@ -50,18 +51,18 @@ class FaultState(BaseModel):
     reason: str = ""
 
 
-class FaultList(BaseModel):
+class FaultList(Model):
     items: list[FaultState]
 
 
-class Order(BaseModel):
+class Order(Model):
     """What was asked of a running session."""
 
     id: int
     run_id: str
     kind: Literal["inject", "recover", "stop-all", "upgrade"]
     fault: str = Field(description="The fault's id in the run; empty for `stop-all` and `upgrade`.")
-    targets: list[FaultTarget] = []
+    targets: list[FaultTarget] = []  # noqa: RUF012 - pydantic copies it
     created_at: datetime
 
 
@@ -98,7 +99,7 @@ class CaptureRequest(CaptureTarget, CaptureLimits):
     """What is captured, and when the capture ends."""
 
 
-class Capture(BaseModel):
+class Capture(Model):
     """A packet capture of a run."""
 
     id: str
@@ -115,11 +116,11 @@ class Capture(BaseModel):
     created_at: datetime
 
 
-class CaptureList(BaseModel):
+class CaptureList(Model):
     items: list[Capture]
 
 
-class InspectionColumn(BaseModel):
+class InspectionColumn(Model):
     """A column of a section, and what its cells are."""
 
     name: Short
@@ -130,7 +131,7 @@ class InspectionColumn(BaseModel):
     )
 
 
-class InspectionSection(BaseModel):
+class InspectionSection(Model):
     """A table of what a server knows. Any cell may be null."""
 
     name: Short
@@ -140,7 +141,7 @@ class InspectionSection(BaseModel):
     omitted: int = Field(default=0, ge=0, description="Rows that the server did not send.")
 
 
-class ServerState(BaseModel):
+class ServerState(Model):
     """What one server of a run that is under way knows and has done, in sections that its protocol names."""
 
     run_id: str
@@ -151,7 +152,7 @@ class ServerState(BaseModel):
     sections: list[InspectionSection] = Field(max_length=32)
 
 
-class ServiceList(BaseModel):
+class ServiceList(Model):
     """The services of a run's servers."""
 
     items: list[ServiceOption]
@@ -175,13 +176,13 @@ class ChipProgramCommit(Request):
     program: ChipProgram = Field(description="As `emulation.chip_program` of an experiment.")
 
 
-class ChipProgramState(BaseModel):
+class ChipProgramState(Model):
     """What the chips run."""
 
     program: str | None = Field(description="Its text; null where users cannot program the servers.")
 
 
-class ChipCommitted(BaseModel):
+class ChipCommitted(Model):
     """A program that the chips run now."""
 
     servers: int = Field(description="That have it; servers without power get it when they start.")
@@ -190,7 +191,7 @@ class ChipCommitted(BaseModel):
     )
 
 
-class ServiceAnswer(BaseModel):
+class ServiceAnswer(Model):
     """What an instance of a service said."""
 
     server: str
@@ -198,7 +199,7 @@ class ServiceAnswer(BaseModel):
     answer: str = Field(description="At most 4,000 characters of it.")
 
 
-class ServiceExchange(BaseModel):
+class ServiceExchange(Model):
     """A message that was sent, and what the service has said since, on whichever server and to whom."""
 
     run_id: str
@@ -208,7 +209,7 @@ class ServiceExchange(BaseModel):
     answers: list[ServiceAnswer]
 
 
-class SwitchState(BaseModel):
+class SwitchState(Model):
     """The routes of one switch of a run that is under way, and the groups of weighted next hops that they share."""
 
     run_id: str
@@ -221,7 +222,7 @@ class SwitchState(BaseModel):
     )
 
 
-class ProfileRequest(BaseModel):
+class ProfileRequest(Model):
     """A plan spec, or the topology alone."""
 
     model_config = ConfigDict(extra="forbid")
@@ -229,7 +230,7 @@ class ProfileRequest(BaseModel):
     spec: dict[str, Any] = Field(examples=[{"family": "torus3d", "x": 3, "y": 3, "z": 3}])
 
 
-class UpgradeQuestion(BaseModel):
+class UpgradeQuestion(Model):
     """A plan, and a topology that it may become."""
 
     model_config = ConfigDict(extra="forbid")
@@ -238,7 +239,7 @@ class UpgradeQuestion(BaseModel):
     to: dict[str, Any] | None = Field(default=None, description="One that is not among those that are offered anyway.")
 
 
-class UpgradeWork(BaseModel):
+class UpgradeWork(Model):
     """What is done at one switch at a time; links by their two ends."""
 
     switch: str
@@ -248,7 +249,7 @@ class UpgradeWork(BaseModel):
     gbps: list[float] = Field(description="What the ports of `faster` have in the plan after it.")
 
 
-class UpgradeOption(BaseModel):
+class UpgradeOption(Model):
     """A topology that the plan can become under traffic, with the planner's work order, or the reason why it cannot."""
 
     name: Literal["ports", "type-2", "rates", "other"]
@@ -258,11 +259,11 @@ class UpgradeOption(BaseModel):
     steps: list[UpgradeWork]
 
 
-class UpgradeList(BaseModel):
+class UpgradeList(Model):
     upgrades: list[UpgradeOption]
 
 
-class Refusal(BaseModel):
+class Refusal(Model):
     """Why nothing of a topology can be emulated."""
 
     field: str
@@ -272,7 +273,7 @@ class Refusal(BaseModel):
     hint: str
 
 
-class ForwardingOption(BaseModel):
+class ForwardingOption(Model):
     """Where packets are forwarded."""
 
     name: str
@@ -282,14 +283,14 @@ class ForwardingOption(BaseModel):
     )
 
 
-class BalanceOption(BaseModel):
+class BalanceOption(Model):
     """A way in which routers spread flows."""
 
     name: str
     title: str
 
 
-class ProtocolSetting(BaseModel):
+class ProtocolSetting(Model):
     """A setting of a protocol, from which a form can be made."""
 
     name: str
@@ -303,7 +304,7 @@ class ProtocolSetting(BaseModel):
     source: str = Field(description="Where the default comes from, for example `[bcube §7.5]`.")
 
 
-class ServiceMessageForm(BaseModel):
+class ServiceMessageForm(Model):
     """A kind of message that a service understands."""
 
     title: str = Field(description="What it does.")
@@ -311,7 +312,7 @@ class ServiceMessageForm(BaseModel):
     to_every_server: bool = Field(description="Whether every server has to get one, rather than one server.")
 
 
-class ServiceOption(BaseModel):
+class ServiceOption(Model):
     """A service: a program with an instance on every server, which routes packets of its own."""
 
     name: str = Field(examples=["cache"])
@@ -320,14 +321,14 @@ class ServiceOption(BaseModel):
     messages: list[ServiceMessageForm]
 
 
-class HeaderFlag(BaseModel):
+class HeaderFlag(Model):
     """A named bit of a header's field."""
 
     mask: int
     name: str
 
 
-class HeaderField(BaseModel):
+class HeaderField(Model):
     """A field of a protocol's header, the most significant bit first."""
 
     name: str
@@ -343,7 +344,7 @@ class HeaderField(BaseModel):
     parts: list[int] = Field(description="Lengths in bits of the numbers that each consists of; empty for one number.")
 
 
-class HeaderFormat(BaseModel):
+class HeaderFormat(Model):
     """A protocol's header: where it begins and its fields."""
 
     place: Literal["ipv4_option", "ether_type"]
@@ -352,7 +353,7 @@ class HeaderFormat(BaseModel):
     fields: list[HeaderField]
 
 
-class ProtocolOption(BaseModel):
+class ProtocolOption(Model):
     """A protocol that the servers can run."""
 
     name: str
@@ -376,20 +377,20 @@ class ProtocolOption(BaseModel):
     max_message_bytes: int = Field(description="Longest message to a service, in UTF-8.")
 
 
-class SliceOption(BaseModel):
+class SliceOption(Model):
     """Slices that the topology has."""
 
     around_max_k: int | None = Field(description="Highest order of a slice around a server; null where there is none.")
 
 
-class AddressRanges(BaseModel):
+class AddressRanges(Model):
     """Addresses that applications see."""
 
     applications: str
     outside: str
 
 
-class NoChips(BaseModel):
+class NoChips(Model):
     """Why the switches of a topology cannot be switching chips."""
 
     title: str = Field(description="The protocol that chips would run.")
@@ -397,7 +398,7 @@ class NoChips(BaseModel):
     hint: str
 
 
-class EmulationProfile(BaseModel):
+class EmulationProfile(Model):
     """What of a topology can be emulated, and how."""
 
     family: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field, ValidationError
 
 from cubeyard.experiments import schemas
@@ -15,13 +15,14 @@ from cubeyard.experiments.scenario.model import EXAMPLE, Scenario
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import disposition
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.validation import in_words
 from cubeyard.plans.schemas import Request
 
 MEDIA_TYPE = "application/yaml"
 FILE: dict[int | str, dict[str, Any]] = {200: {"content": {MEDIA_TYPE: {"schema": {"type": "object"}}}}}
 """Whoever checks answers by their description parses YAML as JSON."""
-router = APIRouter(tags=["experiments"])
+router = api_router(tags=["experiments"])
 
 
 class YamlResponse(Response):

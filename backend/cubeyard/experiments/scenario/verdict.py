@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.experiments.hypotheses import METRICS, AnyMetric, StatedHypothesis, Unit
 from cubeyard.experiments.points import Point
+from cubeyard.kit.models import Model
 
 Json = dict[str, Any]
 Outcome = Literal["held", "broken", "inconclusive"]
@@ -17,7 +18,7 @@ Baseline = Callable[[Point], Mapping[str, Any] | str]
 """The result of a point without its faults, or why there is none."""
 
 
-class HypothesisVerdict(BaseModel):
+class HypothesisVerdict(Model):
     """Whether one hypothesis held."""
 
     title: str = Field(examples=["ABT at least 60 % of baseline"])
@@ -31,7 +32,7 @@ class HypothesisVerdict(BaseModel):
     sentence: str
 
 
-class RunVerdict(BaseModel):
+class RunVerdict(Model):
     """Whether every hypothesis held."""
 
     outcome: Outcome = Field(

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Annotated
 from urllib.parse import parse_qs, urlsplit
 
-from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Depends, Request
+from pydantic import ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -18,16 +18,18 @@ from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.models import Model
+from cubeyard.kit.routing import api_router, page_router
 from cubeyard.kit.text import PlainText
 
-router = APIRouter(prefix="/tokens", tags=["tokens"])
-session = APIRouter(prefix="/session", tags=["tokens"])
-pages = APIRouter(include_in_schema=False)
+router = api_router("/tokens", tags=["tokens"])
+session = api_router("/session", tags=["tokens"])
+pages = page_router()
 
 MAX_FORM_BYTES = 4096
 
 
-class TokenCreate(BaseModel):
+class TokenCreate(Model):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[
@@ -35,7 +37,7 @@ class TokenCreate(BaseModel):
     ]
 
 
-class Token(BaseModel):
+class Token(Model):
     id: str
     name: str
     created_at: datetime
@@ -46,11 +48,11 @@ class NewToken(Token):
     token: str = Field(description="The token itself. It is shown this once and cannot be read again.")
 
 
-class TokenList(BaseModel):
+class TokenList(Model):
     items: list[Token]
 
 
-class CurrentSession(BaseModel):
+class CurrentSession(Model):
     needed: bool = Field(description="Whether this server asks for a token. It does on any address but loopback.")
     logged_in: bool = Field(
         description="Whether the request came with a session of the login page, which `/logout` ends."

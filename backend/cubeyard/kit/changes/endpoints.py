@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from cubeyard.kit.changes import schemas
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 
-router = APIRouter(prefix="/changes", tags=["changes"])
+router = api_router("/changes", tags=["changes"])
 
 
 @router.get(

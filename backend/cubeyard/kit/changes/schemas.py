@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from cubeyard.kit.models import Model
 
 ChangeKind = Literal["plan", "note", "work", "experiment", "run", "capture", "terminal", "book", "token"]
 ChangeAction = Literal[
@@ -25,7 +27,7 @@ ChangeAction = Literal[
 ]
 
 
-class Change(BaseModel):
+class Change(Model):
     id: str
     at: datetime
     who: str = Field(
@@ -41,6 +43,6 @@ class Change(BaseModel):
     plan: str | None = Field(description="The plan that it belongs to.")
 
 
-class ChangeList(BaseModel):
+class ChangeList(Model):
     items: list[Change] = Field(description="The latest first.")
     next: str | None = Field(description="The `cursor` of the next page; null on the last one.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from cubeyard.kit.models import Model
 
 JsonObject = Annotated[dict[str, Any], Field(json_schema_extra={"additionalProperties": True})]
 
 
-class Document(BaseModel):
+class Document(Model):
     """A part of a document that the engine wrote."""
 
     model_config = ConfigDict(extra="forbid")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.auth.guard import configured_token
@@ -12,11 +12,12 @@ from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.work import schemas
 from cubeyard.plans.work.service import WorkService
 
-router = APIRouter(prefix="/plans/{id}/revisions/{revision}/work", tags=["plans"])
+router = api_router("/plans/{id}/revisions/{revision}/work", tags=["plans"])
 
 
 def get_service(session: UnitOfWork, engine: EngineOf) -> WorkService:

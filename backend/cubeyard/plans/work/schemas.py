@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 
 MAX_MARKS = 1000
@@ -18,7 +19,7 @@ CableIndex = Annotated[
 MarkState = Literal["done", "exception"]
 
 
-class MarkChange(BaseModel):
+class MarkChange(Model):
     model_config = ConfigDict(extra="forbid")
 
     cable: CableIndex
@@ -32,7 +33,7 @@ class MarkChange(BaseModel):
         return self
 
 
-class MarkChanges(BaseModel):
+class MarkChanges(Model):
     model_config = ConfigDict(extra="forbid")
 
     marks: Annotated[
@@ -41,7 +42,7 @@ class MarkChanges(BaseModel):
     ]
 
 
-class Mark(BaseModel):
+class Mark(Model):
     cable: int
     state: MarkState
     note: str
@@ -49,19 +50,19 @@ class Mark(BaseModel):
     at: datetime = Field(description="When the server got it.")
 
 
-class MarkPage(BaseModel):
+class MarkPage(Model):
     items: list[Mark] = Field(description="In the order of their cables.")
     next: int | None = Field(description="The `after` of the next page; null on the last one.")
 
 
-class RackProgress(BaseModel):
+class RackProgress(Model):
     rack: str
     cables: int = Field(description="Cables with an end in this rack. One between two racks counts in both.")
     done: int
     exceptions: int
 
 
-class WorkProgress(BaseModel):
+class WorkProgress(Model):
     cables: int = Field(description="Cables of the whole plan, each counted once.")
     done: int
     exceptions: int

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
+
 from sqlalchemy.orm import Session
 
 from cubeyard.built_plan import BuiltPlan
@@ -22,6 +23,9 @@ from cubeyard.plans.work.schemas import (
     WorkProgress,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+
 MAX_ERRORS = 20
 """How many unknown cables one answer names."""
 
@@ -33,6 +37,8 @@ class WorkService:
         self._log = ChangeLog(session)
 
     def progress(self, plan_id: str, revision: int) -> WorkProgress:
+        import numpy as np
+
         built = self._plans.built(plan_id, revision)[2]
         racks = built.scene["racks"]["name"]
         ends = _cable_racks(built)
@@ -104,12 +110,16 @@ def _cables(count: int) -> str:
 
 def _cable_racks(built: BuiltPlan) -> tuple[np.ndarray, np.ndarray]:
     """The racks of both ends of every cable."""
+    import numpy as np
+
     racks = np.asarray(built.scene["devices"]["rack"], dtype=np.int64)
     cables = built.all_cables
     return racks[cables["a_device"]], racks[cables["b_device"]]
 
 
 def _cables_of_rack(built: BuiltPlan, rack: str) -> list[int]:
+    import numpy as np
+
     names: list[str] = built.scene["racks"]["name"]
     if rack not in names:
         raise not_found(f"rack {rack}")

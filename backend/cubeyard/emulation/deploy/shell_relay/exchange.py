@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.models import Model
 
 MAX_LINE_BYTES = 8 * 1024
 SOCKETS = "shells-*.sock"
@@ -17,7 +18,7 @@ SOCKETS = "shells-*.sock"
 M = TypeVar("M", bound=BaseModel)
 
 
-class Question(BaseModel):
+class Question(Model):
     """About a server for `check` and `open`, about an open shell for the others."""
 
     what: Literal["check", "open", "resize", "state", "exit_code", "close"]
@@ -34,13 +35,13 @@ class Question(BaseModel):
     rows: int = Field(default=24, ge=1, le=1000)
 
 
-class Problem(BaseModel):
+class Problem(Model):
     status: int
     code: str
     detail: str
 
 
-class Answer(BaseModel):
+class Answer(Model):
     value: str | int | None = None
     problem: Problem | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.chip.schemas import ChipTrace
@@ -18,9 +18,10 @@ from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
 
-router = APIRouter(prefix="/runs/{id}/servers/{name}/chip", tags=["emulation"])
+router = api_router("/runs/{id}/servers/{name}/chip", tags=["emulation"])
 
 ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
 Index = Annotated[int, Path(ge=0, le=32767, description="From 0.")]

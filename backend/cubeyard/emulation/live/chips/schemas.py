@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cubeyard.chip.schemas import LookupKey
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
@@ -77,7 +78,7 @@ class ChipPacket(Request):
     packet: Packet
 
 
-class ChipEntry(BaseModel):
+class ChipEntry(Model):
     """An entry of a lookup table, and how many packets it has decided about."""
 
     table: TableName
@@ -90,7 +91,7 @@ class ChipEntry(BaseModel):
     own: bool = Field(description="Whether a call has set it, and not the server's program.")
 
 
-class ChipVif(BaseModel):
+class ChipVif(Model):
     """An entry of the interface table."""
 
     i: int
@@ -100,7 +101,7 @@ class ChipVif(BaseModel):
     own: bool
 
 
-class ChipState(BaseModel):
+class ChipState(Model):
     """All that is in a server's chip now."""
 
     run_id: str
@@ -113,7 +114,7 @@ class ChipState(BaseModel):
     punts_lost: int = Field(description="Packets for users' programs that found too many waiting.")
 
 
-class ChipText(BaseModel):
+class ChipText(Model):
     """The program in a server's chip, what calls have set included."""
 
     program: str
@@ -125,7 +126,7 @@ class ChipRegisterValue(Request):
     value: int = Field(ge=0, le=2**63 - 1, description="0 clears a counter; 0 and 1 turn a switch off and on.")
 
 
-class ChipRegister(BaseModel):
+class ChipRegister(Model):
     """One register of the chip of a server."""
 
     server: str
@@ -133,21 +134,21 @@ class ChipRegister(BaseModel):
     value: int
 
 
-class ChipRegisters(BaseModel):
+class ChipRegisters(Model):
     """All registers of the chip of a server."""
 
     server: str
     registers: dict[str, int] = Field(description="By name: counters of ports, queues, discards and switches.")
 
 
-class ChipSent(BaseModel):
+class ChipSent(Model):
     """What became of a packet."""
 
     sent: bool
     reason: str | None = Field(description="Why the chip has discarded it.")
 
 
-class ChipPunt(BaseModel):
+class ChipPunt(Model):
     """A packet that an entry set by calls has sent to the CPU: an event `packet` of the stream."""
 
     port: int = Field(description="The CPU port that it came by: 4 for external port 0, and so on.")

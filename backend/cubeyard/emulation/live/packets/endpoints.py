@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -17,9 +17,10 @@ from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson
+from cubeyard.kit.routing import api_router
 from cubeyard.kit.sse import MEDIA_TYPE, EventStream
 
-router = APIRouter(tags=["emulation"])
+router = api_router(tags=["emulation"])
 
 PCAPNG = "application/x-pcapng"
 FILE = {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from cubeyard.kit.models import Model
 
 Json = Mapping[str, Any]
 
 
-class HeaderValue(BaseModel):
+class HeaderValue(Model):
     """A field of the header that servers relay by."""
 
     name: str = Field(examples=["hops"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from pydantic.json_schema import models_json_schema
 
 from cubeyard.emulation.live.packets.header_fields import HeaderValue
 from cubeyard.emulation.live.schemas import CaptureTarget
+from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 
 Protocol = Literal["arp", "icmp", "tcp", "udp", "control", "service"]
@@ -33,7 +34,7 @@ class StreamRequest(CaptureTarget):
         return {"max_bytes": self.max_bytes, "max_secs": self.max_secs, "packet_bytes": self.packet_bytes}
 
 
-class SeenPacket(BaseModel):
+class SeenPacket(Model):
     """A packet in words."""
 
     at_secs: float = Field(description="Since the first packet of the stream.")
@@ -46,7 +47,7 @@ class SeenPacket(BaseModel):
     header: list[HeaderValue] = Field(description="Fields of the header that the servers relay by; empty without one.")
 
 
-class PacketsEvent(BaseModel):
+class PacketsEvent(Model):
     """One server-sent event of a watched link or port."""
 
     event: Literal["packets", "end"]
@@ -57,7 +58,7 @@ class PacketsEvent(BaseModel):
     )
 
 
-class PacketNews(BaseModel):
+class PacketNews(Model):
     """An event `packets`: how many there were, and the last of those since the event before."""
 
     packets: int = Field(description="Since the stream began.")
@@ -65,7 +66,7 @@ class PacketNews(BaseModel):
     items: list[SeenPacket] = Field(description="The latest last; at most 50.")
 
 
-class PacketsEnd(BaseModel):
+class PacketsEnd(Model):
     """An event `end`, the last one."""
 
     reason: str = Field(description="Why the stream ended.")

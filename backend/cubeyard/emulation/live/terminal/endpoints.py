@@ -8,7 +8,7 @@ from typing import Annotated
 
 import structlog
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Path, Query, Request, WebSocket
+from fastapi import Path, Query, Request, WebSocket
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy import shells
@@ -23,9 +23,10 @@ from cubeyard.kit.auth.guard import SUBPROTOCOL
 from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
+from cubeyard.kit.routing import api_router
 from cubeyard.settings import Settings
 
-router = APIRouter(tags=["emulation"])
+router = api_router(tags=["emulation"])
 log = structlog.get_logger(__name__)
 
 ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
+from cubeyard.kit.models import Model
 from cubeyard.plans.schemas import Request
 
 Columns = Annotated[int, Field(ge=1, le=1000)]
@@ -13,7 +14,7 @@ Rows = Annotated[int, Field(ge=1, le=1000)]
 MAX_INPUT_CHARACTERS = 16_384
 
 
-class TerminalState(BaseModel):
+class TerminalState(Model):
     """Whether a terminal can be opened in a server now."""
 
     available: bool
@@ -43,7 +44,7 @@ class Resized(Request):
 FromPage: TypeAdapter[Typed | Resized] = TypeAdapter(Annotated[Typed | Resized, Field(discriminator="type")])
 
 
-class ServerNews(BaseModel):
+class ServerNews(Model):
     """To the page: the shell was started, or its server was frozen or goes on."""
 
     type: Literal["server"] = "server"
@@ -51,7 +52,7 @@ class ServerNews(BaseModel):
     text: str
 
 
-class TerminalEnd(BaseModel):
+class TerminalEnd(Model):
     """To the page: nothing comes after it."""
 
     type: Literal["end"] = "end"
