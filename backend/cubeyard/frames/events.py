@@ -6,6 +6,7 @@ which the page draws without knowing the protocol.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from pydantic import Field, TypeAdapter
@@ -222,7 +223,16 @@ SessionEvent = Annotated[
     | ProtocolEvent,
     Field(discriminator="kind"),
 ]
-EVENT: TypeAdapter[Any] = TypeAdapter(SessionEvent)
-KINDS: frozenset[str] = frozenset(EVENT.json_schema()["discriminator"]["mapping"]) - {"protocol"}
-"""The kinds that have a type of their own."""
 CELL_KINDS: frozenset[str] = frozenset(get_args(CellKind))
+
+
+@cache
+def event() -> TypeAdapter[Any]:
+    """Checks an event. Made where packets flow: other processes have none."""
+    return TypeAdapter(SessionEvent)
+
+
+@cache
+def kinds() -> frozenset[str]:
+    """The kinds that have a type of their own."""
+    return frozenset(event().json_schema()["discriminator"]["mapping"]) - {"protocol"}

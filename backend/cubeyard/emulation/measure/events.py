@@ -21,7 +21,8 @@ from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.fair_queue import FairQueue
 from cubeyard.emulation.measure.parts import in_parts
 from cubeyard.emulation.network.network import MAX_SERVERS
-from cubeyard.frames.events import CELL_KINDS, EVENT, KINDS
+from cubeyard.frames.events import CELL_KINDS, kinds
+from cubeyard.frames.events import event as checked
 
 Json = dict[str, Any]
 Route = tuple[int, list[int]]
@@ -116,7 +117,7 @@ class Events:
             self.several = True
         took_nanos = _whole(event.get("took_nanos", 0), MOST_NANOS)
         if kind not in COUNTED:
-            short = self._short(event, kind, row, path) if kind in KINDS else self._of_protocol(event, kind)
+            short = self._short(event, kind, row, path) if kind in kinds() else self._of_protocol(event, kind)
             whole = {**short, "at_nanos": at_nanos}
             for part in in_parts(whole, EVENT_BYTES) if kind in LONG else [whole]:
                 self._tell(part, at_secs)
@@ -135,7 +136,7 @@ class Events:
 
     def _tell(self, event: Json, at_secs: float) -> None:
         """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that does not fit it."""
-        short = EVENT.validate_python({**event, "at_secs": round(at_secs, 4)})
+        short = checked().validate_python({**event, "at_secs": round(at_secs, 4)})
         length = len(orjson.dumps(short, option=orjson.OPT_NON_STR_KEYS))
         if length > EVENT_BYTES:
             raise ValueError(f"it is {length} bytes long, at most {EVENT_BYTES}")
