@@ -61,5 +61,9 @@ def test_a_command_loads_what_it_needs_and_no_more(arguments: tuple[str, ...]) -
     assert loaded(*arguments) & HEAVY == set()
 
 
+def test_the_version_is_told_without_reading_settings() -> None:
+    assert loaded("--version") & {"pydantic", "prometheus_client", "rich"} == set()
+
+
 def test_the_probe_sees_what_is_loaded() -> None:
     assert loaded("openapi") >= {"fastapi", "sqlalchemy"}
