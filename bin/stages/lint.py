@@ -36,6 +36,7 @@ CHECKS = [
     ("Python's layout", "backend", [tool("ruff"), "format", "--no-cache", "--check", *OF_PYTHON]),
     ("Files name no machine and leave nothing unfinished", ".", [PYTHON, "bin/check-files.py"]),
     ("Protocols stay in their rooms, folders say what is in them", ".", [PYTHON, "bin/check-rooms.py"]),
+    ("No change adds a word that must go", ".", [PYTHON, "bin/check-words.py"]),
 ]
 SHELL = [
     "setup",
