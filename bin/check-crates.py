@@ -1,5 +1,6 @@
-"""Fails on a Rust crate that depends on one it must not know, on a file of tests that no program has, and on a crate that engine and
-programs build with different features: reads `cargo metadata` and `cargo tree`, judges them by the rules below."""
+"""Fails on a Rust crate with a forbidden dependency, on a test file that no program compiles, and on a
+crate that engine and programs build with different features. Reads `cargo metadata` and `cargo
+tree`; the rules are below."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Any
 EMULATOR = Path(__file__).resolve().parents[1] / "emulator"
 PREFIX = "cubeyard-"
 
-# Who may use whom directly. What those use may be used too: an arrow may jump over a room, never turn round.
+# Direct dependencies allowed for each crate. Their own dependencies are allowed too.
 ARROWS: dict[str, tuple[str, ...]] = {
     "features": (),
     "topology": ("features",),
@@ -32,7 +33,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "fabric": ("messages",),
     "serverswitch": ("chip",),
 }
-# The network itself knows nothing of HTTP, SQL or Docker, and the binding is the only one that knows Python.
+# The emulator uses no HTTP, SQL or Docker; only the binding uses Python.
 STRANGERS = {
     "hyper",
     "reqwest",
@@ -48,7 +49,8 @@ STRANGERS = {
 }
 ONLY_IN = {"pyo3": "python", "numpy": "python"}
 
-# What the set-up builds by a call of cargo each. A crate that two of them use with other features is built twice, with all that use it.
+# Built by separate calls of cargo. A crate with different features in two of them is built twice,
+# with all its dependents.
 BUILT = ("python", "node", "fabric")
 BUILT_TWICE = {"nix", f"{PREFIX}sandbox"}
 
@@ -66,7 +68,7 @@ def allowed(room: str) -> set[str]:
 
 
 def wrong_arrows(metadata: dict[str, Any]) -> list[str]:
-    """What is wrong in a document of `cargo metadata --no-deps`, one sentence each; dependencies of tests count too."""
+    """Errors in the output of `cargo metadata --no-deps`; dependencies of tests count too."""
     wrong: list[str] = []
     for package in metadata["packages"]:
         name: str = package["name"]
@@ -88,7 +90,7 @@ def wrong_arrows(metadata: dict[str, Any]) -> list[str]:
 
 
 def tests_left_out(metadata: dict[str, Any]) -> list[str]:
-    """Files of tests that no program compiles: in a crate with `tests/all.rs` that names its modules, cargo looks for no others."""
+    """Test files that no program compiles: with `tests/all.rs`, cargo compiles only its modules."""
     wrong: list[str] = []
     for package in metadata["packages"]:
         tests = Path(package["manifest_path"]).parent / "tests"
@@ -105,7 +107,7 @@ def tests_left_out(metadata: dict[str, Any]) -> list[str]:
 
 
 def features_that_differ(trees: dict[str, str]) -> list[str]:
-    """What is wrong in lines of `cargo tree`, each a package, a bar and its features, by the room whose tree it is."""
+    """Errors in the lines of `cargo tree` (package, bar, features), by crate."""
     found: dict[str, dict[str, str]] = {}
     for room, lines in trees.items():
         for line in lines.splitlines():

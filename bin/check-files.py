@@ -1,5 +1,5 @@
-"""Fails on a tracked file that names one machine, leaves work unfinished, or has grown past one job, and on a document at the
-top of the checkout that names a file which is not there."""
+"""Fails on a tracked file that names one machine, has unfinished work or too many lines, and on a
+document at the top of the checkout that names a missing file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ GENERATED = re.compile(
 LINES_LIMIT = 600
 BYTES_LIMIT = 1024 * 1024
 
-# One letter of each word stands in brackets, so that this file does not find itself.
+# One letter of each word is in brackets, so that the patterns do not match this file.
 MACHINE = re.compile(r"(?<![\w.])/(?:roo[t]|hom[e]/\w+|User[s]/\w+)/")
 UNFINISHED = re.compile(r"\bTOD[O]\b|\bFIXM[E]\b|\bXX[X]\b|\btod[o]!|\bunimplemente[d]!|NotImplementedErro[r]")
 # A lock file or a setting that names the place it was made with would tie everyone to that place.
 REGISTRY = re.compile(r'"resolved":\s*"https?:|^\s*--(?:extra-)?index-url|^\s*--find-links|fil[e]:///', re.MULTILINE)
 PINS = re.compile(r"(^|/)(package-lock\.json|\.npmrc|Cargo\.lock|requirements[^/]*\.txt|[^/]*\.toml)$")
 
-# In a document, `backend/cubeyard/app.py` or [a link](backend/cubeyard/app.py). Placeholders like <name> are passed over.
+# In a document, `backend/cubeyard/app.py` or [a link](backend/cubeyard/app.py). Placeholders like
+# <name> are skipped.
 NAMED = re.compile(r"`([^`\s]+)`|\]\(([^)\s#]+)\)")
 UNTRACKED = re.compile(r"(^|/)(\.venv|node_modules|target|dist|\.setup|\.env)(/|$)")
 
 
 def missing(path: str, text: str, top: Path = ROOT) -> list[str]:
-    """The files and folders that a document names and that are not there, one sentence each."""
+    """The missing files and folders that a document names, one sentence each."""
     wrong: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         for code, link in NAMED.findall(line):
@@ -43,7 +44,7 @@ def missing(path: str, text: str, top: Path = ROOT) -> list[str]:
 
 
 def complaints(path: str, content: bytes) -> list[str]:
-    """What is wrong with one file, one sentence each. `path` is relative to the checkout."""
+    """The errors of one file, one sentence each. `path` is relative to the checkout."""
     wrong: list[str] = []
     if len(content) > BYTES_LIMIT:
         wrong.append(f"{path}: {len(content)} bytes; a tracked file may have {BYTES_LIMIT}")

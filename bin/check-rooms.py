@@ -1,8 +1,9 @@
-"""Fails where a protocol's name stands outside its room, or where a folder does not say what is in it.
+"""Fails if a protocol's name occurs outside its folders, or if a folder lacks a description.
 
-A protocol's room is its folder in the dataplane and in `bpf/`; its tests, benchmarks, vectors and figures may name it too, and so
-may the catalogue. Citations like `[bcube §7.5]` name a paper, not the protocol. Families (`topology`, `routing`, `plan`, `sim`)
-are not protocols: this check reads the emulator's folders only.
+A protocol has a folder in the dataplane and in `bpf/`; its tests, benchmarks, vectors and figures
+may name it too, and so may the catalogue. Citations like `[bcube §7.5]` name a paper, not the
+protocol. Families (`topology`, `routing`, `plan`, `sim`) are not protocols: this check reads only
+the emulator's folders.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATAPLANE = "emulator/crates/dataplane"
 CATALOG = f"{DATAPLANE}/src/catalog.rs"
 
-# Folders that know no protocol by name.
+# Folders that must not name a protocol.
 GENERAL = (
     DATAPLANE,
     "emulator/crates/fabric",
@@ -30,16 +31,16 @@ GENERAL = (
     "frontend/src/features/emulation",
 )
 FIGURES = "backend/cubeyard/emulation/figures/"
-# Files in which tests, benchmarks and test vectors stand; in Rust also the end of a file, from `#[cfg(test)]` on.
+# Files of tests, benchmarks and vectors; in Rust also the rest of a file after `#[cfg(test)]`.
 TESTS = re.compile(r"(^|/)(tests|benches|vectors)/|\.test\.tsx?$|(^|/)test_\w+\.py$")
 CITATION = re.compile(r"\[[a-z0-9 ]+ §[^\]]*\]")
-# Words of a protocol beside its name.
+# Further words of a protocol.
 MORE_WORDS = {"bcube": ("bsr",)}
 # Folders in `bpf/` of a protocol's other forwardings.
 MORE_FOLDERS = {"bcube": ("emulator/bpf/serverswitch/",)}
 SOURCES = {".rs", ".c", ".h", ".py", ".ts", ".tsx"}
 
-# Folders of code whose top has to say what is in them, and the file that may say it instead of a README.md.
+# Folders of code that need a description, and the files that may hold it instead of a README.md.
 DESCRIBED = (
     ("emulator/crates", ("lib.rs", "main.rs", "mod.rs")),
     ("emulator/bpf", ()),

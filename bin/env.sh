@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: where things are, and a PATH on which the machine's toolchains are found.
+# Sourced by the other scripts: paths of the checkout, and a PATH with the machine's toolchains.
 # shellcheck shell=bash
 
 ROOT=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -6,7 +6,8 @@ VENV=$ROOT/backend/.venv
 STAMPS=$ROOT/.setup
 export ROOT VENV STAMPS
 
-# Where Python is to leave no bytecode beside the sources, it keeps it here: each start compiles all modules otherwise, for seconds.
+# If Python must not write bytecode into the sources, it writes it here: without any, each start
+# compiles all modules for seconds.
 if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] && [ -z "${PYTHONPYCACHEPREFIX:-}" ]; then
   unset PYTHONDONTWRITEBYTECODE
   export PYTHONPYCACHEPREFIX=$STAMPS/bytecode
@@ -26,8 +27,8 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 export PATH
 
-# CI builds once: what helps a second build, and what only a debugger reads, would cost time. Set-up and tests must say the same, or
-# all crates are built twice.
+# CI builds once: incremental builds and debug information would cost time. Set-up and tests must use
+# the same settings, or all crates are built twice.
 if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0; fi
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
@@ -36,7 +37,7 @@ die() {
   exit 1
 }
 
-# Asks y/N when somebody is there to answer; nobody is in CI or without a terminal, and then the answer is yes.
+# Prompts y/N on a terminal; in CI or without a terminal the answer is yes.
 agree() {
   if [ "${CI:-}" = true ] || [ "${CI:-}" = 1 ] || [ "${YES:-}" = 1 ] || [ ! -t 0 ] || [ ! -t 1 ]; then return 0; fi
   local answer
@@ -55,7 +56,7 @@ as_root() {
   fi
 }
 
-# The first Chromium or Chrome that really starts: on Ubuntu the package may be only a pointer to a snap.
+# The first Chromium or Chrome that starts: on Ubuntu the package may only refer to a snap.
 find_chromium() {
   local candidate
   for candidate in "${CUBEYARD_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
@@ -69,7 +70,7 @@ find_chromium() {
   return 1
 }
 
-# The first Python of 3.11 or later. 3.11 comes first after the machine's own: it is the version the tests run on most.
+# The first Python 3.11 or later. 3.11 is preferred after the machine's default: tests use it most.
 find_python() {
   local candidate
   for candidate in "${PYTHON:-}" python3 python3.11 python3.12 python3.13 python3.14; do
@@ -95,7 +96,8 @@ find_tool() {
   return 1
 }
 
-# Sets CLANG, STRIP, OBJCOPY, OBJDUMP and LLVM (the whole version): the first of LLVM_VERSIONS that is here in full.
+# Sets CLANG, STRIP, OBJCOPY, OBJDUMP and LLVM (the full version): the first complete version of
+# LLVM_VERSIONS.
 LLVM_LEAST=15
 LLVM_VERSIONS=(19 22 21 20 18 17 16 "$LLVM_LEAST") # 19 first: it built the object that is kept
 find_llvm() {

@@ -1,4 +1,4 @@
-"""Brotli or gzip for what gets smaller by it: text, not workbooks, PDFs or zips, which are compressed already."""
+"""Brotli or gzip for text; workbooks, PDFs and zips are already compressed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Compression:
 
 
 class _Answer:
-    """One answer on its way out. The head waits for the first piece of the body, which decides what it says."""
+    """A response in progress. The head waits for the first piece of the body, which determines it."""
 
     def __init__(self, encoding: str | None, send: Send) -> None:
         self._encoding = encoding
@@ -88,7 +88,7 @@ class _Answer:
 
     def _choose(self, head: Message, body: bytes, more: bool) -> _Encoder | None:
         headers = MutableHeaders(scope=head)
-        # What has not changed names no media type, and varies as the answer that it stands for [rfc9110 §15.4.5].
+        # A 304 has no media type, and the same Vary as the full response [rfc9110 §15.4.5].
         if head["status"] != 304 and not _compressible(headers):
             return None
         headers.add_vary_header("accept-encoding")

@@ -1,7 +1,7 @@
-"""procrastinate on the connections that the process has anyway: the pool of its database, and the ear of the worker.
+"""procrastinate on the process's existing connections: the database pool and the worker's ear.
 
-Its own connector keeps a pool beside ours and one more connection for each queue that it listens to: seven a worker, of the
-hundred that PostgreSQL has. [ours]
+procrastinate's own connector opens a second pool and a connection for each queue: seven for each
+worker, of PostgreSQL's hundred. [ours]
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Rows = list[dict[str, Any]]
 Result = TypeVar("Result")
 
 THREADS = 2
-"""Of its own: requests that wait for the engine may have all others."""
+"""Reserved for queue calls: requests that wait for the engine may use all others."""
 MAYBE_NEW = '{"type": "job_inserted", "job_id": 0}'
-"""What procrastinate takes for new work."""
+"""A notification that procrastinate reads as new work."""
 
 
 class PoolConnector(BaseAsyncConnector):
@@ -84,7 +84,7 @@ class PoolConnector(BaseAsyncConnector):
     def _execute(
         self, read: Callable[[psycopg.Cursor[dict[str, Any]]], Result], query: str, arguments: dict[str, Any]
     ) -> Result:
-        """In a transaction of its own."""
+        """Runs the statement in a separate transaction."""
         given = {name: _plain(value) for name, value in arguments.items()}
         try:
             taken = self._database.engine.raw_connection()

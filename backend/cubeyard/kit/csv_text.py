@@ -1,4 +1,4 @@
-"""CSV files as programs save them: whichever encoding, and commas, semicolons or tabs between cells."""
+"""Reads CSV files in any common encoding, with commas, semicolons or tabs between cells."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class CsvRows(Protocol):
 
 
 def csv_rows(data: bytes) -> tuple[CsvRows, str]:
-    """The rows of a file and what stands between its cells, by what its first line has most of.
+    """The rows of a file and its delimiter, the most frequent candidate in the first line.
 
-    UTF-8 and UTF-16 with a mark of the byte order, UTF-8 without, else the encoding of Windows. The reader raises `csv.Error` for
-    what is no CSV.
+    Encodings: UTF-8 and UTF-16 with a byte order mark, UTF-8 without, else Windows-1252. The reader
+    raises `csv.Error` if the text is not CSV.
     """
     try:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")

@@ -1,7 +1,7 @@
 """The database: one engine a process, one session and one transaction a request.
 
-SQL is written in repositories only, services never commit: the unit of work of the request (or of the job) does, once,
-after everything went well and before the answer leaves.
+SQL is written in repositories only. Services never commit: the unit of work of the request (or
+job) commits once, after success and before the response is sent.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 MAX_OVERFLOW = 40
-"""Every thread that answers requests can have a connection: waiting for the engine must not starve the others."""
+"""One connection for each request thread: waiting for the engine must not starve the others."""
 
 IDLE_SECS, PROBE_SECS, PROBES = 5, 2, 5
 LOST_SECS = IDLE_SECS + PROBE_SECS * PROBES
-"""After so long without an answer of its kernel the machine of the other end is taken for gone, on both sides. By default that
-takes PostgreSQL hours, for which a worker that is cut off would hold its locks: nobody else could go on with its run."""
+"""After this time without an answer from the peer's kernel, both sides close the connection.
+PostgreSQL's default is hours, during which a disconnected worker keeps its locks and blocks its
+run."""
 OF_CLIENT = {
     "keepalives_idle": str(IDLE_SECS),
     "keepalives_interval": str(PROBE_SECS),
@@ -49,10 +50,10 @@ OF_SERVER = (
 
 
 CALLER = "caller"
-"""Where a session's `info` keeps whom it works for; without the key it is the program itself. See `auth/who.py`."""
+"""Key of a session's `info` for the caller; absent: the program itself. See `auth/who.py`."""
 
 AWAY = (DBAPIError, NoConnectionError)
-"""What is raised while the database restarts or cannot be reached."""
+"""Errors raised while the database restarts or is unreachable."""
 
 
 class Base(DeclarativeBase):
@@ -73,7 +74,7 @@ Row = TypeVar("Row", bound=Base)
 
 
 class Repository:
-    """What repositories of rows that workers hold share; SQL on the caller's transaction."""
+    """The base of repositories whose rows workers hold. SQL runs in the caller's transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -99,12 +100,12 @@ def _compact(value: object) -> str:
 
 
 class Database:
-    """Where plans are kept: the configured PostgreSQL, or the embedded one, which is started here."""
+    """The configured PostgreSQL, or the embedded one, which this class starts."""
 
     def __init__(
         self, settings: Settings, *, embedded: EmbeddedPostgres | None = None, connections: int | None = None
     ) -> None:
-        """`connections`: so many at most, for which everybody in this process waits; None for what requests need."""
+        """`connections`: the most that this process opens; None for as many as requests need."""
         self.embedded = embedded
         if settings.database_url is None and embedded is None:
             self.embedded = EmbeddedPostgres(settings.home)
@@ -150,7 +151,7 @@ class Database:
             connection.execute(text("SELECT 1"))
 
     def spend_reserve(self) -> None:
-        """Free the room that is kept for what must be written on a full disk; there is none for a PostgreSQL elsewhere."""
+        """Free the disk space reserved for writes on a full disk. Only the embedded server has one."""
         if self.embedded is not None:
             self.embedded.spend_reserve()
 
@@ -160,7 +161,7 @@ class Database:
             self.embedded.keep_reserve()
 
     def full(self, error: DBAPIError, then: str = "start the run again") -> DiskFullError | None:
-        """What to say of an error that came from a full disk; None if it did not. A server that found its disk full may be gone."""
+        """The error to report if the cause is a full disk, else None. A full disk may have ended the server."""
         path = self.embedded.data if self.embedded is not None else None
         if not (is_full(error) or (isinstance(error, OperationalError) and scarce(path))):
             return None
@@ -184,7 +185,7 @@ class Database:
 
 
 def psycopg_url(url: str) -> URL:
-    """`postgres://…`, `postgresql://…` or `postgresql+psycopg://…`, always to be spoken by psycopg 3."""
+    """Takes `postgres://…`, `postgresql://…` or `postgresql+psycopg://…`; the driver is psycopg 3."""
     parsed = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
     if parsed.get_backend_name() != "postgresql":
         raise ValueError(f"DATABASE_URL must be a postgresql:// URL, not {parsed.get_backend_name()}://")
@@ -210,4 +211,4 @@ def _unit_of_work(request: Request) -> Iterator[Session]:
 
 
 UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]
-"""The request's one transaction. `scope="function"` ends it before the answer is sent: 201 means committed."""
+"""The request's transaction. `scope="function"` ends it before the response: 201 means committed."""

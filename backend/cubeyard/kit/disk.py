@@ -1,4 +1,4 @@
-"""A full disk, told so that somebody can do something about it: which one, how much is free, what to do."""
+"""Errors of a full disk: which disk, how much is free, and the fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DiskFullError(ProblemError):
 
 
 def free_bytes(path: Path | None) -> int | None:
-    """What may still be written where a path is, or will be; None where it is not of this machine."""
+    """Free space on the disk of a path, which need not exist; None if it is on another machine."""
     if path is None:
         return None
     for place in (path, *path.parents):
@@ -48,7 +48,7 @@ def scarce(path: Path | None) -> bool:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that a disk is full, by the system's number, PostgreSQL's, or in words."""
+    """Whether an error means a full disk, by errno, PostgreSQL's code or message."""
     if isinstance(error, OSError) and error.errno in FULL:
         return True
     original = getattr(error, "orig", None)
@@ -59,7 +59,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def disk_of(what: str, path: Path) -> Iterator[None]:
-    """What is written in the context is written there."""
+    """Reports a full disk in this context as the disk of `path`."""
     try:
         yield
     except OSError as error:

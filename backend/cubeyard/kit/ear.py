@@ -1,6 +1,6 @@
-"""One connection on which a whole worker listens: for work in its queues, and for what ends its work.
+"""A worker's only LISTEN connection: for new work in its queues, and for cancellations.
 
-What is said while nobody listens is lost, so everybody is woken when the connection is there again. [ours]
+Notifications are lost while it is down, so reconnecting wakes all listeners. [ours]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 RECONNECT_SECS = 1.0
 Heard = Callable[[str, str | None], Awaitable[None]]
-"""Called with the channel and what was said; None: something may have been missed."""
+"""Called with the channel and the payload; None: notifications may have been missed."""
 
 
 class Ear:

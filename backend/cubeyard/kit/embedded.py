@@ -1,8 +1,8 @@
 """A PostgreSQL of our own, for when nobody gave us one.
 
 The binaries come from a wheel; the data lives under the home directory. Several processes may share one server: each
-holds a shared lock on `users.lock` for as long as it lives, which the kernel drops even on `kill -9`, and whoever leaves
-last (nobody else holds it) stops the server. Starting and stopping happen under an exclusive lock on `server.lock`. A
+holds a shared lock on `users.lock` while it lives, which the kernel drops even on `kill -9`, and the
+last process to exit stops the server. Starting and stopping happen under an exclusive lock on `server.lock`. A
 server that outlived its users is adopted by the next one; a `postmaster.pid` whose process is gone, or is some other
 program that got the number since, is stale. Commits are durable: fsync and synchronous_commit stay on.
 
@@ -40,11 +40,11 @@ ORPHANS_TIMEOUT_SECS = 20
 DATABASE = "cubeyard"
 SUPERUSER = "postgres"
 RESERVE_BYTES = 24 * 2**20
-"""Kept free for what must be written on a full disk: a new segment of PostgreSQL's log has 16 MiB."""
+"""Reserved for writes on a full disk: a new segment of PostgreSQL's log has 16 MiB."""
 
 
 class EmbeddedPostgresError(RuntimeError):
-    """The embedded server cannot be had; the message says why and what to do."""
+    """The embedded server is unavailable; the message has the reason and the fix."""
 
 
 class EmbeddedPostgres:
@@ -97,7 +97,7 @@ class EmbeddedPostgres:
             self._ensure_running()
 
     def keep_reserve(self) -> None:
-        """Keep room on the disk of the data for `spend_reserve`; without room for it there is none."""
+        """Reserve disk space for `spend_reserve`, if there is enough."""
         with suppress(OSError), (self.root / "reserve").open("ab") as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
@@ -105,7 +105,7 @@ class EmbeddedPostgres:
                 file.truncate(0)
 
     def spend_reserve(self) -> None:
-        """Give that room back, so that what cannot wait can be written."""
+        """Free the reserved space for urgent writes."""
         with suppress(OSError):
             os.truncate(self.root / "reserve", 0)
 
@@ -119,7 +119,7 @@ class EmbeddedPostgres:
 
     @property
     def socket_dir(self) -> Path:
-        """Beside the data, unless a socket's path would be longer than the system allows."""
+        """Next to the data, unless the socket's path would exceed the system's limit."""
         near = self.root / "socket"
         if len(str(near / ".s.PGSQL.5432")) <= SOCKET_PATH_LIMIT:
             return near
@@ -164,7 +164,7 @@ class EmbeddedPostgres:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
     def _initialise(self) -> None:
-        """Make the cluster beside its place and move it in whole, so that a kill half way leaves nothing half made."""
+        """Make the cluster in a temporary folder, then rename it: a kill leaves no partial cluster."""
         for abandoned in self.root.glob("data.new.*"):
             shutil.rmtree(abandoned, ignore_errors=True)
         # A new name each time: the initdb of a killed program may still be writing to its own.
@@ -218,7 +218,7 @@ class EmbeddedPostgres:
                 log.info("embedded_postgres_started", pid=self._pid_in_file())
                 return
             except EmbeddedPostgresError:
-                # After kill -9 of the postmaster its children hold the shared memory for a moment; PostgreSQL refuses till then.
+                # After kill -9 of the postmaster its children keep the shared memory for a moment.
                 if time.monotonic() > deadline or "still in use" not in self._log_tail():
                     raise
                 time.sleep(0.25)
@@ -252,7 +252,7 @@ class EmbeddedPostgres:
             return None
 
     def _is_our_postmaster(self, pid: int) -> bool:
-        """The number alone proves nothing: after a crash or a reboot another program may have it."""
+        """The process id is no proof: after a crash or reboot another program may have it."""
         try:
             arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

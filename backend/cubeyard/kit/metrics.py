@@ -1,4 +1,5 @@
-"""What `/metrics` tells, in Prometheus's text format. One registry an application, so that tests do not share counts."""
+"""Metrics of `/metrics`, in Prometheus's text format. Each application has a registry: tests share
+no counts."""
 
 from __future__ import annotations
 

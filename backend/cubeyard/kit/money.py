@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 _SIGNS = {"USD": "$", "EUR": "\u20ac", "GBP": "\u00a3"}
-"""Currencies that one sign stands for wherever it is read; the others are named by their codes."""
+"""Currencies with an unambiguous sign; all others are written by their codes."""
 
 
 def money(amount: float, currency: str, decimals: int = 2) -> str:
-    """`$1,234.50`, `CHF 1,234.50`."""
+    """An amount with its currency, like `$1,234.50` or `CHF 1,234.50`."""
     return f"{mark(currency)}{amount:,.{decimals}f}"
 
 
 def mark(currency: str) -> str:
-    """What stands before an amount: a sign, or the code and a space."""
+    """The prefix of an amount: a sign, or the code and a space."""
     return _SIGNS.get(currency) or f"{currency}\u00a0"
 
 

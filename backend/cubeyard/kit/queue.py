@@ -1,4 +1,4 @@
-"""Queues: procrastinate over the same PostgreSQL. Work enters its queue in the transaction that writes its row."""
+"""Queues: procrastinate on the same PostgreSQL. A job is queued in the transaction of its row."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cubeyard.kit.db import AWAY
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work. Queued rows name `namespace:task` and `argument`: they outlive the program that wrote them."""
+    """A kind of work. Queued rows contain `namespace:task` and `argument`: renaming breaks old rows."""
 
     queue: str
     namespace: str
     task: str
     argument: str
-    """What the id of the row is called in the queue."""
+    """The queue's name for the row's id."""
     done_by: str
     """The function of the worker's context that takes the id."""
 
@@ -34,7 +34,7 @@ class Work:
             name=self.task,
             queue=self.queue,
             pass_context=True,
-            # What fails by itself will fail again; a database that went away comes back.
+            # Only database outages are worth a retry: other failures would repeat.
             retry=RetryStrategy(max_attempts=5, exponential_wait=2, retry_exceptions={*AWAY, psycopg.OperationalError}),
         )
         def do(context: JobContext, **arguments: str) -> None:
@@ -58,8 +58,8 @@ class WorkQueue:
         self._app = _with_tasks(procrastinate.App(connector=procrastinate.SyncPsycopgConnector()), work)
 
     def put(self, session: Session, id: str, queue: str | None = None, *, last: bool = False) -> int:
-        """The queue's number for the work on the row of that id. `queue` is another queue than the kind's own; `last`: after
-        everything that is put in without it, whenever that comes."""
+        """Queue the work on a row; returns the queue's number. `queue` replaces the kind's default;
+        `last`: after all work without `last`, also work queued later."""
         name = f"{self._work.namespace}:{self._work.task}"
         priority = -1 if last else 0
         task = self._app.configure_task(
@@ -68,7 +68,7 @@ class WorkQueue:
         return task.defer(**{self._work.argument: id})
 
     def remove(self, session: Session, queue_id: int) -> None:
-        """Take out what no worker has begun; one that is at it notices its cancelled row."""
+        """Remove work that no worker has started; a running worker detects its cancelled row."""
         self._app.job_manager.cancel_job_by_id(queue_id, abort=False, delete_job=True, connection=_raw(session))
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from cubeyard.kit.errors import ProblemError
 
 KNOWN_BYTES = 1 << 20
-"""So much of a file is made before its first byte is sent; a file that ends within it is sent with its size. [ours]"""
+"""This much of a file is made before its first byte is sent; a shorter file gets its size. [ours]"""
 _RANGE = re.compile(r"bytes=(?P<first>[0-9]{0,18})-(?P<last>[0-9]{0,18})")
 
 
@@ -40,7 +40,7 @@ def disposition(filename: str) -> str:
 
 
 def matches(if_none_match: str | None, tag: str) -> bool:
-    """Whether a client that sent `If-None-Match` has this representation already (RFC 9110 §13.1.2, weak comparison)."""
+    """Whether the client already has this representation (RFC 9110 §13.1.2, weak comparison)."""
     if if_none_match is None:
         return False
     sent = {one.strip().removeprefix("W/") for one in if_none_match.split(",")}
@@ -48,9 +48,10 @@ def matches(if_none_match: str | None, tag: str) -> bool:
 
 
 def byte_range(header: str | None, size_bytes: int) -> range | None:
-    """The bytes that a `Range` header asks for; `None` for the whole file: no header, or one not understood.
+    """The bytes that a `Range` header selects; `None` for the whole file.
 
-    One range in bytes is understood (RFC 9110 §14.2). Raises ValueError for one that begins behind the end.
+    Supports one range in bytes (RFC 9110 §14.2); other headers are ignored. Raises ValueError for a
+    range that begins after the end.
     """
     found = _RANGE.fullmatch(header.strip()) if header else None
     if found is None or not (found["first"] or found["last"]):
@@ -69,7 +70,7 @@ def byte_range(header: str | None, size_bytes: int) -> range | None:
 
 
 def ranged(header: str | None, size_bytes: int) -> tuple[range, dict[str, str], int]:
-    """The bytes to send, their headers and the status: all of them, or the part that a `Range` header asks for.
+    """The bytes to send, their headers and the status, for the whole file or a `Range` of it.
 
     Raises a 416 for a range that begins behind the end.
     """
@@ -88,8 +89,8 @@ def ranged(header: str | None, size_bytes: int) -> tuple[range, dict[str, str], 
 def partial(
     chunks: Iterator[bytes], media_type: str, filename: str, asked: str, headers: Mapping[str, str]
 ) -> StreamingResponse:
-    """The part that the `Range` header `asked` names of a file whose size is known once it is made: it is made whole, and kept
-    on disk past `KNOWN_BYTES`, before anything is sent."""
+    """A range of a generated file. The whole file is made first, because its size is needed, and
+    kept on disk past `KNOWN_BYTES`."""
     file = SpooledTemporaryFile(max_size=KNOWN_BYTES)  # noqa: SIM115 - closed when it is sent
     try:
         for chunk in chunks:
@@ -118,8 +119,8 @@ def download(
     headers: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> StreamingResponse:
-    """A file to save, with its size if it ends within `KNOWN_BYTES`. So much is made before the status is sent, so that a
-    failure can still say 4xx or 5xx."""
+    """A file to save, with its size if it ends within `KNOWN_BYTES`. That part is made before the
+    status is sent, so that an early failure still returns 4xx or 5xx."""
     begun: list[bytes] = []
     size_bytes = 0
     ended = False

@@ -1,8 +1,8 @@
-"""Server-sent events, and the ear that wakes their streams: one connection a process listens for everybody.
+"""Server-sent events, and the LISTEN connection that wakes all streams of a process.
 
-Nothing is queued for a client. A notification only says that something is new; each stream then reads, from the database and
-at its own pace, what it has not sent yet. So a slow client costs one batch of memory and holds up nobody, and a lost
-connection loses nothing. [ours]
+Nothing is queued for a client. A notification carries no data; each stream then reads unsent rows
+from the database at its own pace. So a slow client costs one batch of memory and delays no other,
+and a lost connection loses nothing. [ours]
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Topic:
         return self.version != seen
 
     async def shared(self, key: object, read: Awaitable[Any]) -> Any:
-        """Streams that are in step ask once: whoever comes while the same read is under way shares its answer.
+        """Share one read between streams that need the same rows at the same time.
 
-        The version is part of the question, so nobody gets an answer older than the notification that woke it.
+        The version is part of the key, so no stream gets rows older than its notification.
         """
         question = (key, self.version)
         task = self._reads.get(question)
@@ -133,7 +133,7 @@ class Listener:
                 connection = await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True, connect_timeout=10)
                 async with connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-                    self._bump_all()  # what was said while nobody listened
+                    self._bump_all()  # notifications may have been lost before LISTEN
                     async for notification in connection.notifies():
                         topic = self._topics.get(notification.payload)
                         if topic is not None:

@@ -1,7 +1,8 @@
-"""Pydantic's errors in our words: which field, what was sent, what it has to be and what to do about it.
+"""Pydantic's errors in our words: field, value, limit and fix.
 
-Where a field has several forms (a number or a list, one of three objects), pydantic tells the errors of every form, each below the name
-of a class or of a function. Here the form that was meant is found by the keys that were sent, and only its errors are told.
+For a field with several forms (a number or a list, one of three objects), pydantic lists the errors
+of every form, each below the name of a class or function. This module picks the form whose keys
+match the request best, and keeps only its errors.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _FORMS = "cubeyard_forms"
 _MOST_QUOTED = 60
 _CLOSE = 0.6
 UNKNOWN: Any = object()
-"""For `sent`, where it is not at hand: what is the name of a form is then told by its looks."""
+"""For `sent`, if the request is not available: names of forms are then recognised by `_NAME`."""
 _NAME = re.compile(r"[A-Z]\w*|.*[\[-].*|int|float|str|bool|dict|none|list")
 _OF_FIELD = re.compile(r"(?P<path>[a-z_]+(?:\.\w+)*): (?P<message>.+)", re.DOTALL)
-"""What our own checks say of a field of the object that they check."""
+"""A message of our own checks that begins with the path of a field."""
 
 _WANTED = {
     **dict.fromkeys(("model_type", "model_attributes_type", "dict_type", "mapping_type"), "an object"),
@@ -40,7 +41,7 @@ _WANTED = {
     ),
     "none_required": "null",
 }
-"""What a value has to be, by the type of the error."""
+"""The expected value, by the type of the error."""
 
 _LIMITS = {
     "ge": "at least {}",
@@ -60,7 +61,7 @@ _LENGTHS = {
     "too_long": ("max_length", "at most", "entry"),
 }
 _OWN = ("value_error", "assertion_error")
-"""Our own checks."""
+"""Types of the errors that our own validators raise."""
 _SAID = {
     "missing": ("This field is missing.", "Add it."),
     "extra_forbidden": ("There is no such field.", "Remove it, or check its spelling."),
@@ -70,12 +71,12 @@ _SAID = {
 
 
 def in_words(errors: Iterable[Error], sent: object = UNKNOWN) -> list[FieldError]:
-    """The errors of a validation of `sent`, at least one. `sent` is what their places (`loc`) are in."""
+    """The errors of a validation, at least one. Their places (`loc`) are paths into `sent`."""
     return [of_validation(error) for error in resolved(errors, sent)]
 
 
 def of_validation(error: Error) -> FieldError:
-    """One error in words. Its place is told as it is."""
+    """One error in words, at the place that pydantic gives."""
     kind, value = str(error.get("type", "")), error.get("input")
     message, limit, hint = _told(kind, value, error)
     return FieldError(
@@ -141,9 +142,9 @@ def _quoted(value: object) -> str:
 
 
 def resolved(errors: Iterable[Error], sent: object = UNKNOWN) -> list[Error]:
-    """The same with the form that was meant where there are several, and without the forms' names in their places. What our own checks
-    say of a field is at its place."""
-    told: list[list[Error]] = []  # in the order of what was told first
+    """The errors of the intended form only, without names of forms in their places. Errors of our
+    own checks move to the field that they name."""
+    told: list[list[Error]] = []  # in order of first appearance
     forms: dict[Place, tuple[list[Error], dict[object, list[Error]]]] = {}
     for error in errors:
         loc = tuple(error["loc"])
@@ -162,7 +163,7 @@ def resolved(errors: Iterable[Error], sent: object = UNKNOWN) -> list[Error]:
 
 
 def _own(error: Error) -> Error:
-    """The same without what pydantic puts before the messages of our checks, and at the field that they name."""
+    """Drops pydantic's prefix from a message of our checks, and moves it to the field it names."""
     prefix, comma, message = str(error.get("msg", "")).partition(", ")
     if error["type"] not in _OWN or not comma or prefix not in ("Value error", "Assertion failed"):
         return error
@@ -177,7 +178,7 @@ def _own(error: Error) -> Error:
 
 
 def _name_of_form(loc: Place, kind: str, sent: object) -> int | None:
-    """Which part of a place is not one of what was sent: the name of a form. None if all are."""
+    """The index of the part of a place that is the name of a form, not a key of the request; or None."""
     found: Any = sent
     if kind == "json_invalid":
         return None
@@ -200,7 +201,7 @@ def _has(found: object, part: int | str) -> bool:
 
 
 def _meant(place: Place, forms: list[list[Error]]) -> list[Error]:
-    """The errors of the form that was meant; one of them all if that cannot be said."""
+    """The errors of the intended form; if none stands out, one error that covers all forms."""
     deeper = [errors for errors in forms if all(tuple(error["loc"]) != place for error in errors)]
     if deeper:
         foreign = [_foreign(errors, place) for errors in deeper]
@@ -212,13 +213,13 @@ def _meant(place: Place, forms: list[list[Error]]) -> list[Error]:
     if len(forms) == 1:
         return forms[0]
     wanted = [_WANTED.get(str(errors[0]["type"])) for errors in forms]
-    if None in wanted:  # a form that says more than what it is: its value is beyond a limit, say
+    if None in wanted:  # this form fails by more than its type, for example by a limit
         return forms[wanted.index(None)]
     return [_of_forms(place, " or ".join(dict.fromkeys(one for one in wanted if one)), forms[0][0]["input"])]
 
 
 def _foreign(errors: list[Error], place: Place) -> int:
-    """How unlike a form what was sent is: its fields that the form has not, and the form's that are missing."""
+    """The distance of the request from a form: missing fields, and unknown ones twice."""
     own = [error for error in errors if len(error["loc"]) == len(place) + 1]
     return sum({"extra_forbidden": 2, "missing": 1}.get(str(error["type"]), 0) for error in own)
 
@@ -228,7 +229,7 @@ def _lacking(errors: list[Error], place: Place) -> str:
 
 
 def _parent(errors: list[Error], place: Place) -> object:
-    """What was sent at the place: a missing field's error has it."""
+    """The value at the place; pydantic puts it into the error of a missing field."""
     own = (error["input"] for error in errors if error["type"] == "missing" and len(error["loc"]) == len(place) + 1)
     return next(own, None)
 

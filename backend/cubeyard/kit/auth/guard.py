@@ -1,8 +1,9 @@
-"""The door: which host name, which page, and whose token a request comes with. Plain ASGI, before any endpoint.
+"""Checks a request's host name, origin and token. Plain ASGI, before any endpoint.
 
 A web page elsewhere must not be able to drive a local Cubeyard. It can make a browser send requests, so unsafe methods
-from a foreign origin are refused; and it can point a name of its own at 127.0.0.1 (DNS rebinding), so host names that are
-not ours are refused too. Addresses in the Host header are safe: no page can be served from one without being there. [ours]
+from a foreign origin are refused; and it can resolve its own name to 127.0.0.1 (DNS rebinding), so
+host names that are not ours are refused too. Addresses in the Host header are safe: only this
+machine can serve a page from them. [ours]
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 COOKIE = "cubeyard_session"
 SUBPROTOCOL = "cubeyard"
-"""Of a WebSocket. A browser lets a page set no header of one, so that its token may come as a second
-subprotocol, `bearer.TOKEN`."""
+"""A WebSocket's subprotocol. Browsers cannot set headers on a WebSocket, so the token may come as a
+second subprotocol, `bearer.TOKEN`."""
 OPEN_PATHS = frozenset({"/login", "/healthz", "/icon.svg"})
 """Reachable without a token: the login page shows the icon, too."""
 
@@ -53,7 +54,7 @@ class Guard:
         await (refusal or self.app)(scope, receive, send)
 
     def _refuse_peer(self, scope: Scope) -> Response | None:
-        """Without tokens only this machine is let in, whatever address somebody bound the application to."""
+        """Without tokens only this machine may connect, independent of the bind address."""
         client = scope.get("client")
         if self.settings.exposed or client is None or is_loopback(client[0]) or client[0] == "testclient":
             return None
@@ -82,7 +83,7 @@ class Guard:
             return None
         origin = headers.get("origin")
         if origin is None:
-            # Not a browser, or one that tells in another header where the request comes from.
+            # No browser, or one that sends `Sec-Fetch-Site` instead.
             if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
                 return None
             shown = headers["sec-fetch-site"]
@@ -149,7 +150,7 @@ def host_name(host_header: str) -> str | None:
 
 
 def _same_origin(origin: str, host_header: str) -> bool:
-    """Whether the page came from the host it now calls. The scheme is not compared: a proxy may have ended TLS."""
+    """Whether origin and host match. The scheme is not compared: a proxy may have ended TLS."""
     try:
         parts = urlsplit(origin.lower())
         _ = parts.port

@@ -21,11 +21,11 @@ REVOKED = "revoked token"
 class Actor(NamedTuple):
     name: str
     token_id: str | None = None
-    """Of a token that was made here; null for this machine, the command line and the configured token."""
+    """Id of a created token; null for this machine, the command line and the configured token."""
 
 
 def actor(session: Session) -> Actor | None:
-    """Whom the session's transaction works for. None for the program itself: a worker, a reaper, a start."""
+    """The caller of the session's transaction. None for the program: a worker, a reaper, a start."""
     if CALLER not in session.info:
         return None
     caller = session.info[CALLER]
@@ -46,4 +46,4 @@ def _author(session: UnitOfWork) -> str:
 
 
 Author = Annotated[str, Depends(_author)]
-"""The name of the request's token, or what stands for it where there is none."""
+"""The name of the request's token, or its substitute without tokens."""

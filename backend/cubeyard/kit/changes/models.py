@@ -1,4 +1,4 @@
-"""The table of changes. It has no foreign keys: what was changed may be deleted, the row stays."""
+"""The table of changes, without foreign keys: rows outlive the objects that they describe."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ChangeRow(Base):
     """The token's name, as it was then."""
     token_id: Mapped[str | None] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(Text)
-    """What kind of thing: `plan`, `note`, `run`, ..."""
+    """Kind of the object: `plan`, `note`, `run`, ..."""
     action: Mapped[str] = mapped_column(Text)
-    """What became of it: `created`, `renamed`, ..."""
+    """The action: `created`, `renamed`, ..."""
     subject_id: Mapped[str] = mapped_column(Text)
     name: Mapped[str] = mapped_column(Text)
-    """What the thing was called then."""
+    """The object's name at the time of the change."""
     detail: Mapped[str] = mapped_column(Text, server_default="")
     plan_id: Mapped[str | None] = mapped_column(Text)
     """The plan that it belongs to, if there is one."""

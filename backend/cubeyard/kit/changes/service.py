@@ -1,4 +1,4 @@
-"""The rules of the change log: a change is written with what it changes or not at all, and only if a person made it."""
+"""Rules of the change log: an entry commits with its change, and only if a person made it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.ids import new_id
 
 MAX_CHARACTERS = 200
-"""Of a name and of a detail: a log, not a copy of what was changed."""
+"""Limit for a name and for a detail: the log is no copy of the data."""
 
 
 class ChangeLog:
@@ -32,7 +32,7 @@ class ChangeLog:
         *,
         plan_id: str | None = None,
     ) -> None:
-        """Write a change into the session's transaction. Writes nothing for what the program does by itself."""
+        """Write a change into the session's transaction, unless the caller is the program itself."""
         who = actor(self._session)
         if who is None:
             return
