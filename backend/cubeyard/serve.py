@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.server import HANDLED_SIGNALS
 
+from cubeyard.kit.http_limits import HttpLimits, LimitedHttp
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
 
 DRAIN_SECS = 10
 
 
-def serve(app: FastAPI, settings: Settings) -> None:
-    """Until a signal that ends programs; then requests under way may end, jobs go back to the queue, the embedded database stops."""
-    config = uvicorn.Config(
+def configuration(app: Any, settings: Settings) -> uvicorn.Config:
+    limits = HttpLimits(settings.head_secs, settings.body_secs, settings.max_connections)
+    return uvicorn.Config(
         app,
+        http=partial(LimitedHttp, limits),  # pyright: ignore[reportArgumentType]
         host=settings.host,
         port=settings.port,
         log_config=None,
@@ -29,14 +33,17 @@ def serve(app: FastAPI, settings: Settings) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_SECS,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=64 * 1024,
         ws_max_size=64 * 1024,
     )
+
+
+def serve(app: FastAPI, settings: Settings) -> None:
+    """Until a signal that ends programs; then requests under way may end, jobs go back to the queue, the embedded database stops."""
     # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
     signals = ending()
     for one in signals:
         signal.signal(one, lambda *_: None)
-    _Announcing(config, signals).run()
+    _Announcing(configuration(app, settings), signals).run()
 
 
 class _Announcing(uvicorn.Server):

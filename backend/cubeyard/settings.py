@@ -101,6 +101,12 @@ class Settings(BaseSettings):
     """Of JSON: the largest custom topology, 32,768 links with their ports, has 3 MiB."""
     max_table_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
     """Of a workbook or CSV file with prices, and of a list of cables from the floor."""
+    head_secs: float = Field(default=20.0, gt=0)
+    """How long a client may take to send a request's line and headers."""
+    body_secs: float = Field(default=30.0, gt=0)
+    """A body that brings almost nothing for this long ends its request; one that makes progress may take any time."""
+    max_connections: int = Field(default=512, ge=4)
+    """At a time, with streams and WebSockets. Most systems give a process 1,024 open files."""
     max_links: int = Field(default=2_000_000, ge=1)
     """A plan with more links than this is refused with an estimate instead of computed."""
     engine_concurrency: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1)
