@@ -47,6 +47,8 @@ from cubeyard.kit.auth.endpoints import session as session_router
 from cubeyard.kit.auth.guard import Guard
 from cubeyard.kit.changes.endpoints import router as changes_router
 from cubeyard.kit.compression import Compression
+from cubeyard.kit.confined.forks import ReaderLimits
+from cubeyard.kit.confined.readers import Readers
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
@@ -199,6 +201,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
     app.state.terminals = Terminals(settings)
+    app.state.readers = Readers(ReaderLimits(settings.reader_secs, settings.reader_bytes))
     app.state.packet_streams = PacketStreams()
     app.state.outliners = {EMULATION.name: Outliner(app.state.engine)}
     app.state.queue = Queue()

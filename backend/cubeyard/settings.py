@@ -105,6 +105,10 @@ class Settings(BaseSettings):
     """How long a client may take to send a request's line and headers."""
     body_secs: float = Field(default=30.0, gt=0)
     """A body that brings almost nothing for this long ends its request; one that makes progress may take any time."""
+    reader_secs: float = Field(default=20.0, gt=0)
+    """How long reading a file may take that somebody sends: a network, a list of cables, a bill with prices."""
+    reader_bytes: int = Field(default=1024 * MEBIBYTE, ge=16 * MEBIBYTE)
+    """How much memory it may take."""
     max_connections: int = Field(default=512, ge=4)
     """At a time, with streams and WebSockets. Most systems give a process 1,024 open files."""
     max_links: int = Field(default=2_000_000, ge=1)

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request, Response
 
 from cubeyard.asbuilt import schemas
+from cubeyard.asbuilt.readers import Listing, listed
 from cubeyard.asbuilt.service import AsBuiltService
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
@@ -42,9 +43,14 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> AsBuiltService:
     return AsBuiltService(session, engine)
 
 
-async def read_body(request: Request) -> bytes:
-    """As it was sent: JSON too is read by the readers, which name its mistakes by line and column."""
-    return await request.body()
+async def read_listing(
+    http: Request,
+    host: Annotated[
+        PlainText | None, Query(min_length=1, max_length=255, description="lldpctl of one device: which one it ran on.")
+    ] = None,
+) -> Listing:
+    """The body as it was sent: JSON too is read by the readers, which name its mistakes by line and column."""
+    return await http.app.state.readers.read(http, listed, await http.body(), host)
 
 
 @router.post(
@@ -59,13 +65,10 @@ def compare_as_built(
     service: Annotated[AsBuiltService, Depends(get_service)],
     id: Id,
     revision: Annotated[int, Path(ge=1, le=2_147_483_647)],
-    file: Annotated[bytes, Depends(read_body)],
-    host: Annotated[
-        PlainText | None, Query(min_length=1, max_length=255, description="lldpctl of one device: which one it ran on.")
-    ] = None,
+    listing: Annotated[Listing, Depends(read_listing)],
 ) -> Response:
     """Each planned cable and each one of the list is in exactly one class. Nothing is stored.
 
     The work order has the fewest plug operations, and of those the fewest steps; in its order no step needs a port that is taken.
     """
-    return json_bytes(service.compare(id, revision, file, host).model_dump_json().encode())
+    return json_bytes(service.compare(id, revision, listing).model_dump_json().encode())

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Body, Depends, Path, Query, Request
 
 from cubeyard.catalog import schemas
-from cubeyard.catalog.quotes import Origin, read_rates
+from cubeyard.catalog.quotes import Origin, QuoteRow, quoted_rows, read_rates
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
 from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
@@ -38,6 +38,19 @@ Service = Annotated[CatalogService, Depends(get_service)]
 
 BookPath = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$", examples=["paper-2009"])]
 VersionPath = Annotated[int, Path(ge=1, le=2_147_483_647)]
+
+
+async def read_bill(
+    http: Request,
+    file: Annotated[
+        bytes,
+        Body(
+            media_type=XLSX_MEDIA_TYPE,
+            description="The plan's workbook (xlsx) or bill (bom-csv, as text/csv), with its quoted prices filled in.",
+        ),
+    ],
+) -> list[QuoteRow]:
+    return await http.app.state.readers.read(http, quoted_rows, file)
 
 
 @router.get("/books", operation_id="list_books", summary="Price books and their versions", responses=responses())
@@ -92,13 +105,7 @@ def import_prices(
     service: Service,
     book: BookPath,
     version: VersionPath,
-    file: Annotated[
-        bytes,
-        Body(
-            media_type=XLSX_MEDIA_TYPE,
-            description="The plan's workbook (xlsx) or bill (bom-csv, as text/csv), with its quoted prices filled in.",
-        ),
-    ],
+    rows: Annotated[list[QuoteRow], Depends(read_bill)],
     source: Annotated[
         PlainText,
         Query(min_length=1, max_length=2000, description="Where the prices are from, like a quotation's number."),
@@ -121,7 +128,7 @@ def import_prices(
     except ValueError as error:
         raise field_error("query.rate", rate, f"{error}.", hint="Write it as EUR=1.08.") from None
     return service.import_prices(
-        book, version, file, Origin(source, date, rates), note=f"Prices from {source}"[:500], trial=trial
+        book, version, rows, Origin(source, date, rates), note=f"Prices from {source}"[:500], trial=trial
     )
 
 

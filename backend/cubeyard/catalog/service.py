@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,7 @@ from sqlalchemy.orm import Session
 from cubeyard.catalog import schemas
 from cubeyard.catalog.currency import converted
 from cubeyard.catalog.models import BookRow, VersionRow
-from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
+from cubeyard.catalog.quotes import Origin, QuoteRow, quoted_parts
 from cubeyard.catalog.repository import CatalogRepository
 from cubeyard.engine import Engine, Json, content_hash
 from cubeyard.kit.changes.service import ChangeLog
@@ -103,19 +104,15 @@ class CatalogService:
         return _book_version(row)
 
     def import_prices(
-        self, book: str, number: int, data: bytes, origin: Origin, *, note: str, trial: bool
+        self, book: str, number: int, rows: Sequence[QuoteRow], origin: Origin, *, note: str, trial: bool
     ) -> schemas.PriceImport:
         """The values that a purchaser filled into a bill of materials, as the book's next version. [ours]
 
-        Raises `ProblemError` 422 for an unreadable file, and for lines that cannot be taken unless it is a trial.
+        Raises `ProblemError` 422 for lines that cannot be taken unless it is a trial.
         """
         base = self._repository.version(book, number)
         if base is None:
             raise not_found(f"version {number} of price book {book}")
-        try:
-            rows = read_rows(data)
-        except UnreadableQuoteError as error:
-            raise field_error("body", None, str(error)) from None
         quotes = quoted_parts(base.content["parts"], str(base.content["currency"]), rows, origin)
         if quotes.problems and not trial:
             first = [

@@ -7,18 +7,21 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 
 T = TypeVar("T")
 
 
-async def while_connected(http: Request, work: Callable[[Callable[[], bool]], T]) -> T:
-    """What `work` returns, made in a thread. It gets a function that tells whether the client has left, to be asked now and then."""
+async def while_connected(
+    http: Request, work: Callable[[Callable[[], bool]], T], *, limiter: CapacityLimiter | None = None
+) -> T:
+    """What `work` returns, made in a thread, one of all or of `limiter`'s. It gets a function that tells whether the client has left,
+    to be asked now and then."""
     left = threading.Event()
     watch = asyncio.create_task(_watch(http, left))
     try:
-        return await run_in_threadpool(work, left.is_set)
+        return await to_thread.run_sync(work, left.is_set, limiter=limiter)
     finally:
         watch.cancel()
 

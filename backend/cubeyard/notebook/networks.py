@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from cubeyard.asbuilt.readers.listing import BadListError
+from cubeyard.asbuilt.readers.listing import BadListError, problem
 from cubeyard.notebook.errors import explained, mistake
-from cubeyard.topologies.importing import ImportOptions, check, import_topology, of_network, problem
+from cubeyard.topologies.importing import ImportOptions, check, import_topology, of_network
 from cubeyard.topologies.network import Edge, Format, Network, Node
 from cubeyard.topologies.rates import Unit
 from cubeyard.topologies.schemas import ImportedTopology

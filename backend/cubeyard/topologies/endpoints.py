@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 
 from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
 from cubeyard.kit.errors import responses
+from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
-from cubeyard.topologies.importing import ImportOptions, import_topology, patterns_of
+from cubeyard.topologies.importing import ImportOptions, check, imported_json, patterns_of
 from cubeyard.topologies.network import MAX_BYTES, MAX_LINKS, MAX_NODES, Format
 from cubeyard.topologies.rates import Unit
 from cubeyard.topologies.schemas import ImportedTopology
@@ -66,7 +67,8 @@ async def read_body(request: Request) -> bytes:
     responses=responses(),
     openapi_extra=BODY,
 )
-def import_file(
+async def import_file(
+    http: Request,
     file: Annotated[bytes, Depends(read_body)],
     name: Annotated[
         PlainText, Query(max_length=255, description="The file's name, which may say what format it has.")
@@ -90,7 +92,8 @@ def import_file(
         float | None, Query(description="Rate of links about which the file says nothing; 10 if left out.")
     ] = None,
     rate_unit: Annotated[Unit | None, Query(description="The unit of rates that are bare numbers.")] = None,
-) -> ImportedTopology:
+) -> Response:
     """The `spec` goes into a plan as it is. Nothing is stored."""
     options = ImportOptions(format, patterns_of(servers), patterns_of(switches), link_gbps, rate_unit)
-    return import_topology(file, name, options)
+    check(options)
+    return json_bytes(await http.app.state.readers.read(http, imported_json, file, name, options))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cubeyard.asbuilt.readers.listing import MAX_MISTAKES, BadListError
+from cubeyard.asbuilt.readers.listing import BadListError, problem
 from cubeyard.engine import finding
-from cubeyard.kit.errors import FieldError, Finding, ProblemError, field_error
+from cubeyard.kit.errors import Finding, field_error
 from cubeyard.topologies import names, roles
 from cubeyard.topologies.network import TITLES, Edge, Format, Network, refused
 from cubeyard.topologies.rates import GBPS_OF, MAX_GBPS, MIN_GBPS, Rates, Unit, guessed_unit
@@ -18,6 +18,7 @@ from cubeyard.topologies.roles import RULES, Decision
 from cubeyard.topologies.schemas import ImportedCounts, ImportedRate, ImportedRoles, ImportedTopology
 
 DEFAULT_GBPS = 10.0
+READ_WITH = ("cubeyard.topologies.readers.xml_graphs",)
 MAX_PATTERNS, MAX_PATTERN_CHARACTERS = 50, 100
 _SHOWN = 8
 
@@ -46,6 +47,11 @@ def import_topology(data: bytes, name: str = "", options: ImportOptions | None =
         return of_network(read(data, name, options.format), options)
     except BadListError as error:
         raise problem(error) from None
+
+
+def imported_json(data: bytes, name: str, options: ImportOptions) -> bytes:
+    """The same as JSON."""
+    return import_topology(data, name, options).model_dump_json().encode()
 
 
 def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
@@ -110,20 +116,6 @@ def check(options: ImportOptions) -> None:
     if options.link_gbps is not None and not MIN_GBPS <= options.link_gbps <= MAX_GBPS:
         limit = f"{MIN_GBPS:g} to {MAX_GBPS:g} Gb/s"
         raise field_error("query.link_gbps", options.link_gbps, "The rate is out of its limits.", limit=limit)
-
-
-def problem(error: BadListError) -> ProblemError:
-    """A 422 with every mistake of the file."""
-    errors = [
-        FieldError(
-            field=f"body.{one.where}", value=one.value, message=one.message, hint=one.hint or None, line=one.line
-        )
-        for one in error.mistakes
-    ]
-    most = "at least " if len(errors) >= MAX_MISTAKES else ""
-    first = f"{errors[0].field.removeprefix('body.')}: {errors[0].message}"
-    detail = f"The file has {most}{len(errors)} mistakes." if len(errors) > 1 else first[:1].upper() + first[1:]
-    return ProblemError(422, "invalid", detail, errors=errors)
 
 
 def _links(network: Network) -> tuple[list[Edge], int]:

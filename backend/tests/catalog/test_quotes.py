@@ -18,7 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from cubeyard.catalog.quotes import BILL, Origin, Quotes, UnreadableQuoteError, quoted_parts, read_rates, read_rows
+from cubeyard.catalog.quotes import (
+    BILL,
+    Origin,
+    Quotes,
+    UnreadableQuoteError,
+    quoted_parts,
+    read_rates,
+    read_rows,
+    workbooks,
+)
 from cubeyard.catalog.quotes.tables import parse_number
 from cubeyard.cli.command import app
 from cubeyard.engine import Engine
@@ -256,6 +265,72 @@ def test_csv_as_german_and_american_excel_save_it(local: Engine) -> None:
         assert [(one.field, one.after) for one in quotes.changes] == [("price_usd", 1234.5)]
 
 
+def _workbook(sheet: bytes, shared: bytes = b"", **parts: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", sheet)
+        for name, data in {"xl/sharedStrings.xml": shared, **parts}.items():
+            if data:
+                archive.writestr(name, data)
+    return out.getvalue()
+
+
+HEADER_ROW = b"<row>" + b"".join(b'<c t="str"><v>%s</v></c>' % name for name in (b"line", b"sku", b"quoted_price", b"price_field")) + b"</row>"  # fmt: skip
+BOMBS = {
+    "rows": (HEADER_ROW + b"<row/>" * 20_000, b"", "20,000 rows"),
+    "cells": (HEADER_ROW + b'<row><c r="XFD1"><v>1</v></c></row>' * 7, b"", "100,000 cells"),
+    "shared strings": (HEADER_ROW, b"<sst>" + b"<si/>" * 50_000 + b"</sst>", "50,000 elements of XML"),
+    "bytes": (HEADER_ROW + b" " * (4 << 20), b"", "4,194,304 bytes when it is unpacked"),
+    "a DTD behind much space": (b"", b"<?xml version='1.0'?>" + b" " * 100_000 + b"<!DOCTYPE x [<!ENTITY a 'b'>]><sst/>", "DTD"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BOMBS)
+def test_a_small_workbook_that_unpacks_to_much_is_refused_by_its_limit(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("ELEMENTS", 50_000), ("BYTES", 4 << 20), ("ROWS", 20_000), ("CELLS", 100_000)):
+        assert most < getattr(workbooks, f"MAX_{name}")
+        monkeypatch.setattr(workbooks, f"MAX_{name}", most)
+    rows, shared, said = BOMBS[what]
+    with pytest.raises(UnreadableQuoteError, match=said):
+        read_rows(_workbook(b"<worksheet><sheetData>" + rows + b"</sheetData></worksheet>", shared))
+
+
+def test_a_workbook_of_very_many_files_is_refused() -> None:
+    with pytest.raises(UnreadableQuoteError, match="2,000 files"):
+        read_rows(_workbook(b"<worksheet/>", **{f"xl/media/{number}": b"x" for number in range(2_001)}))
+
+
+def test_a_damaged_workbook_is_refused_in_words_wherever_the_damage_is(local: Engine) -> None:
+    whole = _export(local, "xlsx", _book(local, "current-2026"))
+    assert read_rows(whole)
+    start = whole.index(b"PK\x01\x02")  # the entries of the archive: sizes, methods, flags, names
+    places = [*range(0, len(whole), len(whole) // 15), *range(start, min(start + 300, len(whole)), 7)]
+    for at in places:
+        for value in (0x63, 0xFF):
+            with contextlib.suppress(UnreadableQuoteError):
+                read_rows(whole[:at] + bytes([value]) + whole[at + 1 :])
+    for length in range(0, len(whole), len(whole) // 20):
+        with pytest.raises(UnreadableQuoteError, match=r"\."):
+            read_rows(whole[: max(2, length)])
+    for sheet in (
+        b'<?xml version="1.0" encoding="none-such"?><worksheet/>',
+        b'<worksheet><sheetData><row><c r="\xff"/></row></sheetData></worksheet>',
+        "<worksheet><sheetData><row><c t='s'><v>\u00b2</v></c></row></sheetData></worksheet>".encode(),
+        b"<worksheet>" + b"<a>" * 200_000,
+    ):
+        with pytest.raises(UnreadableQuoteError, match=r"\."):
+            read_rows(_workbook(sheet))
+
+
+def test_how_a_text_is_pronounced_is_no_part_of_it() -> None:
+    text = b"<si><r><t>Tokyo</t></r><rPh sb='0' eb='1'><t>to-kyo</t></rPh></si>"
+    row = b'<row><c><v>1</v></c><c t="s"><v>0</v></c></row>'
+    (read,) = read_rows(_workbook(b"<worksheet>" + HEADER_ROW + row + b"</worksheet>", b"<sst>" + text + b"</sst>"))
+    assert read.cells["sku"] == "Tokyo"
+
+
 def test_a_file_that_is_no_bill_is_refused_in_words(local: Engine) -> None:
     book = _book(local, "current-2026")
     huge = io.BytesIO()
@@ -311,6 +386,9 @@ def test_prices_are_tried_and_imported_over_rest(client: TestClient, local: Engi
     refused = client.post(here, params=query, content=broken, headers=headers)
     assert refused.status_code == 422
     assert "'cheap' is not a number" in refused.json()["errors"][0]["message"]
+    damaged = client.post(here, params=query, content=filled[: len(filled) // 2], headers=headers)
+    assert (damaged.status_code, damaged.json()["errors"][0]["field"]) == (422, "body")
+    assert "damaged" in damaged.json()["detail"]
     assert client.post(here, params=query, json={"a": 1}).status_code == 415
     wrong = client.post(here, params=query, content=b"a,b\r\n", headers={"content-type": "text/csv"})
     assert wrong.status_code == 422

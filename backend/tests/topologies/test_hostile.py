@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cubeyard.app import create_app
+from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
 from cubeyard.topologies.network import MAX_BYTES, MAX_LINKS
 from cubeyard.topologies.schemas import ImportedTopology
 from tests.topologies.files import CONTAINERLAB, CSV, DOT, FILES, GEXF, GRAPHML, imported
@@ -58,11 +64,22 @@ def test_a_million_edges_are_too_many_in_every_format() -> None:
     assert "33,554,432" in refused(b"x" * (MAX_BYTES + 1))
 
 
+def test_a_file_that_takes_too_long_is_refused_by_the_time_over_rest(database: Database, tmp_path: Path) -> None:
+    limited = Settings(database_url="postgresql://unused", frontend_dir=tmp_path, reader_secs=0.3)
+    long = GRAPHML.replace(b"</graph>", b"<node id='x'><data key='d0'>1</data></node>" * 300_000 + b"</graph>")
+    with TestClient(create_app(limited, database=database), base_url="http://localhost") as client:
+        headers = {"content-type": "application/octet-stream"}
+        answer = client.post("/api/v1/topologies/import", content=long, headers=headers)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body")
+        assert "longer than 0.3 s, the limit here (CUBEYARD_READER_SECS)" in answer.json()["detail"]
+        assert client.post("/api/v1/topologies/import", content=CSV, headers=headers).status_code == 200
+
+
 def test_deep_files_are_refused_by_line() -> None:
     assert "nested more than 64 deep" in refused(b"topology:\n  nodes: " + b"[" * 100_000)
     assert "nested more than 64 deep" in refused(b"topology:\n" + b"".join(b" " * i + b"a:\n" for i in range(1, 2_000)))
     assert "nested more than 64 deep" in refused(b"graph {" + b"{" * 100_000)
-    assert "nested more than 64 deep" in refused(b"<graphml>" + b"<graph>" * 100_000)
+    assert "line 1: Elements are nested more than 64 deep." in refused(b"<graphml>" + b"<graph>" * 100_000)
     assert "nested too deeply" in refused(b'{"a":' * 100_000)
     assert "nested too deeply" in refused(b'{"results": [{"a_terminations":' + b"[" * 100_000)
 

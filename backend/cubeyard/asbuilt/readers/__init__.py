@@ -9,10 +9,10 @@ Not in: what the plan calls its devices and ports. Readers give names as the fil
 from __future__ import annotations
 
 from cubeyard.asbuilt.readers import cable_csv, lldp, netbox
-from cubeyard.asbuilt.readers.listing import BadListError, Listing, Mistake, SeenCable, SeenEnd
+from cubeyard.asbuilt.readers.listing import BadListError, Listing, Mistake, SeenCable, SeenEnd, problem
 from cubeyard.asbuilt.readers.rows import CsvTable
 
-__all__ = ["BadListError", "Listing", "Mistake", "SeenCable", "SeenEnd", "read"]
+__all__ = ["BadListError", "Listing", "Mistake", "SeenCable", "SeenEnd", "listed", "read"]
 
 
 def read(data: bytes, host: str | None = None) -> Listing:
@@ -25,3 +25,11 @@ def read(data: bytes, host: str | None = None) -> Listing:
         return lldp.read(data, host)
     table = CsvTable.of(data, (cable_csv.HEADER, netbox.HEADER, netbox.PAGE_HEADER))
     return cable_csv.read(table) if table.header is cable_csv.HEADER else netbox.read(table)
+
+
+def listed(data: bytes, host: str | None) -> Listing:
+    """The same, with mistakes as a 422."""
+    try:
+        return read(data, host)
+    except BadListError as error:
+        raise problem(error) from None

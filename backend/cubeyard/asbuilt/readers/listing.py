@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cubeyard.kit.errors import FieldError, ProblemError
+
 Format = Literal["csv", "netbox", "lldp"]
 MAX_MISTAKES = 20
 """How many mistakes of one file are told."""
@@ -33,6 +35,20 @@ class BadListError(ValueError):
         self.mistakes = list(mistakes)
         more = len(self.mistakes) - 1
         super().__init__(str(self.mistakes[0]) + (f" (and {more:,} more)" if more else ""))
+
+
+def problem(error: BadListError) -> ProblemError:
+    """A 422 with every mistake of the file."""
+    errors = [
+        FieldError(
+            field=f"body.{one.where}", value=one.value, message=one.message, hint=one.hint or None, line=one.line
+        )
+        for one in error.mistakes
+    ]
+    most = "at least " if len(errors) >= MAX_MISTAKES else ""
+    first = f"{errors[0].field.removeprefix('body.')}: {errors[0].message}"
+    detail = f"The file has {most}{len(errors)} mistakes." if len(errors) > 1 else first[:1].upper() + first[1:]
+    return ProblemError(422, "invalid", detail, errors=errors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ Not in: HTTP and the database (`service.py` beside this folder), and writing the
 
 from cubeyard.catalog.quotes.changes import Change, Origin, Problem, Quotes, quoted_parts, read_rates
 from cubeyard.catalog.quotes.columns import BILL, BillColumn
-from cubeyard.catalog.quotes.tables import UnreadableQuoteError, read_rows
+from cubeyard.catalog.quotes.tables import QuoteRow, UnreadableQuoteError, quoted_rows, read_rows
 
 __all__ = [
     "BILL",
@@ -16,9 +16,11 @@ __all__ = [
     "Change",
     "Origin",
     "Problem",
+    "QuoteRow",
     "Quotes",
     "UnreadableQuoteError",
     "quoted_parts",
+    "quoted_rows",
     "read_rates",
     "read_rows",
 ]

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from cubeyard.catalog.quotes.columns import BILL
 from cubeyard.kit.csv_text import csv_rows
+from cubeyard.kit.errors import field_error
 from cubeyard.kit.text import FORMULA_STARTS
 
+READ_WITH = ("cubeyard.catalog.quotes.workbooks",)
 HEADER_WITHIN_ROWS = 30
 """The header is looked for in the first rows of a table: above it stand titles, which users may add to."""
 MAX_ROWS = 20_000
@@ -99,6 +101,14 @@ def read_rows(data: bytes) -> list[QuoteRow]:
         f"The file has no bill of materials: no row has the headers {missing}. "
         "Send the workbook (xlsx) or the bill of materials (bom-csv) of a plan, with its header row unchanged."
     )
+
+
+def quoted_rows(data: bytes) -> list[QuoteRow]:
+    """The same, with what cannot be read as a 422."""
+    try:
+        return read_rows(data)
+    except UnreadableQuoteError as error:
+        raise field_error("body", None, str(error)) from None
 
 
 def _csv(data: bytes) -> tuple[Iterator[Sequence[str]], bool]:

@@ -18,6 +18,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from networkx.readwrite.gexf import GEXFReader
 from networkx.readwrite.graphml import GraphMLReader
 
+from cubeyard.asbuilt.readers.listing import BadListError
 from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, MAX_NODES, OWN, Edge, Network, Node, refused
 
 _FAILURES = (nx.NetworkXException, ValueError, TypeError, KeyError, AttributeError, RuntimeError, IndexError)
@@ -52,6 +53,8 @@ def read(data: bytes, format: Literal["graphml", "gexf"]) -> Network:
         raise refused("line 1", f"The document is <{tag}>, not <{format}>.", "Choose the format that the file has.")
     try:
         graph = _graphml(root) if format == "graphml" else _gexf(root)
+    except BadListError:
+        raise
     except _FAILURES as error:
         words = str(error) or type(error).__name__
         raise refused(f"element {tag}", f"It cannot be read as a graph: {words[:200]}.") from None
@@ -74,6 +77,8 @@ def _parsed(data: bytes) -> tuple[Element, _Notes]:
         line, column = error.position
         words = str(error).partition(":")[0]
         raise refused(f"line {line}, column {column + 1}", f"It is not XML: {words}.", line=line) from None
+    except BadListError:
+        raise
     except (LookupError, ValueError) as error:
         raise refused("line 1", f"The encoding cannot be read: {error}.", "Save the file as UTF-8.", line=1) from None
 
