@@ -40,7 +40,7 @@ from cubeyard.jobs.endpoints import router as jobs_router
 from cubeyard.jobs.options import links as label_links
 from cubeyard.jobs.queue import Queue
 from cubeyard.kit import problems
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE, BodyLimits, RequestContext
+from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE, BodyLimits, HeadAsGet, RequestContext
 from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
 from cubeyard.kit.auth.endpoints import session as session_router
@@ -49,7 +49,7 @@ from cubeyard.kit.changes.endpoints import router as changes_router
 from cubeyard.kit.compression import Compression
 from cubeyard.kit.confined.forks import ReaderLimits
 from cubeyard.kit.confined.readers import Readers
-from cubeyard.kit.db import Database
+from cubeyard.kit.db import Database, answer_while_away
 from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.models import Model
@@ -207,10 +207,12 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     problems.install(app)
+    answer_while_away(app)
     app.router.default = Pages(settings.frontend_dir)
     app.openapi = lambda: openapi(app)
 
     # The last one added is the first one passed.
+    app.add_middleware(HeadAsGet)
     app.add_middleware(Compression)
     app.add_middleware(
         BodyLimits,

@@ -100,6 +100,36 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "")) or "(none)"
 
 
+class HeadAsGet:
+    """HEAD wherever GET is: the same answer without its body. A stream ends with its head."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        begun = False
+
+        async def told() -> Message:
+            return {"type": "http.disconnect"} if begun else await receive()
+
+        async def head_only(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                await send(message)
+                await send({"type": "http.response.body", "body": b""})
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self.app(asked, told, head_only)
+        finally:
+            if "route" in asked:  # for the metrics
+                scope["route"] = asked["route"]
+
+
 MOST_DISCARDED_BYTES = 16 * 1024 * 1024
 """A body that is too long is read to its end up to here; the connection of a longer one is closed at once."""
 
@@ -131,6 +161,14 @@ class BodyLimits:
             if int(length) <= MOST_DISCARDED_BYTES:
                 await _discard(receive)
             await self._too_long(scope, most)(scope, receive, send)
+            return
+        encoding = headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity"):
+            detail = f"The body is encoded as {encoding[:40]!r}; send it as it is, without Content-Encoding."
+            refused = problem_response(
+                scope, 415, "unsupported-encoding", detail, headers={"accept-encoding": "identity"}
+            )
+            await refused(scope, receive, send)
             return
         has_body = (length not in (None, "0")) or "transfer-encoding" in headers
         if has_body and scope["method"] in _BODY_METHODS:

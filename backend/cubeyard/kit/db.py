@@ -14,17 +14,19 @@ from typing import Annotated, Any, TypeVar
 import orjson
 import psycopg
 import structlog
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.requests import HTTPConnection
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+from starlette.responses import Response
 
 from cubeyard.kit.disk import DiskFullError, is_full, scarce
 from cubeyard.kit.embedded import EmbeddedPostgres
+from cubeyard.kit.problems import problem_response
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -52,6 +54,7 @@ OF_SERVER = (
 CALLER = "caller"
 """Key of a session's `info` for the caller; absent: the program itself. See `auth/who.py`."""
 
+RETRY_SECS = 5
 AWAY = (DBAPIError, NoConnectionError)
 """Errors raised while the database restarts or is unreachable."""
 
@@ -208,6 +211,29 @@ def _unit_of_work(request: Request) -> Iterator[Session]:
         if full is None:
             raise
         raise full from error
+
+
+def is_away(error: Exception) -> bool:
+    """Whether the database could not be reached or went away, and not what was asked of it is why."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, NoConnectionError)
+    state = getattr(error.orig, "sqlstate", None)
+    lost = state is None and isinstance(error, OperationalError | InterfaceError)
+    return error.connection_invalidated or lost or str(state).startswith(("08", "57P", "53300"))
+
+
+def answer_while_away(app: FastAPI) -> None:
+    for kind in AWAY:
+        app.add_exception_handler(kind, _on_database_error)
+
+
+async def _on_database_error(request: Request, error: Exception) -> Response:
+    """503 while the database is away, a bug of ours otherwise."""
+    if not is_away(error):
+        raise error
+    log.warning("database_away", error=str(error)[:300])
+    detail = "The database does not answer. Nothing was changed; try again in a few seconds."
+    return problem_response(request.scope, 503, "database-away", detail, headers={"retry-after": str(RETRY_SECS)})
 
 
 UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]

@@ -25,7 +25,9 @@ class Pages:
         self._files = StaticFiles(directory=folder, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":
+            detail = f"There is no WebSocket at {scope['path']}."
+            await problem_response(scope, 404, "not-found", detail)(scope, receive, send)
             return
         response = await run_in_threadpool(self._response, scope)
         await response(scope, receive, send)

@@ -11,7 +11,9 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
+from cubeyard.kit import json_bodies
 from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError
 from cubeyard.kit.validation import in_words, of_validation
 
@@ -84,16 +86,30 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
     detail = str(error.detail)
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}."
     elif error.status_code == 405:
         detail = f"{request.method} is not possible at {request.url.path}."
+        headers["allow"] = ", ".join(methods_of(request.app, request.url.path))
     elif error.status_code == 400 and "body" in detail.lower():
         code = "malformed"
-    return problem_response(request.scope, error.status_code, code, detail, headers=dict(error.headers or {}))
+    return problem_response(request.scope, error.status_code, code, detail, headers=headers)
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """All that a path takes: routes of one path may be several, each with a method of its own."""
+    scope = {"type": "http", "path": path, "root_path": "", "headers": []}
+    found = [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)
+    ]
+    return ["GET", "HEAD", *found[1:]] if found[:1] == ["GET"] else found
 
 
 def install(app: FastAPI) -> None:
+    json_bodies.install()
     app.add_exception_handler(ProblemError, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)

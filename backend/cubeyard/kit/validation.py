@@ -66,7 +66,6 @@ _SAID = {
     "missing": ("This field is missing.", "Add it."),
     "extra_forbidden": ("There is no such field.", "Remove it, or check its spelling."),
     "json_type": (None, "Send JSON text."),
-    "json_invalid": (None, "Send one JSON document."),
 }
 
 
@@ -91,6 +90,8 @@ def of_validation(error: Error) -> FieldError:
 def _told(kind: str, value: object, error: Error) -> tuple[str, str | None, str | None]:
     """Message, limit and hint."""
     context, said = error.get("ctx") or {}, str(error.get("msg", "This is not valid."))
+    if kind == "json_invalid":
+        return f"This is not JSON: {context.get('error', said)}.", None, "Send one JSON document."
     if kind in _SAID:
         message, hint = _SAID[kind]
         return message or said, None, hint

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 from pathlib import Path
 
 import brotli
+import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from starlette.testclient import WebSocketDenialResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from cubeyard.app import create_app
@@ -158,7 +161,9 @@ def test_what_is_not_there_and_what_cannot_be_done_are_problems_too(client: Test
     problem_of(client.get("/api/v2/plans"), 404)
     answer = client.put(PLANS, json={})
     problem_of(answer, 405)
-    assert "GET" in answer.headers["allow"]
+    assert answer.headers["allow"] == "GET, HEAD, POST"
+    assert client.put(f"{PLANS}/0a1b2c3d4e5f6g", json={}).headers["allow"] == "GET, HEAD, PATCH, DELETE"
+    assert client.get("/api/v1/predict").headers["allow"] == "POST"
     problem_of(client.get(f"{PLANS}/0a1b2c3d4e5f6g"), 404)
     problem_of(client.get(f"{PLANS}/not-an-id"), 422)
     problem_of(client.post("/nothing", headers={"content-type": "text/plain"}), 405)
@@ -267,3 +272,57 @@ def test_health_and_metrics_tell_the_truth(
     monkeypatch.setattr(database, "ping", gone)
     ill = client.get("/healthz")
     assert (ill.status_code, ill.json()["database"]) == (503, "unavailable")
+
+
+def test_every_path_says_all_its_methods_and_has_head_where_it_has_get(client: TestClient) -> None:
+    for path, operations in client.app.openapi()["paths"].items():  # type: ignore[attr-defined]
+        place = re.sub(r"\{[^}]*\}", "1", path)
+        allowed = set(client.request("OPTIONS", place).headers["allow"].split(", "))
+        methods = {method.upper() for method in operations}
+        assert methods | ({"HEAD"} if "GET" in methods else set()) <= allowed, place
+        assert allowed - {"HEAD"} <= {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    head, get = client.head(PLANS), client.get(PLANS, headers={"accept-encoding": "identity"})
+    assert (head.status_code, head.content, head.headers["content-length"]) == (200, b"", str(len(get.content)))
+    assert client.head("/api/v1/predict").status_code == 405
+    assert 'route="/api/v1/plans",status="200"' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"name": "x", "spec": {"family": "bcube", "n": NaN, "k": 1}}', "NaN is no number of JSON"),
+        (b'{"name": "NaN", "spec": {"family": "bcube", "n": -Infinity, "k": 1}}', "-Infinity is no number of JSON"),
+        (b'{"name": "x", "spec": {"family": "bcube", "n": 4, "n": 8, "k": 1}}', '"n" is there twice in one object'),
+    ],
+)
+def test_a_body_is_json_and_has_no_key_twice(client: TestClient, body: bytes, said: str) -> None:
+    problem = problem_of(client.post(PLANS, content=body, headers={"content-type": "application/json"}), 400)
+    assert said in problem.detail
+
+
+def test_an_encoded_body_is_refused_by_its_encoding(client: TestClient) -> None:
+    body = gzip.compress(b'{"name": "x"}')
+    answer = client.post(PLANS, content=body, headers={"content-type": "application/json", "content-encoding": "gzip"})
+    assert "Content-Encoding" in problem_of(answer, 415).detail
+    assert answer.headers["accept-encoding"] == "identity"
+
+
+def test_a_websocket_where_none_is_is_not_found(client: TestClient) -> None:
+    for path in ("/api/v1/nothing", "/nothing"):
+        with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect(f"ws://localhost{path}"):
+            pass
+        assert refused.value.status_code == 404
+
+
+def test_without_its_database_the_server_says_to_come_back(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise psycopg.OperationalError("connection refused")
+
+    client.get(PLANS)
+    database.engine.dispose()
+    monkeypatch.setattr(database.engine.dialect, "connect", refuse)
+    for answer in (client.post(PLANS, json={"name": "x", "spec": SMALL}), client.get(PLANS)):
+        assert problem_of(answer, 503).type.endswith("database-away")
+        assert answer.headers["retry-after"] == "5"
