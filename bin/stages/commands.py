@@ -154,7 +154,7 @@ def journeys(asked: Asked) -> Turns:
         ("together", "Journeys through the page, in a browser"),
         ("alone", "Journeys that want the machine for themselves"),
     ):
-        of = [*argv, "--project", project]
+        of = [*argv, "--no-deps", "--project", project]
         yield [Command(title, "e2e", of, env, again=partial(_journeys_again, of))]
 
 
