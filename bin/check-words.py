@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Fails if a change adds a word or a sentence of the kinds that `bin/words/patterns.py` lists, or prose over 100 columns.
+"""Fails if a change adds a word, sentence or name of `bin/words/patterns.py`, or long prose lines.
 
-    bin/check-words.py                        compares the counts of the whole tree with those in bin/words/counts
-    bin/check-words.py --lower                writes lower counts down; `bin/fmt` does so too. Never raises one
+    bin/check-words.py                        compares the whole tree with bin/words/counts
+    bin/check-words.py --lower                lowers the numbers, as `bin/fmt` does; never raises one
     bin/check-words.py COUNTER [FOLDER ...]   lists the places of a counter
 
-Counts are of the whole tree, so that moving a file changes none. The committed numbers decide; history is read only to name places.
+The check counts over the whole tree, so that moving a file changes no count. Only the committed
+numbers decide; history serves to name places.
 
-Several people lower numbers at once. Therefore bin/words/counts merges by union (.gitattributes), the lowest of several lines of a
-counter holds, and a count may be a little below its number (SLACK) before the check asks for `--lower`.
+Several people lower numbers at once. Therefore bin/words/counts merges by union (.gitattributes),
+the lowest of several lines of a counter is valid, and a count may be slightly below its number
+(SLACK) before the check fails and requires `--lower`. To allow a word on purpose, raise the number by
+hand and give the reason in the commit.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COUNTS = "bin/words/counts"
 SHORT_DOC_WORDS = 3
 SLACK_LEAST, SLACK_SHARE = 5, 50
-"""A count may be below its number by 5, or by a fiftieth of it: small changes need no second file."""
+"""A count may be below its number by 5 or 2 %, so that small changes do not touch the counts."""
 PLACES = 12
 EXAMPLES = ("bin/words/patterns.py", "backend/tests/house/test_words.py")
 """Files that quote what must go."""
@@ -42,7 +45,7 @@ ADVICE = {
 
 
 def hits(path: str, text: str) -> Iterator[tuple[str, int]]:
-    """What counts in one file: counter and line."""
+    """The places in one file, each as counter and line."""
     if path in EXAMPLES or not prose.has_prose(path):
         return
     parts = prose.split(path, text)
@@ -110,7 +113,7 @@ def to_lower(counts: Counter[str], numbers: dict[str, int]) -> list[str]:
 
 
 def added(before: dict[str, str], now: dict[str, str], name: str) -> list[str]:
-    """Places of a counter that are not in the texts before, whichever file they stood in: `file:line: text`."""
+    """New places of a counter as `file:line: text`; text moved from another file is not new."""
 
     def places(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
         for path, text in texts.items():
@@ -140,7 +143,7 @@ def _added_since(base: str, names: list[str]) -> dict[str, list[str]]:
 
 
 def _complain(counts: Counter[str], numbers: dict[str, int], names: list[str]) -> None:
-    # First what is not committed yet, then everything since the numbers were last written.
+    # Uncommitted changes first; without any, all changes since the last update of the counts.
     new: dict[str, list[str]] = {name: [] for name in names}
     for base in ("HEAD", _git("log", "-1", "--format=%H", "--", COUNTS).strip()):
         if base and (rest := [name for name in names if not new[name]]):

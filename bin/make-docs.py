@@ -1,5 +1,6 @@
-"""Writes the documentation as HTML: the tutorial, the reference of `cubeyard.notebook` from its docstrings, and that of the command
-line from its options. `make-docs.py FOLDER`; nothing is fetched by the pages."""
+"""Writes the documentation as HTML: the tutorial, the reference of `cubeyard.notebook` from its
+docstrings, and that of the command line from its options. `make-docs.py FOLDER`; the pages load
+nothing from the network."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def write(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     pdoc.render.configure(docformat="markdown", search=False, show_source=False)
     pdoc.pdoc("cubeyard.notebook", output_directory=out)
-    # pdoc makes an index of its modules; the tutorial stands in its place.
+    # The tutorial replaces pdoc's index of modules.
     (out / "index.html").write_text(page("Notebooks", (ROOT / "docs/notebooks.md").read_text()))
     (out / "commands.html").write_text(page("Command line", commands()))
 

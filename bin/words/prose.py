@@ -1,4 +1,4 @@
-"""Splits a file into prose (comments, docstrings, documents, messages) and code, without a parser of its language."""
+"""Splits a file into prose (comments, docstrings, documents, messages) and code, by simple scanners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MESSAGE_WORDS = 4
 
 @dataclass
 class Prose:
-    """Paragraphs with their lines. An empty line separates paragraphs, so that a pattern can match their first word."""
+    """Paragraphs with their line numbers, separated by empty lines: patterns can match a first word."""
 
     parts: list[str] = field(default_factory=lambda: ["\n\n"])
     length: int = 2
@@ -54,7 +54,7 @@ NAMES = re.compile(r"`+[^`]+`+")
 WORDS = re.compile(r"(?<![\w{./])[A-Za-z][a-z']*(?![\w/])")
 STATEMENT = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH)\b")
 
-# Each alternative begins with a literal character: only then does `re` skip quickly to where one may match.
+# Each alternative begins with a literal character, which lets `re` skip quickly to the next match.
 PYTHON = re.compile(
     r"""\#(?P<comment>[^\n]*)"""
     r"""|"(?:""(?P<doc>(?:[^"\\]|\\.|"(?!""))*)"{3}|(?P<double>[^"\\\n]*(?:\\.[^"\\\n]*)*)")"""
