@@ -151,6 +151,8 @@ def _complain(counts: Counter[str], numbers: dict[str, int], names: list[str]) -
     for name in names:
         more = f"{name}: {counts[name]}, at most {numbers[name]} ({COUNTS}). Instead: {ADVICE[name]}."
         print(more, *(f"  {place}" for place in new[name][:PLACES]), sep="\n", file=sys.stderr)
+        if not new[name]:
+            print(f"  merged before {COUNTS} changed; all places: bin/check-words.py {name}", file=sys.stderr)
         if len(new[name]) > PLACES:
             print(f"  and {len(new[name]) - PLACES} more", file=sys.stderr)
 
