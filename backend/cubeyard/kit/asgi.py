@@ -11,6 +11,7 @@ import structlog
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cubeyard.kit.metrics import Metrics
@@ -100,14 +101,20 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "")) or "(none)"
 
 
+def _takes(scope: Scope) -> bool:
+    """Whether an endpoint takes a request's own method."""
+    return any(route.matches(scope)[0] is Match.FULL for route in scope["app"].router.routes)
+
+
 class HeadAsGet:
-    """HEAD wherever GET is: the same answer without its body. A stream ends with its head."""
+    """HEAD wherever GET is: the same answer without its body. A stream ends with its head. Endpoints of their own for HEAD, which do
+    not make what they describe, come first."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+        if scope["type"] != "http" or scope["method"] != "HEAD" or _takes(scope):
             await self.app(scope, receive, send)
             return
         begun = False
