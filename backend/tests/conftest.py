@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 import shutil
 import signal
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck
@@ -24,6 +22,7 @@ from cubeyard.kit import logs
 from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
+from tests.databases import Databases
 
 # Under nohup, and in the background of a shell, signals are ignored, by the tests and by every program that they start.
 # What these signals do is a subject of tests.
@@ -61,8 +60,6 @@ WHOLE = (
     "test_run.py",
 )
 """Folders and files of tests that get the marker `whole` (see pyproject.toml)."""
-
-_numbers = itertools.count(1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -112,36 +109,35 @@ def engine() -> Engine:
     return Engine(Settings())
 
 
-def _admin(server: EmbeddedPostgres, statement: str) -> None:
-    with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
-        connection.execute(statement.encode())
+@pytest.fixture(scope="session")
+def databases(server: EmbeddedPostgres) -> Databases:
+    return Databases(server)
 
 
 @pytest.fixture
-def empty_url(server: EmbeddedPostgres) -> Iterator[str]:
+def empty_url(server: EmbeddedPostgres, databases: Databases) -> Iterator[str]:
     """A database with nothing in it."""
-    name = f"test_{next(_numbers)}"
-    _admin(server, f"CREATE DATABASE {name} TEMPLATE template0")
+    name = databases.empty()
     yield server.url(name)
-    _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+    databases.drop(name)
 
 
 @pytest.fixture(scope="session")
-def template(server: EmbeddedPostgres, engine: Engine) -> str:
-    _admin(server, "CREATE DATABASE template_ready TEMPLATE template0")
+def template(server: EmbeddedPostgres, databases: Databases, engine: Engine) -> str:
+    databases.administer("CREATE DATABASE template_ready TEMPLATE template0")
     database = Database(Settings(database_url=server.url("template_ready")))
     prepare(database, engine)
     database.close()
+    databases.prepare("template_ready")
     return "template_ready"
 
 
 @pytest.fixture
-def url(server: EmbeddedPostgres, template: str) -> Iterator[str]:
+def url(server: EmbeddedPostgres, databases: Databases, template: str) -> Iterator[str]:
     """A database as a fresh server has it: every table, the builtin price books, no plans."""
-    name = f"test_{next(_numbers)}"
-    _admin(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    name = databases.take(template)
     yield server.url(name)
-    _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+    databases.give_back(name)
 
 
 @pytest.fixture
