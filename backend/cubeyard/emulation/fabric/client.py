@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import ssl
 import struct
@@ -107,7 +109,18 @@ def _unix(path: Path, secs: float) -> socket.socket:
     except OSError:
         connection.close()
         raise
+    # Root's, or a forwarded one of this user's (`ssh -L`): anybody else's would be told of runs, and believed.
+    if (owner := _credentials(connection)[1]) not in (0, os.geteuid()):
+        connection.close()
+        raise PermissionError(
+            errno.EPERM, f"user {owner} listens there, who is neither root nor {os.geteuid()}; remove the file"
+        )
     return connection
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int, int]:
+    """Process, user and group at the other end, as the kernel knows them."""
+    return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
 
 
 class FabricClient:
@@ -134,7 +147,7 @@ class FabricClient:
     @property
     def pid(self) -> int:
         """The process at the other end, as the kernel knows it."""
-        return struct.unpack("3i", self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        return _credentials(self._socket)[0]
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
         """The result. Raises FabricError for a refusal and FabricGoneError when the connection is lost or silent."""

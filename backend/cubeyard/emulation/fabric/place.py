@@ -12,16 +12,19 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cubeyard.emulation.fabric.own_folder import check_around, is_own, own_folder
 from cubeyard.kit.disk import disk_of
 from cubeyard.settings import Settings
 
 HOME_NAME = re.compile("[0-9a-f]{8}")
 JOURNAL = "cubeyard-fabric's journal"
 LEAVING = ".gone-"
+MAKE_TRIES = 100
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SHARED = Path("/run/cubeyard")
 """Short, because a Unix socket's path may have 107 bytes."""
 
@@ -48,23 +51,28 @@ class Place:
     @classmethod
     def left_alone(cls) -> Iterator[Place]:
         """Those that processes made for themselves and left when they died."""
-        for folder in sorted(_root().glob("cli-*")):
-            place = cls(folder)
+        for place in cls._found("cli-*"):
             if place.free("owner"):
                 yield place
 
     @classmethod
     def of_homes(cls) -> Iterator[Place]:
-        """Those of homes, whoever's they are."""
-        for folder in sorted(_root().glob("*")):
-            if HOME_NAME.fullmatch(folder.name):
-                yield cls(folder)
+        """Those of this user's homes, whichever they are."""
+        for place in cls._found("*"):
+            if HOME_NAME.fullmatch(place.name):
+                yield place
+
+    @classmethod
+    def _found(cls, pattern: str) -> Iterator[Place]:
+        """This user's own beside each other; what others have put there is not looked into."""
+        if all(is_own(folder) for folder in _own_roots()):
+            yield from (cls(folder) for folder in sorted(_root().glob(pattern)) if is_own(folder))
 
     @classmethod
     def sweep(cls) -> None:
         """Remove what somebody was removing when it was killed."""
-        for folder in _root().glob(f"*{LEAVING}*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        for place in cls._found(f"*{LEAVING}*"):
+            shutil.rmtree(place.folder, ignore_errors=True)
 
     @property
     def name(self) -> str:
@@ -83,8 +91,20 @@ class Place:
         return disk_of(JOURNAL, self.folder)
 
     def make(self) -> None:
-        for folder in (self.folder, self.state, self.folder / "locks"):
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        """Its folders but the fabric's own, `state`. Raises ForeignFolderError where one is somebody else's."""
+        if self.folder.parent == _root():
+            for folder in _own_roots():
+                own_folder(folder, 0o755)
+        else:
+            self.folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            check_around(self.folder)
+        # Its last user may remove it in between.
+        for _ in range(MAKE_TRIES):
+            with suppress(FileNotFoundError):
+                own_folder(self.folder)
+                own_folder(self.folder / "locks")
+                return
+        raise FileNotFoundError(self.folder)
 
     def enter(self) -> int:
         """Count this process among the users of the folder until `leave`, which takes the answer."""
@@ -92,7 +112,7 @@ class Place:
             with self.disk():
                 self.make()
             try:
-                handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                handle = os.open(self.folder, FOLDER)
             except FileNotFoundError:
                 continue  # somebody removed it in between: make a new one
             fcntl.flock(handle, fcntl.LOCK_SH)
@@ -112,7 +132,7 @@ class Place:
     def remove_abandoned(self) -> bool:
         """Remove the folder if its users died, and nothing of theirs is left. Whether it was so."""
         try:
-            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            handle = os.open(self.folder, FOLDER)
         except FileNotFoundError:
             return False
         try:
@@ -182,7 +202,7 @@ class Place:
     def free(self, what: str) -> bool:
         """Whether nobody holds the lock."""
         try:
-            handle = os.open(self._lock(what), os.O_RDWR | os.O_CLOEXEC)
+            handle = os.open(self._lock(what), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
         try:
@@ -203,7 +223,7 @@ class Place:
 def _locked(path: Path) -> int | None:
     """Opened and locked, made if need be; None if somebody has it."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -223,7 +243,16 @@ def _same(handle: int, path: Path) -> bool:
 
 
 def _root() -> Path:
-    """For root where everybody looks; for others where they may write."""
+    """For root where everybody looks; for others where they alone may write."""
+    return _own_roots()[-1]
+
+
+def _own_roots() -> list[Path]:
+    """The same, after the folders that it is in and that have to be this user's, too."""
     if os.geteuid() == 0:
-        return SHARED
-    return Path(os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/cubeyard-{os.geteuid()}") / "cubeyard"  # noqa: S108 - the owner's id is in it
+        return [SHARED]
+    if given := os.environ.get("XDG_RUNTIME_DIR"):
+        return [Path(given) / "cubeyard"]
+    # In /tmp whoever comes first takes a name.
+    folder = Path(f"/tmp/cubeyard-{os.geteuid()}")  # noqa: S108 - `own_folder` refuses it if it is somebody else's
+    return [folder, folder / "cubeyard"]

@@ -61,12 +61,12 @@ class FabricProcess:
         binary = program(self._settings, FABRIC)
         if binary is None:
             raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
+        self.place.make()
         by_sudo = os.geteuid() != 0
         if by_sudo and not self._settings.fabric_sudo:
             raise FabricGoneError(
                 f"Emulation needs {FABRIC}, which runs as root. Start it with: {by_hand(binary, self.place)}"
             )
-        self.place.make()
         words = [
             str(binary),
             "serve",

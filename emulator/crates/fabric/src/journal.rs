@@ -1,18 +1,26 @@
 //! What each run has made in the kernel, on disk before it is made, so that the next start can remove it after a crash.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FileType, FlockOperation, Stat, flock};
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{During, FabricError, Result};
+use crate::host::folder::{Folder, check_file, refused};
 use crate::host::namespace::NamespaceId;
 use crate::names::RunId;
 
 /// Longest path of a Unix socket.
 const SOCKET_PATH_BYTES: usize = 107;
+/// In a state folder: the file that says whose it is, the lock, and the folders of journals and sockets.
+const MARKER: &str = "cubeyard-fabric";
+const LOCK: &str = "lock";
+const JOURNAL: &str = "journal";
+const RUNS: &str = "runs";
 
 /// The things of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +45,15 @@ pub struct Container {
 /// The folder of journals and of the runs' sockets, held by one fabric at a time.
 #[derive(Debug)]
 pub struct State {
-    root: PathBuf,
+    journal: Folder,
+    runs: Folder,
     _lock: File,
 }
 
 impl State {
-    /// Opens the folder, makes what is missing, and locks it.
-    pub fn open(root: &Path) -> Result<State> {
+    /// Opens the folder, makes what is missing, and locks it. It belongs to this process, or to the user `caller` that the fabric
+    /// serves, from whom it is taken over. One that others can reach, or that holds what no fabric has made, is refused as it is.
+    pub fn open(root: &Path, caller: Option<u32>) -> Result<State> {
         let longest = root
             .join("runs")
             .join("0".repeat(36))
@@ -58,147 +68,179 @@ impl State {
                 "use for example /run/cubeyard",
             ));
         }
-        for folder in [root, &root.join("journal"), &root.join("runs")] {
-            make_folder(folder, 0o700)?;
+        let (around, name) = Folder::around(root)?;
+        let folder = around.make(&name, 0o700)?;
+        folder.check_private(caller)?;
+        check_content(&folder)?;
+        if folder.status()?.st_uid != geteuid().as_raw() {
+            folder.take()?;
+            // Its owner may have put something into it until now.
+            check_content(&folder)?;
         }
-        let path = root.join("lock");
-        let lock = File::create(&path).during(|| format!("opening {}", path.display()))?;
+        folder.open_file(MARKER)?;
+        let lock = folder.open_file(LOCK)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             let message = format!("another cubeyard-fabric uses {}", root.display());
             return Err(FabricError::state(message, "end it, or give another --state"));
         }
+        let (journal, runs) = (folder.make(JOURNAL, 0o700)?, folder.make(RUNS, 0o700)?);
+        for (inner, is_ours) in [(&journal, is_entry as IsOurs), (&runs, is_run_folder)] {
+            inner.check_private(None)?;
+            for (name, status) in inner.entries()? {
+                if !is_ours(&name.to_string_lossy(), &status) {
+                    return Err(foreign(inner, &name));
+                }
+            }
+        }
         Ok(State {
-            root: root.to_owned(),
+            journal,
+            runs,
             _lock: lock,
         })
     }
 
-    /// The folder of a run's sockets.
-    pub fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.root.join("runs").join(run.as_str())
+    /// Makes the folder of a run's sockets.
+    pub fn make_run_folder(&self, run: &RunId) -> Result<Folder> {
+        self.runs.make(run.as_str(), 0o700)
     }
 
     /// Writes an entry. When this returns, it is completely on disk.
     pub fn write(&self, entry: &Entry) -> Result<()> {
-        let path = self.journal_path(&entry.run);
-        let draft = path.with_extension("draft");
+        let (name, draft) = (entry_name(&entry.run), format!("{}.draft", entry.run));
         let write = || -> io::Result<()> {
-            let mut file = File::create(&draft)?;
+            self.journal.remove_file(&draft)?;
+            let mut file = self.journal.create_file(&draft)?;
             file.write_all(&serde_json::to_vec(entry)?)?;
             file.sync_all()?;
-            fs::rename(&draft, &path)?;
-            File::open(self.root.join("journal"))?.sync_all()
+            self.journal.rename(&draft, &name)?;
+            self.journal.sync()
         };
         // A draft that is incomplete because the disk is full must not take the room that is left.
         let written = write().inspect_err(|_| {
-            let _ = fs::remove_file(&draft);
+            let _ = self.journal.remove_file(&draft);
         });
         written.during(|| format!("writing the journal of run {}", entry.run))
     }
 
     /// All entries, by run. An entry that cannot be read was never finished, so nothing was made for it.
-    pub fn entries(&self) -> Vec<Entry> {
-        let files = fs::read_dir(self.root.join("journal"));
+    pub fn entries(&self) -> Result<Vec<Entry>> {
+        let files = self.journal.entries()?;
         let mut entries: Vec<Entry> = files
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|file| {
-                file.path()
-                    .extension()
-                    .is_some_and(|extension| extension == "json")
-            })
-            .filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok())
+            .iter()
+            .filter_map(|(name, _)| self.read(name.to_str()?))
             .collect();
         entries.sort_by(|a, b| a.run.cmp(&b.run));
-        entries
+        Ok(entries)
+    }
+
+    fn read(&self, name: &str) -> Option<Entry> {
+        let run: RunId = name.strip_suffix(".json")?.parse().ok()?;
+        let mut text = Vec::new();
+        self.journal.read_file(name).ok()?.read_to_end(&mut text).ok()?;
+        let entry: Entry = serde_json::from_slice(&text).ok()?;
+        let is_whole = entry.run == run && entry.namespaces.iter().all(|name| run.has_namespace(name));
+        is_whole.then_some(entry)
     }
 
     /// Removes a run that has nothing in the kernel any more: its sockets, then its entry.
     pub fn forget(&self, run: &RunId) -> Result<()> {
-        remove_if_there(|| fs::remove_dir_all(self.run_folder(run)))
+        self.runs
+            .remove_all(run.as_str())
             .during(|| format!("removing the sockets of run {run}"))?;
-        remove_if_there(|| fs::remove_file(self.journal_path(run)))
+        self.journal
+            .remove_file(entry_name(run))
             .during(|| format!("removing the journal of run {run}"))
     }
 
     /// Removes sockets and drafts of runs without an entry.
     pub fn sweep(&self) -> Result<()> {
-        let known: Vec<String> = self.entries().iter().map(|entry| entry.run.to_string()).collect();
-        for folder in fs::read_dir(self.root.join("runs"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            let name = folder.file_name().to_string_lossy().into_owned();
-            if name.parse::<RunId>().is_ok() && !known.contains(&name) {
-                remove_if_there(|| fs::remove_dir_all(folder.path()))
-                    .during(|| format!("removing {name}"))?;
+        let known: Vec<String> = self
+            .entries()?
+            .iter()
+            .map(|entry| entry.run.to_string())
+            .collect();
+        for (name, _) in self.runs.entries()? {
+            if !known.iter().any(|run| name == run.as_str()) {
+                self.runs
+                    .remove_all(&name)
+                    .during(|| format!("removing {}", name.display()))?;
             }
         }
-        for file in fs::read_dir(self.root.join("journal"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            if file
-                .path()
-                .extension()
-                .is_some_and(|extension| extension == "draft")
-            {
-                remove_if_there(|| fs::remove_file(file.path())).during(|| "removing a draft".to_owned())?;
+        for (name, _) in self.journal.entries()? {
+            if name.to_string_lossy().ends_with(".draft") {
+                self.journal
+                    .remove_file(&name)
+                    .during(|| "removing a draft".to_owned())?;
             }
         }
         Ok(())
     }
-
-    fn journal_path(&self, run: &RunId) -> PathBuf {
-        self.root.join("journal").join(format!("{run}.json"))
-    }
 }
 
-/// Makes a folder with these permissions, whatever the umask.
-pub fn make_folder(path: &Path, mode: u32) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::create_dir_all(path)
-        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(mode)))
-        .during(|| format!("making the folder {}", path.display()))
+fn entry_name(run: &RunId) -> String {
+    format!("{run}.json")
 }
 
-/// Makes a user the owner of a folder and its entries; other users get no access.
-pub fn give_folder(path: &Path, owner: u32) -> Result<()> {
-    let give = || -> io::Result<()> {
-        for entry in fs::read_dir(path)? {
-            std::os::unix::fs::chown(entry?.path(), Some(owner), Some(owner))?;
+/// Whether something in a state folder, by its name and status, is a fabric's.
+type IsOurs = fn(&str, &Stat) -> bool;
+
+/// Refuses a state folder in which there is anything but what fabrics make, older ones too, which set no mark.
+fn check_content(folder: &Folder) -> Result<()> {
+    for (name, status) in folder.entries()? {
+        let is_ours = match name.to_str() {
+            Some(MARKER | LOCK) => is_file(&status),
+            Some(JOURNAL | RUNS) => is_folder(&status),
+            _ => false,
+        };
+        if !is_ours {
+            return Err(foreign(folder, &name));
         }
-        std::os::unix::fs::chown(path, Some(owner), Some(owner))
-    };
-    give().during(|| format!("giving away the folder {}", path.display()))?;
-    make_folder(path, 0o700)
+    }
+    Ok(())
 }
 
-fn remove_if_there(remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    match remove() {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+fn foreign(folder: &Folder, name: &OsStr) -> FabricError {
+    refused(
+        &folder.path().join(name),
+        "foreign in a folder of --state",
+        "give another --state, or remove it if nobody needs it",
+    )
+}
+
+fn is_entry(name: &str, status: &Stat) -> bool {
+    let run = name.strip_suffix(".json").or_else(|| name.strip_suffix(".draft"));
+    run.is_some_and(|run| run.parse::<RunId>().is_ok()) && is_file(status)
+}
+
+fn is_run_folder(name: &str, status: &Stat) -> bool {
+    name.parse::<RunId>().is_ok() && is_folder(status)
+}
+
+fn is_file(status: &Stat) -> bool {
+    check_file(Path::new(""), status).is_ok()
+}
+
+fn is_folder(status: &Stat) -> bool {
+    FileType::from_raw_mode(status.st_mode) == FileType::Directory && status.st_uid == geteuid().as_raw()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn an_entry_that_cannot_be_written_leaves_no_draft() {
         let root = std::env::temp_dir().join(format!("cubeyard-journal-{}", std::process::id()));
-        let state = State::open(&root).expect("a folder of our own");
+        let state = State::open(&root, None).expect("a folder of our own");
         let entry = Entry {
             run: "0123456789abcd".parse().expect("a run's id"),
             namespaces: Vec::new(),
             containers: Vec::new(),
         };
         // A folder in the place of the entry: the last step fails, as any may on a full disk.
-        fs::create_dir(state.journal_path(&entry.run)).expect("a folder");
+        fs::create_dir(root.join("journal").join(entry_name(&entry.run))).expect("a folder");
         assert!(state.write(&entry).is_err());
         let names: Vec<_> = fs::read_dir(root.join("journal"))
             .expect("the journal")

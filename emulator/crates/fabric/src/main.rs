@@ -15,7 +15,7 @@ use nix::sys::signal::SigSet;
 const USAGE: &str = "\
 usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH] [--starter PID]
        cubeyard-fabric probe [--json]
-       cubeyard-fabric reap --state DIR
+       cubeyard-fabric reap --state DIR [--uid USER]
 
 serve   makes networks for callers of the socket, until SIGTERM, SIGINT, SIGHUP or SIGQUIT; needs root.
         With --starter it also ends after that process, once it has no run and no caller
@@ -97,6 +97,7 @@ fn run_server(arguments: &Arguments) -> Result<()> {
     };
     let options = Options {
         state: required(arguments.state.as_ref(), "--state")?,
+        uid: arguments.uid,
         node_program: arguments.node.clone().unwrap_or_else(beside_this_program),
     };
     if !rustix::process::geteuid().is_root() {
@@ -157,7 +158,7 @@ fn print_probe(json: bool) -> Result<()> {
 }
 
 fn print_reaped(arguments: &Arguments) -> Result<()> {
-    let state = State::open(&required(arguments.state.as_ref(), "--state")?)?;
+    let state = State::open(&required(arguments.state.as_ref(), "--state")?, arguments.uid)?;
     namespace::prepare_names()?;
     let runs = reap::reap_all(&state)?;
     print_line(&format!("{} runs removed", runs.len()))

@@ -46,6 +46,15 @@ impl RunId {
         &self.0
     }
 
+    /// Whether a name is one that namespaces of this run have: safe as part of a path.
+    pub fn has_namespace(&self, name: &str) -> bool {
+        let rest = name
+            .strip_prefix("cy-")
+            .and_then(|rest| rest.strip_prefix(self.short()))
+            .and_then(|rest| rest.strip_prefix('-'));
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }
+
     /// Name of the namespace that the run's bridges share; names of namespaces of single switches start with it.
     pub fn switch_namespace(&self) -> String {
         format!("cy-{}-sw", self.short())

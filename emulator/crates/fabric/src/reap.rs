@@ -16,7 +16,7 @@ const EXEC_WITHIN: Duration = Duration::from_millis(20);
 
 /// Removes what is left of every run in the journal. Gives the runs that were removed.
 pub fn reap_all(state: &State) -> Result<Vec<names::RunId>> {
-    let entries = state.entries();
+    let entries = state.entries()?;
     for entry in &entries {
         reap(state, entry)?;
     }

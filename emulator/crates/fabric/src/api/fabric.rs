@@ -34,6 +34,8 @@ const OWN_DESCRIPTORS: u64 = 200;
 pub struct Options {
     /// Folder of journals and sockets.
     pub state: PathBuf,
+    /// The user beside root that may connect, and that the state folder may have belonged to.
+    pub uid: Option<u32>,
     /// Program of nodes in servers without containers.
     pub node_program: PathBuf,
 }
@@ -103,7 +105,7 @@ struct IsolateJson {
 impl Fabric {
     /// Opens the state folder and removes what an earlier fabric has left.
     pub fn open(options: Options) -> Result<Fabric> {
-        let state = State::open(&options.state)?;
+        let state = State::open(&options.state, options.uid)?;
         namespace::prepare_names()?;
         reap::reap_all(&state)?;
         Ok(Fabric {
@@ -307,6 +309,11 @@ impl Fabric {
             .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
         let pids = processes_of(&json.containers)?;
         self.run(&json.run)?.ask(Request::Isolate(pids))
+    }
+
+    /// The user beside root that may connect.
+    pub(super) fn uid(&self) -> Option<u32> {
+        self.options.uid
     }
 
     /// Whether it has no run, and nobody is connected.

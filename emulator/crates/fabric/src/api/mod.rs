@@ -24,7 +24,7 @@
 //! | `runs` | | describes all runs |
 //! | `end` | | ends this program |
 //!
-//! `server` reads and writes lines, `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
+//! `socket_file` makes the socket, `server` reads and writes lines, `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
 //! `starter` the program whose starter is gone,
 //! `capture` returns packets of a link. What a method does to a run is in `run/verbs/`.
 
@@ -32,6 +32,7 @@ mod capture;
 mod fabric;
 mod owners;
 mod server;
+mod socket_file;
 mod starter;
 
 pub use fabric::{Caller, Fabric, Options};

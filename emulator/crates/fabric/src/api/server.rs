@@ -1,8 +1,6 @@
 //! The socket: who may connect, requests in, answers and frames out.
 
-use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +11,9 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::net::sockopt::socket_peercred;
 use serde_json::{Value, json};
 
+use super::socket_file::SocketFile;
 use super::{Caller, Fabric};
-use crate::error::{During, FabricError, Result};
+use crate::error::{FabricError, Result};
 
 /// Longest request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
@@ -79,20 +78,7 @@ fn listen(path: &Path, uid: Option<u32>) -> Result<UnixListener> {
             "use that one, end it, or give another --socket",
         ));
     }
-    let failed = || format!("listening at {}", path.display());
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).during(failed),
-        _ => {}
-    }
-    let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-    let listener = UnixListener::bind(path).during(failed);
-    rustix::process::umask(mask);
-    let listener = listener?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).during(failed)?;
-    if uid.is_some() {
-        chown(path, uid, None).during(failed)?;
-    }
-    Ok(listener)
+    SocketFile::at(path, uid)?.listen()
 }
 
 /// The signals that end a fabric, and every run with it.
@@ -103,8 +89,8 @@ pub fn stop_on_signal(fabric: &Fabric, socket: &Path) {
     let signals = SigSet::from_iter(END_SIGNALS);
     while signals.wait().is_err() {}
     fabric.destroy_all();
-    // The next start removes it otherwise.
-    let _ = fs::remove_file(socket);
+    // The next start replaces it otherwise.
+    let _ = SocketFile::at(socket, fabric.uid()).and_then(|file| file.remove());
 }
 
 fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool) {

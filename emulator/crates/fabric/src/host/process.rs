@@ -14,6 +14,7 @@ use rustix::thread::{
 };
 
 use crate::error::{During, FabricError, Result};
+use crate::host::folder::Folder;
 use crate::host::namespace::{Namespace, NamespaceId};
 use crate::names::RunId;
 
@@ -52,23 +53,19 @@ impl Process {
         program: &Path,
         run: &RunId,
         namespace: &Namespace,
-        folder: &Path,
+        folder: &Folder,
         raw_sockets: bool,
     ) -> Result<Process> {
         let failed = || format!("starting {}", program.display());
         // Opened here: the user `nobody` may not read the folders that lead there.
-        let (file, place) = (
-            File::open(program).during(failed)?,
-            File::open(folder).during(failed)?,
-        );
-        let by_descriptor = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
-        let mut command = Command::new(by_descriptor(&file));
+        let file = File::open(program).during(failed)?;
+        let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
         command
             .arg0(program)
             .args(["--socket", "fabric.sock"])
             .env_clear()
             .env(MARK, run.as_str());
-        command.current_dir(by_descriptor(&place)).process_group(0);
+        command.current_dir(folder.by_descriptor(".")).process_group(0);
         command.uid(NOBODY).gid(NOBODY);
         command
             .stdin(Stdio::null())

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::time::Duration;
 
 use cubeyard_dataplane::rate_limit::RateLimit;
 use cubeyard_messages::limits::{DATAGRAM_BYTES, NODE_MESSAGES_PER_SEC, WAITING_FOR_NODE};
 use cubeyard_messages::{ToNode, encode};
+use rustix::fs::{AtFlags, Mode, chmodat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
@@ -18,19 +18,22 @@ use rustix::net::{
 
 use crate::error::{During, Result};
 use crate::host::clock::monotonic_nanos;
+use crate::host::folder::Folder;
 
-/// Listens for a node at `path`. Everybody who can reach the path may connect.
-pub fn listen_at(path: &Path) -> Result<OwnedFd> {
-    use std::os::unix::fs::PermissionsExt;
+/// Name of a node's socket in its server's folder.
+const NAME: &str = "fabric.sock";
+
+/// Listens for a node in a folder that only we can write to so far. Everybody who can reach the socket may connect.
+pub fn listen_in(folder: &Folder) -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        bind(&socket, &SocketAddrUnix::new(path)?)?;
+        bind(&socket, &SocketAddrUnix::new(folder.by_descriptor(NAME))?)?;
         listen(&socket, 4)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))?;
+        chmodat(folder, NAME, Mode::from_raw_mode(0o666), AtFlags::empty())?;
         Ok(socket)
     };
-    attempt().during(|| format!("listening at {}", path.display()))
+    attempt().during(|| format!("listening at {}", folder.path().join(NAME).display()))
 }
 
 /// Name of the abstract socket that a node connects to where it gets to see no folder of ours: `cubeyard-node --socket @cubeyard`.

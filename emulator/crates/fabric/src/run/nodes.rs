@@ -1,18 +1,18 @@
 //! The nodes of a run: their sockets and processes.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cubeyard_messages::ToNode;
 use cubeyard_messages::limits::DATAGRAM_BYTES;
 
-use super::node_socket::{NodeSocket, Received, listen_at, listen_inside};
+use super::node_socket::{NodeSocket, Received, listen_in, listen_inside};
 use super::poller::{Poller, Token};
 use crate::error::Result;
+use crate::host::folder::Folder;
 use crate::host::namespace::Namespace;
 use crate::host::process::Process;
-use crate::journal;
 use crate::netlink::PathManager;
 use crate::network::Network;
 use crate::programs::Programs;
@@ -20,8 +20,8 @@ use crate::programs::Programs;
 /// What there is of one server's node.
 #[derive(Debug)]
 struct Node {
-    /// The folder with the socket, which a container gets to see.
-    folder: PathBuf,
+    /// Name of the folder with the socket, which a container gets to see.
+    name: String,
     /// `None` for a server of another host.
     listener: Option<OwnedFd>,
     /// It listens in the server's network, where a user's program beside the node may be, too.
@@ -33,6 +33,7 @@ struct Node {
 /// All nodes, by server.
 #[derive(Debug)]
 pub struct Nodes {
+    folder: Folder,
     nodes: Vec<Node>,
     poller: Arc<Poller>,
     buffer: Vec<u8>,
@@ -40,27 +41,27 @@ pub struct Nodes {
 
 impl Nodes {
     /// Makes a folder and a socket for every server of this host.
-    pub fn listen(network: &Network, folder: &Path, poller: &Arc<Poller>) -> Result<Nodes> {
-        // Containers see only their own folder in it, by a mount; nobody else may reach the sockets.
-        journal::make_folder(folder, 0o700)?;
+    ///
+    /// Containers see only their own folder in `folder`, by a mount; nobody else may reach the sockets.
+    pub fn listen(network: &Network, folder: Folder, poller: &Arc<Poller>) -> Result<Nodes> {
         let processes = network.description.services.iter().any(|one| one.process);
         let mut nodes = Vec::with_capacity(network.description.servers.len());
         for (at, server) in network.description.servers.iter().enumerate() {
-            let folder = folder.join(server.id.to_string());
+            let name = server.id.to_string();
             let listener = if network.division.has_server(at) {
-                journal::make_folder(&folder, 0o755)?;
+                let own = folder.make(&name, 0o755)?;
                 if processes {
                     // The node, who is nobody, makes sockets in it.
-                    journal::make_folder(&folder.join("services"), 0o777)?;
+                    own.make("services", 0o777)?;
                 }
-                let listener = listen_at(&folder.join("fabric.sock"))?;
+                let listener = listen_in(&own)?;
                 poller.add(&listener, Token::Listener(at))?;
                 Some(listener)
             } else {
                 None
             };
             nodes.push(Node {
-                folder,
+                name,
                 listener,
                 inside: false,
                 socket: None,
@@ -68,6 +69,7 @@ impl Nodes {
             });
         }
         Ok(Nodes {
+            folder,
             nodes,
             poller: poller.clone(),
             buffer: vec![0; DATAGRAM_BYTES],
@@ -89,8 +91,13 @@ impl Nodes {
     }
 
     /// The folder of a server's socket.
-    pub fn folder(&self, server: usize) -> &Path {
-        &self.nodes[server].folder
+    pub fn folder(&self, server: usize) -> Result<Folder> {
+        self.folder.folder(&self.nodes[server].name)
+    }
+
+    /// Its path.
+    pub fn path(&self, server: usize) -> PathBuf {
+        self.folder.path().join(&self.nodes[server].name)
     }
 
     /// Accepts a connection that waits; says whether there was one. It replaces the one before: a node that connects

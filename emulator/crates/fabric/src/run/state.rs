@@ -103,9 +103,9 @@ impl RunState {
             state,
             node_program,
         } = setup;
-        let folder = state.run_folder(&network.description.run);
-        let wiring = Wiring::new(&network, state)?;
-        let nodes = Nodes::listen(&network, &folder, poller)?;
+        let wiring = Wiring::new(&network, state.clone())?;
+        let folder = state.make_run_folder(&network.description.run)?;
+        let nodes = Nodes::listen(&network, folder, poller)?;
         let servers = network.description.servers.len();
         Ok(RunState {
             kernels: Kernels::new(&network),

@@ -37,7 +37,7 @@ struct ServerDescription {
 pub fn describe(run: &RunState) -> RunDescription {
     let servers = run.network.servers_here().map(|server| ServerDescription {
         id: run.id(server),
-        mount: run.nodes.folder(server).to_owned(),
+        mount: run.nodes.path(server),
         wired: run.kernels.servers[server].is_some(),
         pid: run.nodes.pid(server),
     });

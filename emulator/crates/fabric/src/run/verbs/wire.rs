@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::error::{FabricError, Result};
 use crate::host::namespace::{Namespace, NamespaceId};
 use crate::host::process::{self, Process};
-use crate::journal::{self, Container};
+use crate::journal::Container;
 use crate::names::LOOPBACK_INDEX;
 use crate::netlink::{Batch, Netlink, gone_already, link_dump, read_link_state, set_up};
 use crate::run::state::RunState;
@@ -103,12 +103,11 @@ pub fn start_node(run: &mut RunState, server: usize) -> Result<()> {
     };
     let description = &run.network.description;
     let raw_sockets = run.network.behaviour.in_user_space();
-    let folder = run.nodes.folder(server);
     let process = Process::start_node(
         &run.node_program,
         &description.run,
         &kernel.namespace,
-        folder,
+        &run.nodes.folder(server)?,
         raw_sockets,
     )?;
     run.nodes.adopt(server, process)
@@ -126,7 +125,7 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
     names.extend(servers.map(|server| id.server_namespace(run.id(server))));
     run.wiring.own_namespaces(names)?;
     for server in run.network.servers_here() {
-        journal::give_folder(run.nodes.folder(server), process::NOBODY)?;
+        run.nodes.folder(server)?.give(process::NOBODY)?;
     }
     Ok(run
         .network
