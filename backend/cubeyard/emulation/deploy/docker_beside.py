@@ -12,7 +12,16 @@ from docker.types import Ulimit
 
 from cubeyard.emulation.deploy.beside import MAX_SAID, ImageRefusedError, ProgramState, shortened
 from cubeyard.emulation.deploy.docker_engine import explained
-from cubeyard.emulation.deploy.names import BESIDE, MEMORY_BYTES, PLACE, PROCESSES, RUN, SCRATCH_BYTES, beside_name
+from cubeyard.emulation.deploy.names import (
+    BESIDE,
+    MARK,
+    MEMORY_BYTES,
+    PLACE,
+    PROCESSES,
+    RUN,
+    SCRATCH_BYTES,
+    beside_name,
+)
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.kit.disk import is_full
 
@@ -74,7 +83,7 @@ def start(api: Any, owner: str, run_id: str, server: tuple[int, str], container:
         entrypoint=list(one.command) or None,
         name=beside_name(run_id, name),
         user=NOBODY,
-        environment=dict(one.environment),
+        environment={**one.environment, MARK: run_id},
         labels={RUN: run_id, BESIDE: str(number), PLACE: owner},
         host_config=host,
         stop_signal="SIGKILL",

@@ -14,7 +14,7 @@ from cubeyard.emulation.deploy import docker_beside, images
 from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Came, each
 from cubeyard.emulation.deploy.docker_engine import connect, engine_version, explained
-from cubeyard.emulation.deploy.names import BESIDE, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
+from cubeyard.emulation.deploy.names import BESIDE, MARK, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.emulation.setup.user_images import Beside
@@ -140,6 +140,7 @@ class DockerContainers:
             image,
             name=container_name(run_id, name),
             hostname=host_name,
+            environment={MARK: run_id},
             labels={RUN: run_id, SERVER: str(number), PLACE: self._owner},
             host_config=host,
             stop_signal="SIGKILL",

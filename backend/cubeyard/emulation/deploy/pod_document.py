@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SCRATCH_BYTES, SERVER, owner_name, pod_name
+from cubeyard.emulation.deploy.names import MARK, MEMORY_BYTES, PLACE, RUN, SCRATCH_BYTES, SERVER, owner_name, pod_name
 from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import EmulationCluster
 
@@ -87,8 +87,15 @@ def pod_document(
                 "runAsGroup": NOBODY,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [_server_container(cluster, image), *([] if beside is None else [_user_container(beside)])],
-            **({} if beside is None else {"volumes": [SCRATCH], "initContainers": [_gate_container(cluster, image)]}),
+            "containers": [
+                _server_container(cluster, image, run_id),
+                *([] if beside is None else [_user_container(beside)]),
+            ],
+            **(
+                {}
+                if beside is None
+                else {"volumes": [SCRATCH], "initContainers": [_gate_container(cluster, image, run_id)]}
+            ),
         },
     }
 
@@ -97,21 +104,22 @@ RIGHTS: Json = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": Tru
 SCRATCH: Json = {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": str(SCRATCH_BYTES)}}
 
 
-def _server_container(cluster: EmulationCluster, image: str) -> Json:
+def _server_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
     return {
         "name": SERVER_CONTAINER,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": [cluster.program, "--socket", SOCKET],
+        "env": [{"name": MARK, "value": run_id}],
         "securityContext": RIGHTS,
         "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES)}},
     }
 
 
-def _gate_container(cluster: EmulationCluster, image: str) -> Json:
+def _gate_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
     """Ends when the fabric has taken the cluster's network down: nothing of a user's runs before that."""
     return {
-        **_server_container(cluster, image),
+        **_server_container(cluster, image, run_id),
         "name": GATE_CONTAINER,
         "command": [cluster.program, "--until-isolated"],
     }

@@ -4,7 +4,8 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,13 @@ use serde_json::json;
 /// A hierarchy of control groups in which this process may make some.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
 
-/// Starts a process under the name of a shim.
-fn start_shim(folder: &Path, id: &str) -> Child {
-    let shim = folder.join("containerd-shim-runc-v2");
+/// Starts a process under the name of a shim, for a container of this run, as this user.
+fn start_shim(folder: &Path, id: &str, run: &str, user: u32) -> Child {
+    let bundle = folder.join(id);
+    fs::create_dir_all(&bundle).expect("a folder");
+    let described = json!({"process": {"env": ["PATH=/bin", format!("CUBEYARD_RUN={run}")]}});
+    fs::write(bundle.join("config.json"), described.to_string()).expect("a file");
+    let shim = bundle.join("containerd-shim-runc-v2");
     fs::write(
         &shim,
         "#!/bin/sh\nexec 2>/dev/null\nwhile sleep 0.2; do :; done\n",
@@ -28,8 +33,31 @@ fn start_shim(folder: &Path, id: &str) -> Child {
     fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).expect("ours");
     Command::new(&shim)
         .args(["-namespace", "moby", "-id", id])
+        .current_dir(&bundle)
+        .uid(user)
         .spawn()
         .expect("it starts")
+}
+
+/// A control group named after a container.
+fn group_of(id: &str) -> PathBuf {
+    let folder = format!("cubeyard-test-{}", std::process::id());
+    let candidates = HIERARCHIES.map(|root| Path::new(root).join(&folder).join(id));
+    let made = candidates
+        .into_iter()
+        .find(|group| fs::create_dir_all(group).is_ok());
+    made.expect("root may make control groups")
+}
+
+fn start_in(group: &Path, run: &str) -> Child {
+    let child = Command::new("sleep").arg("60").env("CUBEYARD_RUN", run).spawn();
+    let child = child.expect("sleep starts");
+    fs::write(group.join("cgroup.procs"), child.id().to_string()).expect("it joins the group");
+    child
+}
+
+fn goes_on(child: &mut Child) -> bool {
+    child.try_wait().expect("a child").is_none()
 }
 
 fn has_ended(child: &mut Child) -> bool {
@@ -105,22 +133,12 @@ fn shims_processes_and_groups_of_containers_without_an_engine_are_removed() {
         return;
     }
     let mut host = Host::start();
+    let run = fresh_run();
     let (ours, other) = ("5a".repeat(32), "6b".repeat(32));
-    let mut shims = [&ours, &other].map(|id| start_shim(host.folder(), id));
-    let groups: Vec<_> = [&ours, &other]
-        .iter()
-        .filter_map(|id| {
-            let folder = format!("cubeyard-test-{}", std::process::id());
-            let candidates = HIERARCHIES.map(|root| Path::new(root).join(&folder).join(id));
-            candidates
-                .into_iter()
-                .find(|group| fs::create_dir_all(group).is_ok())
-        })
-        .collect();
-    assert_eq!(groups.len(), 2, "root may make control groups");
-    let mut inside = Command::new("sleep").arg("60").spawn().expect("sleep starts");
-    fs::write(groups[0].join("cgroup.procs"), inside.id().to_string()).expect("it joins the group");
-    host.ask("destroy", json!({"run": fresh_run(), "strays": [ours]}));
+    let mut shims = [&ours, &other].map(|id| start_shim(host.folder(), id, &run, 0));
+    let groups = [&ours, &other].map(|id| group_of(id));
+    let mut inside = start_in(&groups[0], &run);
+    host.ask("destroy", json!({"run": run, "strays": [ours]}));
     assert!(has_ended(&mut shims[0]), "the shim of the container");
     assert!(has_ended(&mut inside), "the process in it");
     let deadline = Instant::now() + Duration::from_secs(3);
@@ -128,13 +146,49 @@ fn shims_processes_and_groups_of_containers_without_an_engine_are_removed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(!groups[0].exists(), "its control group");
-    assert!(
-        shims[1].try_wait().expect("a child").is_none(),
-        "another container's shim goes on"
-    );
+    assert!(goes_on(&mut shims[1]), "another container's shim goes on");
     assert!(groups[1].exists());
-    shims[1].kill().expect("it runs");
-    shims[1].wait().expect("it ends");
+    end(&mut shims[1]);
     fs::remove_dir(&groups[1]).expect("it is empty");
-    fs::remove_dir(groups[1].parent().expect("a parent")).expect("it is empty");
+}
+
+#[test]
+fn containers_of_no_run_and_of_another_one_are_no_strays() {
+    if !can_emulate("containers_of_no_run_and_of_another_one_are_no_strays") {
+        return;
+    }
+    let mut host = Host::start();
+    let (run, another) = (fresh_run(), fresh_run());
+    let (theirs, faked) = ("7c".repeat(32), "8d".repeat(32));
+    let (group, faked_group) = (group_of(&theirs), group_of(&faked));
+    // A user who calls a process of theirs a shim proves nothing of a container.
+    fs::set_permissions(host.folder(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let mut going = [
+        start_shim(host.folder(), &theirs, &another, 0),
+        start_in(&group, &another),
+        start_shim(host.folder(), &faked, &run, 65_534),
+        start_in(&faked_group, &another),
+    ];
+    // Nor does a group of the same name elsewhere.
+    let elsewhere = faked_group
+        .parent()
+        .expect("a parent")
+        .join("elsewhere")
+        .join(&faked);
+    fs::create_dir_all(&elsewhere).expect("a folder");
+    let mut named = start_in(&elsewhere, &run);
+    host.ask("destroy", json!({"run": run, "strays": [theirs, faked]}));
+    assert!(has_ended(&mut named), "it has the run's mark");
+    assert!(going.iter_mut().all(goes_on));
+    going.iter_mut().for_each(end);
+    for group in [&group, &faked_group] {
+        fs::remove_dir(group).expect("it is empty");
+    }
+}
+
+fn end(child: &mut Child) {
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    // The kernel needs a moment to empty its group.
+    std::thread::sleep(Duration::from_millis(50));
 }

@@ -73,7 +73,7 @@ pub fn answer(fabric: &Fabric, params: Value, caller: &Caller) -> Result<Capture
     }
     let (sender, sockets) = channel();
     fabric
-        .run(&json.run)?
+        .run_of(&json.run, caller)?
         .ask(Request::Capture(json.target, sender))?;
     let gone = |_| FabricError::state("the run has ended", "prepare it again");
     let socket = sockets.recv().map_err(gone)?;

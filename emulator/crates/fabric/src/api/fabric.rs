@@ -58,6 +58,8 @@ pub struct Fabric {
 /// A connected caller.
 #[derive(Debug)]
 pub struct Caller {
+    /// Its user, as the kernel knows it: what it says of itself proves nothing.
+    pub user: u32,
     /// Where the frames of its subscriptions go.
     pub frames: FrameSender,
     /// Its connection.
@@ -67,6 +69,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Root may use every run, others those that they have prepared.
+    fn may_use(&self, run: &Run) -> bool {
+        self.user == 0 || self.user == run.user
+    }
+
     /// Writes a line between answers.
     pub(super) fn say(&self, line: &Value) -> std::io::Result<()> {
         write_line(&self.output, &line.to_string())
@@ -126,13 +133,13 @@ impl Fabric {
             "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
                 "memory_free_bytes": probe::memory_free_bytes()})),
             "prepare" => self.prepare(params, caller),
-            "isolate" => self.isolate(params),
-            "wire" => self.wire(params),
-            "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
-            "start" => self.ask(&params, Request::Start),
-            "stop" => self.ask(&params, Request::Stop),
-            "inject" => self.ask(&params, Request::Inject(params["fault"].clone())),
-            "recover" => self.ask(&params, Request::Recover(params["fault"].clone())),
+            "isolate" => self.isolate(params, caller),
+            "wire" => self.wire(params, caller),
+            "workload" => self.ask(caller, &params, Request::Workload(params["flows"].clone())),
+            "start" => self.ask(caller, &params, Request::Start),
+            "stop" => self.ask(caller, &params, Request::Stop),
+            "inject" => self.ask(caller, &params, Request::Inject(params["fault"].clone())),
+            "recover" => self.ask(caller, &params, Request::Recover(params["fault"].clone())),
             "signal" => {
                 let signal = NodeSignal::deserialize(&params["signal"])
                     .map_err(|error| FabricError::malformed(format!("signal: {error}")))?;
@@ -140,6 +147,7 @@ impl Fabric {
                     .map_err(|error| FabricError::malformed(format!("beside: {error}")))?;
                 let server = server_of(&params)?;
                 self.ask(
+                    caller,
                     &params,
                     Request::Signal {
                         server,
@@ -148,11 +156,12 @@ impl Fabric {
                     },
                 )
             }
-            "inspect" => self.ask(&params, Request::Inspect(server_of(&params)?)),
+            "inspect" => self.ask(caller, &params, Request::Inspect(server_of(&params)?)),
             "tell" => {
                 let server = server_of(&params)?;
                 let (service, bytes) = (text_of(&params, "service")?, text_of(&params, "message")?);
                 self.ask(
+                    caller,
                     &params,
                     Request::Tell {
                         server,
@@ -166,11 +175,11 @@ impl Fabric {
                     Value::Null => None,
                     _ => Some(text_of(&params, "program")?),
                 };
-                self.ask(&params, Request::Program(text))
+                self.ask(caller, &params, Request::Program(text))
             }
             "chip" => {
                 let (server, request) = (server_of(&params)?, hex_of(&params, "request")?);
-                self.ask(&params, Request::Chip { server, request })
+                self.ask(caller, &params, Request::Chip { server, request })
             }
             "registers" => {
                 let server = server_of(&params)?;
@@ -182,19 +191,20 @@ impl Fabric {
                     Value::Null if value.is_none() => None,
                     _ => Some((text_of(&params, "register")?, value)),
                 };
-                self.ask(&params, Request::Registers { server, register })
+                self.ask(caller, &params, Request::Registers { server, register })
             }
-            "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
+            "subscribe" => self.ask(caller, &params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
             "destroy" => {
-                let removed = self.destroy_of(&run_of(&params)?, owner_of(&params)?)?;
-                remove_strays(&strays_of(&params)?);
+                let run = run_of(&params)?;
+                let removed = self.destroy_of(&run, owner_of(&params)?, caller)?;
+                remove_strays(&run, &strays_of(&params)?);
                 Ok(removed)
             }
-            "reap" => self.reap(&params),
-            "runs" => self.describe_all(),
-            "end" => end_process(),
+            "reap" => self.reap(&params, caller),
+            "runs" => self.describe_all(caller),
+            "end" => self.end(caller),
             other => {
                 let limit = "probe, host, prepare, isolate, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
                              program, chip, registers, capture, destroy, reap, runs or end";
@@ -221,13 +231,26 @@ impl Fabric {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn run(&self, id: &RunId) -> Result<Arc<Run>> {
+    fn run(&self, id: &RunId) -> Result<Arc<Run>> {
         let found = self.runs().get(id).cloned();
         found.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
     }
 
-    fn ask(&self, params: &Value, request: Request) -> Result<Value> {
-        self.run(&run_of(params)?)?.ask(request)
+    /// A run that the caller may use: root any, others those of their own.
+    pub(super) fn run_of(&self, id: &RunId, caller: &Caller) -> Result<Arc<Run>> {
+        let run = self.run(id)?;
+        if !caller.may_use(&run) {
+            let message = format!(
+                "run {id} is another user's: it belongs to user {}, not to {}",
+                run.user, caller.user
+            );
+            return Err(FabricError::denied(message));
+        }
+        Ok(run)
+    }
+
+    fn ask(&self, caller: &Caller, params: &Value, request: Request) -> Result<Value> {
+        self.run_of(&run_of(params)?, caller)?.ask(request)
     }
 
     fn prepare(self: &Arc<Self>, mut params: Value, caller: &Caller) -> Result<Value> {
@@ -250,14 +273,16 @@ impl Fabric {
                 network,
                 state: self.state.clone(),
                 node_program: self.options.node_program.clone(),
+                user: caller.user,
             };
             runs.insert(id.clone(), Arc::new(Run::start(setup)?));
         }
         drop(runs);
+        let run = self.run_of(&id, caller)?;
         if ends_with_caller {
             end_with_caller(self, &id, &caller.connection)?;
         }
-        self.run(&id)?.ask(Request::Describe)
+        run.ask(Request::Describe)
     }
 
     fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Network) -> Result<()> {
@@ -288,7 +313,7 @@ impl Fabric {
         }
     }
 
-    fn wire(&self, params: Value) -> Result<Value> {
+    fn wire(&self, params: Value, caller: &Caller) -> Result<Value> {
         let json: WireJson = serde_path_to_error::deserialize(params)
             .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
         let homes = match (json.pids, json.containers, json.plain) {
@@ -301,14 +326,15 @@ impl Fabric {
             }
         };
         let rest_follows = json.rest_follows;
-        self.run(&json.run)?.ask(Request::Wire { homes, rest_follows })
+        self.run_of(&json.run, caller)?
+            .ask(Request::Wire { homes, rest_follows })
     }
 
-    fn isolate(&self, params: Value) -> Result<Value> {
+    fn isolate(&self, params: Value, caller: &Caller) -> Result<Value> {
         let json: IsolateJson = serde_path_to_error::deserialize(params)
             .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
         let pids = processes_of(&json.containers)?;
-        self.run(&json.run)?.ask(Request::Isolate(pids))
+        self.run_of(&json.run, caller)?.ask(Request::Isolate(pids))
     }
 
     /// The user beside root that may connect.
@@ -326,12 +352,12 @@ impl Fabric {
     }
 
     /// The same for a caller that says whose the run was: one that another owner has taken up since stays.
-    fn destroy_of(&self, id: &RunId, owner: Option<&str>) -> Result<Value> {
-        let other = self.run(id).is_ok_and(|run| {
-            let owner_now = run.network.description.owner.as_str();
-            owner.is_some_and(|owner| owner != owner_now)
-        });
-        if other {
+    fn destroy_of(&self, id: &RunId, owner: Option<&str>, caller: &Caller) -> Result<Value> {
+        if self.run(id).is_err() {
+            return Ok(json!({"removed": 0}));
+        }
+        let run = self.run_of(id, caller)?;
+        if owner.is_some_and(|owner| owner != run.network.description.owner) {
             return Ok(json!({"removed": 0}));
         }
         self.destroy(id)
@@ -352,15 +378,15 @@ impl Fabric {
         Ok(result)
     }
 
-    fn reap(&self, params: &Value) -> Result<Value> {
+    fn reap(&self, params: &Value, caller: &Caller) -> Result<Value> {
         let keep: Vec<RunId> =
             serde_json::from_value(params.get("keep").cloned().unwrap_or_else(|| json!([])))
                 .map_err(|error| FabricError::malformed(format!("keep: {error}")))?;
         let doomed: Vec<RunId> = self
             .runs()
-            .keys()
-            .filter(|run| !keep.contains(run))
-            .cloned()
+            .iter()
+            .filter(|(id, run)| !keep.contains(id) && caller.may_use(run))
+            .map(|(id, _)| id.clone())
             .collect();
         for run in &doomed {
             self.destroy(run)?;
@@ -368,8 +394,27 @@ impl Fabric {
         Ok(json!({"removed": doomed}))
     }
 
-    fn describe_all(&self) -> Result<Value> {
-        let runs: Vec<Arc<Run>> = self.runs().values().cloned().collect();
+    /// Ends this process, unless a run of somebody else's would end with it.
+    fn end(&self, caller: &Caller) -> Result<Value> {
+        let other = self.runs().values().find(|run| !caller.may_use(run)).cloned();
+        match other {
+            None => end_process(),
+            Some(run) => {
+                let (run, user) = (&run.network.description.run, run.user);
+                let message =
+                    format!("run {run} of user {user} would end with this fabric, which serves it, too");
+                Err(FabricError::denied(message))
+            }
+        }
+    }
+
+    fn describe_all(&self, caller: &Caller) -> Result<Value> {
+        let runs: Vec<Arc<Run>> = self
+            .runs()
+            .values()
+            .filter(|run| caller.may_use(run))
+            .cloned()
+            .collect();
         let described: Result<Vec<Value>> = runs.iter().map(|run| run.ask(Request::Describe)).collect();
         Ok(json!({"runs": described?}))
     }

@@ -96,7 +96,8 @@ pub fn stop_on_signal(fabric: &Fabric, socket: &Path) {
 fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool) {
     let Ok(output) = stream.try_clone() else { return };
     let output = Arc::new(Mutex::new(output));
-    let refusal = match socket_peercred(&stream) {
+    let peer = socket_peercred(&stream);
+    let refusal = match &peer {
         _ if busy => Some(FabricError::state(
             "too many callers at a time",
             "close other connections",
@@ -106,6 +107,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool
             "this user may not use the fabric: start it with --uid",
         )),
     };
+    let user = peer.map_or(u32::MAX, |peer| peer.uid.as_raw());
     if let Some(error) = refusal {
         let _ = write_line(&output, &json!({"id": null, "error": error}).to_string());
         return;
@@ -122,6 +124,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool
         return;
     };
     let caller = Caller {
+        user,
         frames,
         connection,
         output: output.clone(),

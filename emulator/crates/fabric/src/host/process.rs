@@ -14,12 +14,11 @@ use rustix::thread::{
 };
 
 use crate::error::{During, FabricError, Result};
+use crate::host::belonging::{MARK, is_marked};
 use crate::host::folder::Folder;
 use crate::host::namespace::{Namespace, NamespaceId};
 use crate::names::RunId;
 
-/// Environment variable of each node that we start: a later fabric recognizes the run by it.
-const MARK: &str = "CUBEYARD_RUN";
 /// The user `nobody`: a node that we start needs no privilege.
 pub const NOBODY: u32 = 65_534;
 
@@ -120,18 +119,13 @@ impl AsFd for Process {
 
 /// Ends the nodes that an earlier fabric started for a run: those with the run's mark in one of its namespaces.
 pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
-    let mark = format!("{MARK}={run}");
     kill_where(|folder| {
         let namespace = fs::metadata(folder.join("ns/net")).ok()?;
         let id = NamespaceId {
             device: namespace.dev(),
             inode: namespace.ino(),
         };
-        let environment = fs::read(folder.join("environ")).ok()?;
-        let marked = environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == mark.as_bytes());
-        Some(marked && namespaces.contains(&id))
+        Some(is_marked(folder, run) && namespaces.contains(&id))
     })
 }
 

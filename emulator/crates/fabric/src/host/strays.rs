@@ -3,12 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::process::geteuid;
+
+use super::belonging::{MARK, is_marked};
 use super::namespace::{Namespace, NamespaceId};
 use super::process::{Process, kill_where};
 use crate::error::{self, FabricError};
+use crate::names::RunId;
 
 /// Where control groups are mounted.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -34,22 +39,78 @@ impl TryFrom<String> for ContainerId {
     }
 }
 
-/// Ends the shims and processes of these containers, and removes their control groups.
-pub fn remove_strays(containers: &[ContainerId]) {
+/// Ends the shims and processes of these containers, and removes their control groups, as far as they are of this run.
+pub fn remove_strays(run: &RunId, containers: &[ContainerId]) {
     if containers.is_empty() {
         return;
     }
-    kill_where(|folder| {
-        let is_ours = is_shim_of(folder, containers) || is_in_group_of(folder, containers);
-        Some(is_ours)
-    });
-    let groups = groups_of(Path::new(CONTROL_GROUPS), containers);
+    let proofs = Proofs::of(run, containers);
+    kill_where(|folder| Some(proofs.hold(run, folder)));
+    let groups = groups_of(Path::new(CONTROL_GROUPS), &proofs.containers);
     let deadline = Instant::now() + EMPTY_WITHIN;
     for group in groups {
         while !remove_group(&group) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// What shows of containers that they were started for a run.
+#[derive(Debug, Default)]
+struct Proofs {
+    /// Those of which there is any.
+    containers: Vec<ContainerId>,
+    /// Those whose shim has the run's mark among what it starts. Shims are root's.
+    by_shim: Vec<ContainerId>,
+    /// Groups in which there is a process with the mark, as `/proc/PID/cgroup` has them. The name alone would not do: users
+    /// may name groups of their own after others' containers.
+    groups: BTreeSet<String>,
+}
+
+impl Proofs {
+    fn of(run: &RunId, containers: &[ContainerId]) -> Proofs {
+        let mut proofs = Proofs::default();
+        for pid in processes() {
+            let folder = PathBuf::from(format!("/proc/{pid}"));
+            let Some(id) = containers.iter().find(|id| {
+                let one = std::slice::from_ref(*id);
+                is_shim_of(&folder, one) || is_in_group_of(&folder, one)
+            }) else {
+                continue;
+            };
+            let by_shim = is_shim_of(&folder, std::slice::from_ref(id)) && starts_marked(&folder, run);
+            if by_shim {
+                proofs.by_shim.push(id.clone());
+            } else if is_marked(&folder, run) {
+                proofs.groups.insert(text_of(&folder, "cgroup"));
+            } else {
+                continue;
+            }
+            proofs.containers.push(id.clone());
+        }
+        proofs
+    }
+
+    /// Whether they hold for the process with this folder in `/proc`.
+    fn hold(&self, run: &RunId, folder: &Path) -> bool {
+        is_in_group_of(folder, &self.by_shim)
+            || (is_shim_of(folder, &self.by_shim) && starts_marked(folder, run))
+            || self.groups.contains(&text_of(folder, "cgroup"))
+    }
+}
+
+/// Whether a shim is root's and what it starts has the mark of a run. It works in the folder that describes that. `[OCI runtime]`
+fn starts_marked(folder: &Path, run: &RunId) -> bool {
+    let is_roots = fs::metadata(folder).is_ok_and(|status| status.uid() == geteuid().as_raw());
+    let described = fs::read(folder.join("cwd/config.json")).unwrap_or_default();
+    let described: serde_json::Value = serde_json::from_slice(&described).unwrap_or_default();
+    let environment = described["process"]["env"].as_array();
+    let mark = format!("{MARK}={run}");
+    is_roots && environment.is_some_and(|entries| entries.iter().any(|entry| *entry == *mark))
+}
+
+fn text_of(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_default()
 }
 
 /// Whether a process is the shim that containerd started for one of these containers: `containerd-shim… -id ID`.
@@ -67,7 +128,7 @@ fn is_shim_of(folder: &Path, containers: &[ContainerId]) -> bool {
 
 /// Whether a process is in a control group of one of these containers.
 fn is_in_group_of(folder: &Path, containers: &[ContainerId]) -> bool {
-    let groups = fs::read_to_string(folder.join("cgroup")).unwrap_or_default();
+    let groups = text_of(folder, "cgroup");
     groups
         .lines()
         .any(|line| line.split('/').any(|name| is_group_name(name, containers)))
@@ -96,7 +157,7 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
     let mut found: BTreeMap<u32, (bool, u32)> = BTreeMap::new();
     for pid in processes() {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        let groups = fs::read_to_string(folder.join("cgroup")).unwrap_or_default();
+        let groups = text_of(&folder, "cgroup");
         let mut names = groups.lines().flat_map(|line| line.split('/'));
         if let Some(server) = names.find_map(|name| wanted.get(id_in(name))) {
             let this = (!is_first(&folder), pid);

@@ -155,6 +155,8 @@ pub struct Setup {
     pub state: Arc<State>,
     /// The program of nodes, for servers without containers.
     pub node_program: PathBuf,
+    /// The user that prepares it.
+    pub user: u32,
 }
 
 /// A handle of a run's thread.
@@ -162,6 +164,8 @@ pub struct Setup {
 pub struct Run {
     /// Its network.
     pub network: Arc<Network>,
+    /// The user that has prepared it, as the kernel knows the caller.
+    pub user: u32,
     calls: Sender<Call>,
     wakeup: Arc<OwnedFd>,
 }
@@ -172,7 +176,7 @@ impl Run {
         let wakeup = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .during(|| "making an eventfd".to_owned())?;
         let wakeup = Arc::new(wakeup);
-        let (network, state) = (setup.network.clone(), setup.state.clone());
+        let (network, state, user) = (setup.network.clone(), setup.state.clone(), setup.user);
         let (sender, receiver): (Sender<Call>, Receiver<Call>) = channel();
         let thread = thread::RunThread::new(setup, receiver, wakeup.clone()).inspect_err(|_| {
             // Nobody can destroy a run that did not start; so far it has only its folder.
@@ -184,6 +188,7 @@ impl Run {
             .during(|| "starting the run's thread".to_owned())?;
         Ok(Run {
             network,
+            user,
             calls: sender,
             wakeup,
         })

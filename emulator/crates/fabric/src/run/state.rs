@@ -102,6 +102,7 @@ impl RunState {
             network,
             state,
             node_program,
+            user: _,
         } = setup;
         let wiring = Wiring::new(&network, state.clone())?;
         let folder = state.make_run_folder(&network.description.run)?;

@@ -21,8 +21,8 @@ use crate::host::packet_socket::PacketSocket;
 use crate::links::{self, Site};
 use crate::names;
 use crate::netlink::{
-    Batch, LinkState, Netlink, PathManager, delete_link, delete_where, gone_already, no_excuse, queue_dump,
-    read_queue_stats, set_mtu,
+    Batch, LinkState, Netlink, PathManager, delete_link, delete_where, gone_already, link_dump, no_excuse,
+    queue_dump, read_link_state, read_queue_stats, set_mtu,
 };
 use crate::network::{Network, PortEnd};
 use crate::programs::{Guard, Programs, QueueReader};
@@ -197,6 +197,19 @@ pub fn far_interface(network: &Network, port: &PortEnd) -> (Site, u32) {
 /// Removes our interfaces from a container's namespace, whatever its network was. For what a dead fabric has left.
 pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
     delete_where(socket, is_ours)
+}
+
+/// Something in a container's namespace that carries packets and is not ours.
+pub fn foreign_interface(socket: &mut Netlink) -> Result<Option<String>> {
+    let mut foreign = None;
+    socket.dump(&mut link_dump(), |answer| {
+        let link = read_link_state(answer).filter(|link| {
+            let is_inner = (names::VIRTUAL_NIC_PEER_INDEX..=names::OUTER_NIC_INDEX).contains(&link.index);
+            link.carrier && link.index != names::LOOPBACK_INDEX && !is_inner && !is_ours(link)
+        });
+        foreign = foreign.take().or(link.map(|link| link.name));
+    })?;
+    Ok(foreign)
 }
 
 /// Whether an interface in a container has both a name and a number that we give.

@@ -77,21 +77,26 @@ pub fn in_row(at: u32) -> u32 {
 /// A process in a network namespace of its own, as in a container: a node that leaves the network to the test.
 pub struct Container(Child);
 
+/// What an engine does for a server's container: the server's folder at `/run/cubeyard`, and then its program.
+const AS_IN_A_CONTAINER: &str = "mount -t tmpfs tmpfs /run && mkdir /run/cubeyard && mount --bind \"$1\" /run/cubeyard && \
+    exec \"$2\" --socket \"$1/fabric.sock\"";
+
 impl Container {
-    /// Starts it with the socket in this folder, and waits until it has its namespace.
+    /// Starts it with this folder of a server, and waits until it sees it.
     pub fn start(folder: &Path) -> Container {
         let child = Command::new("unshare")
-            .arg("--net")
+            .args(["--net", "--mount", "sh", "-c", AS_IN_A_CONTAINER, "container"])
+            .arg(folder)
             .arg(silent_node())
-            .arg("--socket")
-            .arg(folder.join("fabric.sock"))
             .spawn()
             .expect("unshare starts");
-        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net"));
-        let own = namespace("self").expect("our own namespace");
+        let socket = Path::new("/proc")
+            .join(child.id().to_string())
+            .join("root")
+            .join("run/cubeyard/fabric.sock");
         let deadline = Instant::now() + Duration::from_secs(10);
-        while namespace(&child.id().to_string()).is_ok_and(|other| other == own) {
-            assert!(Instant::now() < deadline, "unshare makes no namespace");
+        while !socket.exists() {
+            assert!(Instant::now() < deadline, "the container sees no folder");
             std::thread::sleep(Duration::from_millis(2));
         }
         Container(child)
@@ -177,6 +182,10 @@ pub fn silent_node() -> PathBuf {
 
 /// Starts a fabric on a folder; its socket is in there too. `before` are the words of a program that starts it.
 pub fn spawn_fabric(folder: &Path, node: &Path, before: &[&str]) -> Child {
+    spawn_for(folder, node, before, &[])
+}
+
+fn spawn_for(folder: &Path, node: &Path, before: &[&str], further: &[&str]) -> Child {
     std::fs::create_dir_all(folder).expect("a folder");
     let fabric = env!("CARGO_BIN_EXE_cubeyard-fabric");
     let mut words = before.iter().copied().chain([fabric]);
@@ -188,6 +197,7 @@ pub fn spawn_fabric(folder: &Path, node: &Path, before: &[&str]) -> Child {
         .arg(folder.join("state"))
         .arg("--node")
         .arg(node)
+        .args(further)
         .spawn()
         .expect("the fabric starts")
 }
@@ -238,8 +248,19 @@ impl Host {
         let _ = holder.wait();
     }
 
+    /// Starts one that serves the user `uid`, too.
+    pub fn start_for(uid: u32) -> Host {
+        let folder = fresh_folder();
+        let child = spawn_for(&folder, &silent_node(), &[], &["--uid", &uid.to_string()]);
+        Host::of(child, folder)
+    }
+
     fn start_with(folder: PathBuf, before: &[&str]) -> Host {
         let child = spawn_fabric(&folder, &silent_node(), before);
+        Host::of(child, folder)
+    }
+
+    fn of(child: Child, folder: PathBuf) -> Host {
         let stream = BufReader::new(connect(&folder));
         Host {
             child,

@@ -1,9 +1,11 @@
 //! `wire`: makes the network, or gives servers that were started again their links back. Answers when the nodes are ready.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::error::{FabricError, Result};
+use crate::host::belonging::{MARK, is_marked, sees_folder};
 use crate::host::namespace::{Namespace, NamespaceId};
 use crate::host::process::{self, Process};
 use crate::journal::Container;
@@ -11,7 +13,7 @@ use crate::names::LOOPBACK_INDEX;
 use crate::netlink::{Batch, Netlink, gone_already, link_dump, read_link_state, set_up};
 use crate::run::state::RunState;
 use crate::run::{Homes, Reply};
-use crate::servers::Home;
+use crate::servers::{Home, foreign_interface};
 
 /// Wires servers: all of a new run's on this host, unless the `rest_follows`. Answers by `reply` unless it fails at once.
 pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply) -> Result<()> {
@@ -25,7 +27,7 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     let in_pods = matches!(homes, Homes::Pods(_));
     let fresh = match homes {
         Homes::Plain => plan_plain(run)?,
-        Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids, rest_follows)?,
+        Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids, in_pods, rest_follows)?,
     };
     if in_pods {
         run.wiring.pods = true;
@@ -66,7 +68,7 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
 
 /// Takes the network of pods down before there is anything in them but a first container that waits for it. How many.
 pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
-    let found = homes_in(run, pids)?;
+    let found = homes_in(run, pids, true)?;
     take_networks_down(found.iter().map(|(_, pid, _)| *pid))?;
     Ok(found.len())
 }
@@ -138,6 +140,7 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
 fn plan_containers(
     run: &mut RunState,
     pids: &BTreeMap<u32, u32>,
+    in_pods: bool,
     rest_follows: bool,
 ) -> Result<Vec<(usize, Home)>> {
     if run.wiring.plain {
@@ -145,7 +148,7 @@ fn plan_containers(
         return Err(FabricError::state("the run has no containers", fix));
     }
     let mut fresh = Vec::with_capacity(pids.len());
-    for (server, pid, namespace) in homes_in(run, pids)? {
+    for (server, pid, namespace) in homes_in(run, pids, in_pods)? {
         run.wiring.add_container(Container { pid, namespace });
         fresh.push((server, Home::Process(pid)));
     }
@@ -167,8 +170,13 @@ fn plan_containers(
     Ok(fresh)
 }
 
-/// Server, process and network of each of these, which are servers of this host in networks of their own.
-fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, u32, NamespaceId)>> {
+/// Server, process and network of each of these, which are servers of this host in networks of their own. Refuses processes that
+/// were not started for their server of this run: they would get its interfaces and end with it.
+fn homes_in(
+    run: &RunState,
+    pids: &BTreeMap<u32, u32>,
+    in_pods: bool,
+) -> Result<Vec<(usize, u32, NamespaceId)>> {
     let mut found = Vec::with_capacity(pids.len());
     let mut taken = taken_namespaces(run, pids)?;
     for (id, pid) in pids {
@@ -177,6 +185,11 @@ fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, u32
         if !run.network.division.has_server(server) {
             let fix = "wire it on the host that network.servers names";
             return Err(FabricError::bad(field(), pid, "of a server of this host", fix));
+        }
+        if in_pods {
+            check_pod(run, &field(), *pid)?;
+        } else {
+            check_container(run, &field(), server, *pid)?;
         }
         let namespace = Namespace::of_process(*pid)?.id()?;
         if !taken.insert(namespace) {
@@ -188,6 +201,46 @@ fn homes_in(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, u32
         found.push((server, *pid, namespace));
     }
     Ok(found)
+}
+
+/// A pod has no folder of ours: its containers have the mark of the run.
+fn check_pod(run: &RunState, field: &str, pid: u32) -> Result<()> {
+    let id = &run.network.description.run;
+    if is_marked(Path::new(&format!("/proc/{pid}")), id) {
+        return Ok(());
+    }
+    let limit = format!("a process that was started for this run, with {MARK}={id} in its environment");
+    Err(FabricError::bad(
+        field,
+        pid,
+        limit,
+        "give containers of the run's own pods",
+    ))
+}
+
+/// A container sees the folder of its server.
+fn check_container(run: &RunState, field: &str, server: usize, pid: u32) -> Result<()> {
+    if !sees_folder(pid, &run.nodes.folder(server)?)? {
+        let limit = "a process of the container that was made for this server";
+        let fix = format!(
+            "start the container with {} at /run/cubeyard",
+            run.nodes.path(server).display()
+        );
+        return Err(FabricError::bad(field, pid, limit, fix));
+    }
+    let mut socket = Namespace::of_process(pid)?.run(Netlink::open)?;
+    match foreign_interface(&mut socket)? {
+        None => Ok(()),
+        Some(name) => {
+            let limit = format!("in a network without interfaces of others; it has {name}");
+            Err(FabricError::bad(
+                field,
+                pid,
+                limit,
+                "start the container with --network none",
+            ))
+        }
+    }
 }
 
 /// Namespaces that no container of these may have: the host's, and those of other servers.
