@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 def relay(
     fabric: Annotated[Path, typer.Option(help="Socket of the cubeyard-fabric.")],
+    api: Annotated[Path | None, typer.Option(help="Its socket for an API that only looks.")] = None,
+    *,
     keys: Annotated[Path, typer.Option(help="Folder with ca.crt, tls.crt and tls.key.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",  # noqa: S104 - callers need a key
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7117,
@@ -29,7 +31,7 @@ def relay(
     settings = settings_of()
     logs.configure(settings.log_level, settings.log_format)
     try:
-        asyncio.run(_serve(Relay(fabric, keys), host, port))
+        asyncio.run(_serve(Relay(fabric, keys, api), host, port))
     except (OSError, ssl.SSLError) as error:
         refuse(f"The relay cannot listen on {host}:{port} with the keys in {keys}: {error}")
 

@@ -239,7 +239,7 @@ def _told(settings: Settings, place: Place) -> Capability | None:
 
 
 def _word(place: Place) -> Path:
-    return place.folder / "docker.json"
+    return place.for_api / "docker.json"
 
 
 def _docker(engine: str = "") -> Capability:

@@ -31,6 +31,8 @@ THERE_SECS = 1.0
 RELAY_NAME = "cubeyard-fabric"
 """What a relay's certificate says, whatever its address; a caller's says CALLER_NAME."""
 CALLER_NAME = "cubeyard-worker"
+WATCHER_NAME = "cubeyard-api"
+"""That of a caller who may only look."""
 
 
 class FabricError(ProblemError):

@@ -83,6 +83,13 @@ class Place:
         return self.folder / "fabric.sock"
 
     @property
+    def for_api(self) -> Path:
+        """What is here for an API that gets to see nothing else: `api` for the worker, and for the API, where that is mounted in the
+        place of all (docker-compose.yml), the whole."""
+        inner = self.folder / "api"
+        return inner if inner.is_dir() else self.folder
+
+    @property
     def state(self) -> Path:
         return self.folder / "state"
 

@@ -1,8 +1,8 @@
 """A relay before a fabric's Unix socket: bytes of callers from the network, who show a key, and nothing else.
 
 It runs unprivileged beside the fabric, as the user that the fabric's socket belongs to (`serve --uid`), so that the program with
-capabilities has no listener. Mutual TLS 1.3: the caller's certificate is of the same authority and names CALLER_NAME; the key of
-another relay is not enough. When either side goes, so does the other: a fabric ends the runs of callers that are gone.
+capabilities has no listener. Mutual TLS 1.3: the caller's certificate is of the same authority and names CALLER_NAME, or
+WATCHER_NAME for the socket whose callers only look (`serve --api-socket`); the key of another relay is not enough. When either side goes, so does the other: a fabric ends the runs of callers that are gone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from cubeyard.emulation.fabric.client import CALLER_NAME, READ_BYTES, notice_loss
+from cubeyard.emulation.fabric.client import CALLER_NAME, READ_BYTES, WATCHER_NAME, notice_loss
 
 log = structlog.get_logger(__name__)
 
@@ -26,9 +26,9 @@ MAX_CALLERS = 64
 class Relay:
     """Listens until it is closed."""
 
-    def __init__(self, fabric: Path, keys: Path) -> None:
+    def __init__(self, fabric: Path, keys: Path, api: Path | None = None) -> None:
         """Raises OSError (also ssl.SSLError) for keys that are not there or do not fit."""
-        self._fabric = fabric
+        self._sockets = {CALLER_NAME: fabric, **({} if api is None else {WATCHER_NAME: api})}
         self._callers = 0
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(keys / "ca.crt"))
         self._context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -40,14 +40,15 @@ class Relay:
 
     async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = writer.get_extra_info("peername")
-        if _common_name(writer.get_extra_info("peercert")) != CALLER_NAME or self._callers >= MAX_CALLERS:
+        path = self._sockets.get(_common_name(writer.get_extra_info("peercert")))
+        if path is None or self._callers >= MAX_CALLERS:
             log.warning("relay_refused", peer=str(peer))
             await _close(writer)
             return
         notice_loss(writer.get_extra_info("socket"))
         self._callers += 1
         try:
-            inner_reader, inner_writer = await asyncio.open_unix_connection(str(self._fabric), limit=READ_BYTES)
+            inner_reader, inner_writer = await asyncio.open_unix_connection(str(path), limit=READ_BYTES)
         except OSError as error:
             log.warning("relay_without_fabric", error=str(error))
         else:

@@ -17,6 +17,7 @@ from cubeyard.emulation.fabric.client import (
     CALLER_NAME,
     RELAY_NAME,
     THERE_SECS,
+    WATCHER_NAME,
     FabricClient,
     FabricGoneError,
     Remote,
@@ -79,6 +80,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ca = authority(folder / "ca")
     signed(ca, RELAY_NAME, folder / "relay")
     signed(ca, CALLER_NAME, folder / "worker")
+    signed(ca, WATCHER_NAME, folder / "api")
     signed(authority(folder / "other-ca"), CALLER_NAME, folder / "stranger")
     return folder
 
@@ -91,10 +93,19 @@ def fabric(tmp_path: Path) -> Iterator[Echo]:
 
 
 @pytest.fixture
-def port(fabric: Echo, keys: Path) -> Iterator[int]:
+def for_api(tmp_path: Path) -> Iterator[Echo]:
+    """The fabric's socket whose callers only look."""
+    echo = Echo(tmp_path / "api.sock")
+    yield echo
+    echo.close()
+
+
+@pytest.fixture
+def port(fabric: Echo, for_api: Echo, keys: Path) -> Iterator[int]:
     """Of a relay before the fabric."""
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(Relay(fabric.path, keys / "relay").listen("127.0.0.1", 0))
+    relay = Relay(fabric.path, keys / "relay", for_api.path)
+    server = loop.run_until_complete(relay.listen("127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     yield server.sockets[0].getsockname()[1]
@@ -134,6 +145,13 @@ def test_a_fabric_that_goes_is_gone_for_the_caller(port: int, keys: Path) -> Non
         client.call("end")
         with pytest.raises(FabricGoneError):
             client.call("ask")
+
+
+def test_the_key_of_the_api_reaches_only_the_socket_for_it(port: int, keys: Path, fabric: Echo, for_api: Echo) -> None:
+    with FabricClient(Remote("127.0.0.1", port, keys / "api")) as client:
+        assert client.call("ask", value=1) == {"value": 1}
+        assert for_api.wait_for(1)
+        assert fabric.connected == 0
 
 
 @pytest.mark.parametrize("who", ["stranger", "relay"])

@@ -79,20 +79,21 @@ checksum/settings: {{ printf "%s %s %s" (include "cubeyard.clusterJson" .) .Valu
 {{- end }}
 {{- end }}
 
+{{/* Of the API or the worker (`side`), each with the key of its own: with the API's, relays let nobody change a run. */}}
 {{- define "cubeyard.volumes" -}}
 - name: tmp
   emptyDir: {}
-{{- if .Values.emulation.enabled }}
+{{- if .root.Values.emulation.enabled }}
 - name: cluster
   configMap:
-    name: {{ .Release.Name }}-cluster
+    name: {{ .root.Release.Name }}-cluster
 - name: keys
   secret:
-    secretName: {{ include "cubeyard.keys" . }}
+    secretName: {{ include "cubeyard.keys" .root }}
     defaultMode: 0440
     items:
       - { key: ca.crt, path: ca.crt }
-      - { key: worker.crt, path: tls.crt }
-      - { key: worker.key, path: tls.key }
+      - { key: {{ .side }}.crt, path: tls.crt }
+      - { key: {{ .side }}.key, path: tls.key }
 {{- end }}
 {{- end }}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cubeyard_fabric::api::{END_SIGNALS, Fabric, Options, end_after, serve, stop_on_signal};
+use cubeyard_fabric::api::{END_SIGNALS, Fabric, Options, Rights, end_after, serve, stop_on_signal};
 use cubeyard_fabric::error::{FabricError, Result};
 use cubeyard_fabric::host::{namespace, probe};
 use cubeyard_fabric::journal::State;
@@ -14,10 +14,12 @@ use nix::sys::signal::SigSet;
 
 const USAGE: &str = "\
 usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH] [--starter PID]
+                       [--api-socket PATH]
        cubeyard-fabric probe [--json]
        cubeyard-fabric reap --state DIR [--uid USER]
 
 serve   makes networks for callers of the socket, until SIGTERM, SIGINT, SIGHUP or SIGQUIT; needs root.
+        Callers of --api-socket may look at runs, not make, change or end them.
         With --starter it also ends after that process, once it has no run and no caller
 probe   shows what this host supports
 reap    removes what a killed fabric has left";
@@ -25,6 +27,7 @@ reap    removes what a killed fabric has left";
 #[derive(Debug, Default)]
 struct Arguments {
     socket: Option<PathBuf>,
+    api_socket: Option<PathBuf>,
     state: Option<PathBuf>,
     node: Option<PathBuf>,
     uid: Option<u32>,
@@ -62,6 +65,7 @@ fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> 
             .ok_or_else(|| FabricError::malformed(format!("{word} needs a value\n{USAGE}")))?;
         match word.as_str() {
             "--socket" => arguments.socket = Some(value.into()),
+            "--api-socket" => arguments.api_socket = Some(value.into()),
             "--state" => arguments.state = Some(value.into()),
             "--node" => arguments.node = Some(value.into()),
             "--uid" => arguments.uid = Some(number(&word, &value, "give the number of id -u")?),
@@ -113,18 +117,21 @@ fn run_server(arguments: &Arguments) -> Result<()> {
     if let Some(starter) = arguments.starter {
         end_after(&fabric, starter)?;
     }
-    let server = std::thread::spawn({
-        let (fabric, socket, uid) = (fabric.clone(), socket.clone(), arguments.uid);
-        move || match serve(&fabric, &socket, uid) {
-            Ok(()) => {}
-            Err(error) => {
+    let sockets = [
+        (Some(socket), Rights::All),
+        (arguments.api_socket.clone(), Rights::Watch),
+    ];
+    let sockets = sockets.map(|(path, rights)| path.map(|path| (path, rights)));
+    for (path, rights) in sockets.iter().flatten().cloned() {
+        let fabric = fabric.clone();
+        std::thread::spawn(move || {
+            if let Err(error) = serve(&fabric, &path, rights) {
                 let _ = writeln!(std::io::stderr(), "cubeyard-fabric: {error}");
                 std::process::exit(1);
             }
-        }
-    });
-    stop_on_signal(&fabric, &socket);
-    drop(server);
+        });
+    }
+    stop_on_signal(&fabric, sockets.iter().flatten().map(|(path, _)| path.as_path()));
     Ok(())
 }
 

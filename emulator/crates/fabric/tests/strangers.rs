@@ -312,3 +312,43 @@ fn a_user_has_nothing_of_another_users_runs() {
     assert_eq!(names.len(), 5, "root's run goes on");
     host.ask("destroy", json!({"run": roots}));
 }
+
+#[test]
+fn the_socket_for_the_api_looks_at_runs_and_changes_none() {
+    if !can_emulate("the_socket_for_the_api_looks_at_runs_and_changes_none") {
+        return;
+    }
+    let mut host = Host::start_for(NOBODY);
+    let mut worker = OtherUser::connect(&host.folder().join("socket"));
+    let network = bcube();
+    let run = &network["run"];
+    for (method, params) in [
+        ("prepare", json!({"run": run, "network": network})),
+        ("wire", json!({"run": run, "plain": true})),
+    ] {
+        assert!(worker.call(method, &params).get("result").is_some(), "{method}");
+    }
+    let mut api = OtherUser::connect(&host.folder().join("api"));
+    for method in [
+        "prepare", "isolate", "wire", "workload", "start", "stop", "inject", "recover", "signal", "destroy",
+        "reap", "end", "anything",
+    ] {
+        let answer = api.call(
+            method,
+            &json!({"run": run, "network": network, "keep": [], "strays": []}),
+        );
+        assert_eq!(answer["error"]["code"], "denied", "{method}: {answer}");
+    }
+    for (method, params) in [
+        ("probe", json!({})),
+        ("host", json!({})),
+        ("inspect", json!({"run": run, "server": 0})),
+        ("subscribe", json!({"run": run})),
+    ] {
+        let answer = api.call(method, &params);
+        assert!(answer.get("result").is_some(), "{method}: {answer}");
+    }
+    let mut again = OtherUser::connect(&host.folder().join("api"));
+    assert_eq!(again.call("runs", &json!({}))["result"]["runs"][0]["run"], *run);
+    host.ask("destroy", json!({"run": run}));
+}

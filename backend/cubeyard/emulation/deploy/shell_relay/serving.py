@@ -54,7 +54,7 @@ class ShellRelay:
             return host.docker, hosts.owner, question.run, (question.server, question.name)
 
         return cls(
-            place.folder,
+            place.for_api,
             lambda question: Shell(*place_of(question), question.prompt, question.idle_secs),
             lambda question: shells.check(*place_of(question)),
             settings.terminal_limit,

@@ -99,7 +99,7 @@ def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
 
 def _relay(settings: Settings) -> FolderPath | None:
     """The folder by which a worker opens shells for this process; None where it has the engine itself."""
-    folder = Place.of(settings).folder
+    folder = Place.of(settings).for_api
     return folder if not settings.fabric_start and calling.has_relay(folder) else None
 
 

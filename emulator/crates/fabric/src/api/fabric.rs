@@ -55,11 +55,36 @@ pub struct Fabric {
     pub(super) captures: Captures,
 }
 
+/// What the callers of a socket may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// Everything.
+    All,
+    /// What looks at runs, and what talks to servers' own programs: nothing that makes, changes or ends a run.
+    Watch,
+}
+
+/// The methods of [`Rights::Watch`]: what the API calls for the page.
+const WATCHING: [&str; 10] = [
+    "probe",
+    "host",
+    "runs",
+    "inspect",
+    "subscribe",
+    "capture",
+    "tell",
+    "program",
+    "chip",
+    "registers",
+];
+
 /// A connected caller.
 #[derive(Debug)]
 pub struct Caller {
     /// Its user, as the kernel knows it: what it says of itself proves nothing.
     pub user: u32,
+    /// What it may ask for, by the socket that it has come to.
+    pub rights: Rights,
     /// Where the frames of its subscriptions go.
     pub frames: FrameSender,
     /// Its connection.
@@ -128,6 +153,13 @@ impl Fabric {
 
     /// Answers one request.
     pub fn call(self: &Arc<Self>, method: &str, params: Value, caller: &Caller) -> Result<Value> {
+        if caller.rights == Rights::Watch && !WATCHING.contains(&method) {
+            let message = format!(
+                "{method} is not for callers of this socket: it takes {}",
+                WATCHING.join(", ")
+            );
+            return Err(FabricError::denied(message));
+        }
         match method {
             "probe" => probe_with(&params),
             "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),

@@ -1,7 +1,8 @@
 //! The socket for callers: one JSON document per line, answers in the same order, frames in between.
 //!
 //! A request is `{"id": ..., "method": ..., "params": {...}}`; the answer has the same `id` and either `result` or `error`
-//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`, the run's id.
+//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`, the run's id: one that the
+//! caller's user has prepared; root may name any.
 //!
 //! | method | params | what it does |
 //! |---|---|---|
@@ -35,6 +36,6 @@ mod server;
 mod socket_file;
 mod starter;
 
-pub use fabric::{Caller, Fabric, Options};
+pub use fabric::{Caller, Fabric, Options, Rights};
 pub use server::{END_SIGNALS, serve, stop_on_signal};
 pub use starter::end_after;

@@ -12,7 +12,7 @@ use rustix::net::sockopt::socket_peercred;
 use serde_json::{Value, json};
 
 use super::socket_file::SocketFile;
-use super::{Caller, Fabric};
+use super::{Caller, Fabric, Rights};
 use crate::error::{FabricError, Result};
 
 /// Longest request.
@@ -50,16 +50,16 @@ impl Callers {
     }
 }
 
-/// Listens at `path` for root and for the user `uid`, until the process ends.
-pub fn serve(fabric: &Arc<Fabric>, path: &Path, uid: Option<u32>) -> Result<()> {
-    let listener = listen(path, uid)?;
+/// Listens at `path` for root and for the user that is served, until the process ends.
+pub fn serve(fabric: &Arc<Fabric>, path: &Path, rights: Rights) -> Result<()> {
+    let listener = listen(path, fabric.uid())?;
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
         let busy = fabric.callers.come() > MAX_CALLERS;
         let spawned = std::thread::Builder::new().name("caller".to_owned()).spawn({
             let fabric = fabric.clone();
             move || {
-                attend(&fabric, stream, uid, busy);
+                attend(&fabric, stream, rights, busy);
                 fabric.callers.go();
             }
         });
@@ -85,15 +85,17 @@ fn listen(path: &Path, uid: Option<u32>) -> Result<UnixListener> {
 pub const END_SIGNALS: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
 
 /// Waits for one of [`END_SIGNALS`], then destroys every run. The signals must be blocked in all threads.
-pub fn stop_on_signal(fabric: &Fabric, socket: &Path) {
+pub fn stop_on_signal<'a>(fabric: &Fabric, sockets: impl IntoIterator<Item = &'a Path>) {
     let signals = SigSet::from_iter(END_SIGNALS);
     while signals.wait().is_err() {}
     fabric.destroy_all();
     // The next start replaces it otherwise.
-    let _ = SocketFile::at(socket, fabric.uid()).and_then(|file| file.remove());
+    for socket in sockets {
+        let _ = SocketFile::at(socket, fabric.uid()).and_then(|file| file.remove());
+    }
 }
 
-fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool) {
+fn attend(fabric: &Arc<Fabric>, stream: UnixStream, rights: Rights, busy: bool) {
     let Ok(output) = stream.try_clone() else { return };
     let output = Arc::new(Mutex::new(output));
     let peer = socket_peercred(&stream);
@@ -102,7 +104,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool
             "too many callers at a time",
             "close other connections",
         )),
-        Ok(peer) if peer.uid.is_root() || Some(peer.uid.as_raw()) == uid => None,
+        Ok(peer) if peer.uid.is_root() || Some(peer.uid.as_raw()) == fabric.uid() => None,
         _ => Some(FabricError::denied(
             "this user may not use the fabric: start it with --uid",
         )),
@@ -125,6 +127,7 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool
     };
     let caller = Caller {
         user,
+        rights,
         frames,
         connection,
         output: output.clone(),

@@ -248,10 +248,12 @@ impl Host {
         let _ = holder.wait();
     }
 
-    /// Starts one that serves the user `uid`, too.
+    /// Starts one that serves the user `uid`, too, and has a socket `api`.
     pub fn start_for(uid: u32) -> Host {
         let folder = fresh_folder();
-        let child = spawn_for(&folder, &silent_node(), &[], &["--uid", &uid.to_string()]);
+        let api = folder.join("api").display().to_string();
+        let further = ["--uid", &uid.to_string(), "--api-socket", &api];
+        let child = spawn_for(&folder, &silent_node(), &[], &further);
         Host::of(child, folder)
     }
 

@@ -1,0 +1,61 @@
+"""What deployments give to the API, which listens to the network: of the fabric's sockets and keys only those whose callers look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cubeyard.emulation.deploy.probe import take_back
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[4]
+FOLDER = "${CUBEYARD_FABRIC_DIR:-/run/cubeyard/compose}"
+Json = dict[str, Any]
+
+
+def test_compose_mounts_only_the_apis_folder_into_the_api() -> None:
+    services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert services["api"]["volumes"] == [f"{FOLDER}/api:{FOLDER}:ro"]
+    assert f"{FOLDER}:{FOLDER}" in services["worker"]["volumes"]
+    (command,) = services["fabric"]["entrypoint"][2:]
+    assert '--socket "$$FOLDER/fabric.sock"' in command
+    assert '--api-socket "$$FOLDER/api/fabric.sock"' in command, "by the name that the API looks for"
+
+
+@pytest.mark.parametrize(("kind", "side"), [("Deployment", "api"), ("StatefulSet", "worker")])
+def test_the_chart_gives_each_side_its_own_key(kind: str, side: str) -> None:
+    rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
+    (spec,) = [one["spec"]["template"]["spec"] for one in rendered if one and one["kind"] == kind]
+    (keys,) = [one["secret"]["items"] for one in spec["volumes"] if one["name"] == "keys"]
+    assert {one["key"]: one["path"] for one in keys} == {
+        "ca.crt": "ca.crt",
+        f"{side}.crt": "tls.crt",
+        f"{side}.key": "tls.key",
+    }
+
+
+def test_the_charts_relay_has_both_sockets_of_its_fabric() -> None:
+    rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
+    (spec,) = [one["spec"]["template"]["spec"] for one in rendered if one and one["kind"] == "DaemonSet"]
+    fabric, relay = spec["containers"]
+    words = " ".join(fabric["command"][2].replace("\\\n", " ").split())
+    for ours, its in (("--socket", "--fabric"), ("--api-socket", "--api")):
+        path = relay["args"][relay["args"].index(its) + 1]
+        assert f"{ours} {path}" in words
+
+
+def test_what_is_for_the_api_is_where_it_is_mounted(tmp_path: Path) -> None:
+    settings = Settings(fabric_dir=tmp_path / "compose")
+    workers = Place.of(settings)
+    workers.make()
+    assert workers.for_api == workers.folder, "without a deployment they share everything"
+    inner = workers.folder / "api"
+    inner.mkdir()
+    assert workers.for_api == Place(inner).for_api == inner
+    (inner / "docker.json").write_text("{}")
+    take_back(settings)
+    assert not (inner / "docker.json").exists(), "what the worker leaves for the API is there, too"
