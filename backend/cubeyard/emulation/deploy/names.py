@@ -12,7 +12,8 @@ RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
 BESIDE = "cubeyard.beside"
 """Label of the container of a user's program beside a server: which server."""
 MARK = "CUBEYARD_RUN"
-"""In the environment of what is started for a run: the fabric wires no pod, and ends no stray, without it (`host/belonging.rs`)."""
+"""Environment variable of each container of a run. Without it the fabric wires no pod and ends
+no stray (`host/belonging.rs`)."""
 MEMORY_BYTES = 256 * 1024 * 1024
 """At most, a server, and as much a program beside it."""
 PROCESSES = 256

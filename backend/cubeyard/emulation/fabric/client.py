@@ -32,7 +32,7 @@ RELAY_NAME = "cubeyard-fabric"
 """What a relay's certificate says, whatever its address; a caller's says CALLER_NAME."""
 CALLER_NAME = "cubeyard-worker"
 WATCHER_NAME = "cubeyard-api"
-"""That of a caller who may only look."""
+"""The name in the certificate of the API, which changes no run."""
 
 
 class FabricError(ProblemError):
@@ -111,7 +111,8 @@ def _unix(path: Path, secs: float) -> socket.socket:
     except OSError:
         connection.close()
         raise
-    # Root's, or a forwarded one of this user's (`ssh -L`): anybody else's would be told of runs, and believed.
+    # The listener is root's fabric or a forwarding process of this user (`ssh -L`). Another user's
+    # listener would receive descriptions of runs and answer with lies.
     if (owner := _credentials(connection)[1]) not in (0, os.geteuid()):
         connection.close()
         raise PermissionError(
@@ -121,7 +122,7 @@ def _unix(path: Path, secs: float) -> socket.socket:
 
 
 def _credentials(connection: socket.socket) -> tuple[int, int, int]:
-    """Process, user and group at the other end, as the kernel knows them."""
+    """Process, user and group at the other end, reported by the kernel."""
     return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
 
 

@@ -1,5 +1,7 @@
-"""Folders that are this user's alone. In `/tmp` or below a folder of somebody else others may have been there first: with a link,
-or a folder of theirs, in which what is written and removed, by root too, would be where they want it."""
+"""Folders that only this user can write to.
+
+In `/tmp`, another user can create the folder or a link first, and so redirect the writes and
+removals of this process, or of root."""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ class ForeignFolderError(ProblemError):
 
 
 def own_folder(path: Path, mode: int = 0o700) -> None:
-    """Makes it unless it is there. Raises ForeignFolderError for a link, and for a folder of another user or that others can write
-    to."""
+    """Create the folder if it is missing. Raises ForeignFolderError for a link, for a folder of
+    another user, and for a folder that others can write to."""
     try:
         path.mkdir(mode)
     except FileExistsError:
@@ -30,13 +32,13 @@ def own_folder(path: Path, mode: int = 0o700) -> None:
 
 
 def check_around(path: Path) -> None:
-    """Raises ForeignFolderError where somebody but root and this user could put another folder in the place of this one."""
+    """Raises ForeignFolderError if a user other than root and this one can replace the folder."""
     parent = path.parent
-    found = parent.stat()
-    if found.st_uid not in (0, os.geteuid()):
-        raise ForeignFolderError(parent, f"a folder of user {found.st_uid}, not of {os.geteuid()}", FIX)
-    if found.st_mode & WRITABLE_FOR_OTHERS and not found.st_mode & stat.S_ISVTX:
-        raise ForeignFolderError(parent, _writable(found.st_mode), FIX)
+    status = parent.stat()
+    if status.st_uid not in (0, os.geteuid()):
+        raise ForeignFolderError(parent, f"a folder of user {status.st_uid}, not of {os.geteuid()}", FIX)
+    if status.st_mode & WRITABLE_FOR_OTHERS and not status.st_mode & stat.S_ISVTX:
+        raise ForeignFolderError(parent, _writable(status.st_mode), FIX)
 
 
 def is_own(path: Path) -> bool:
@@ -49,14 +51,14 @@ def is_own(path: Path) -> bool:
 
 
 def _check(path: Path) -> None:
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode):
-        raise ForeignFolderError(path, "a link" if stat.S_ISLNK(found.st_mode) else "no folder", FIX)
-    if found.st_uid != os.geteuid():
-        raise ForeignFolderError(path, f"a folder of user {found.st_uid}, not of {os.geteuid()}", FIX)
-    if found.st_mode & WRITABLE_FOR_OTHERS:
-        fix = f"See that what is in it is yours, then: chmod 0700 {path}"
-        raise ForeignFolderError(path, _writable(found.st_mode), fix)
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise ForeignFolderError(path, "a link" if stat.S_ISLNK(status.st_mode) else "no folder", FIX)
+    if status.st_uid != os.geteuid():
+        raise ForeignFolderError(path, f"a folder of user {status.st_uid}, not of {os.geteuid()}", FIX)
+    if status.st_mode & WRITABLE_FOR_OTHERS:
+        fix = f"Check that its content is yours, then: chmod 0700 {path}"
+        raise ForeignFolderError(path, _writable(status.st_mode), fix)
 
 
 def _writable(mode: int) -> str:

@@ -57,14 +57,14 @@ class Place:
 
     @classmethod
     def of_homes(cls) -> Iterator[Place]:
-        """Those of this user's homes, whichever they are."""
+        """The places of all homes of this user."""
         for place in cls._found("*"):
             if HOME_NAME.fullmatch(place.name):
                 yield place
 
     @classmethod
     def _found(cls, pattern: str) -> Iterator[Place]:
-        """This user's own beside each other; what others have put there is not looked into."""
+        """This user's places; folders of other users are skipped."""
         if all(is_own(folder) for folder in _own_roots()):
             yield from (cls(folder) for folder in sorted(_root().glob(pattern)) if is_own(folder))
 
@@ -84,8 +84,8 @@ class Place:
 
     @property
     def for_api(self) -> Path:
-        """What is here for an API that gets to see nothing else: `api` for the worker, and for the API, where that is mounted in the
-        place of all (docker-compose.yml), the whole."""
+        """The folder that the API shares with the worker. In Compose it is `api`, which the API's
+        container sees as the whole folder."""
         inner = self.folder / "api"
         return inner if inner.is_dir() else self.folder
 
@@ -98,7 +98,8 @@ class Place:
         return disk_of(JOURNAL, self.folder)
 
     def make(self) -> None:
-        """Its folders but the fabric's own, `state`. Raises ForeignFolderError where one is somebody else's."""
+        """Create the folders; the fabric creates `state`. Raises ForeignFolderError for a folder of
+        another user."""
         if self.folder.parent == _root():
             for folder in _own_roots():
                 own_folder(folder, 0o755)
@@ -250,16 +251,16 @@ def _same(handle: int, path: Path) -> bool:
 
 
 def _root() -> Path:
-    """For root where everybody looks; for others where they alone may write."""
+    """For root a common folder; for other users a folder that only they can write to."""
     return _own_roots()[-1]
 
 
 def _own_roots() -> list[Path]:
-    """The same, after the folders that it is in and that have to be this user's, too."""
+    """That folder, after its parents that must belong to this user."""
     if os.geteuid() == 0:
         return [SHARED]
     if given := os.environ.get("XDG_RUNTIME_DIR"):
         return [Path(given) / "cubeyard"]
-    # In /tmp whoever comes first takes a name.
-    folder = Path(f"/tmp/cubeyard-{os.geteuid()}")  # noqa: S108 - `own_folder` refuses it if it is somebody else's
+    # In /tmp, any user can take a name first.
+    folder = Path(f"/tmp/cubeyard-{os.geteuid()}")  # noqa: S108 - `own_folder` checks it
     return [folder, folder / "cubeyard"]

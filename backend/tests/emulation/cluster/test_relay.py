@@ -94,7 +94,7 @@ def fabric(tmp_path: Path) -> Iterator[Echo]:
 
 @pytest.fixture
 def for_api(tmp_path: Path) -> Iterator[Echo]:
-    """The fabric's socket whose callers only look."""
+    """The fabric's socket for the API."""
     echo = Echo(tmp_path / "api.sock")
     yield echo
     echo.close()

@@ -1,4 +1,4 @@
-"""What deployments give to the API, which listens to the network: of the fabric's sockets and keys only those whose callers look."""
+"""Deployments give the API, which listens to the network, no socket or key that changes runs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def test_compose_mounts_only_the_apis_folder_into_the_api() -> None:
 @pytest.mark.parametrize(("kind", "side"), [("Deployment", "api"), ("StatefulSet", "worker")])
 def test_the_chart_gives_each_side_its_own_key(kind: str, side: str) -> None:
     rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
-    (spec,) = [one["spec"]["template"]["spec"] for one in rendered if one and one["kind"] == kind]
-    (keys,) = [one["secret"]["items"] for one in spec["volumes"] if one["name"] == "keys"]
-    assert {one["key"]: one["path"] for one in keys} == {
+    (spec,) = [document["spec"]["template"]["spec"] for document in rendered if document and document["kind"] == kind]
+    (keys,) = [volume["secret"]["items"] for volume in spec["volumes"] if volume["name"] == "keys"]
+    assert {item["key"]: item["path"] for item in keys} == {
         "ca.crt": "ca.crt",
         f"{side}.crt": "tls.crt",
         f"{side}.key": "tls.key",
@@ -40,7 +40,9 @@ def test_the_chart_gives_each_side_its_own_key(kind: str, side: str) -> None:
 
 def test_the_charts_relay_has_both_sockets_of_its_fabric() -> None:
     rendered = yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "cubeyard.yaml").read_text())
-    (spec,) = [one["spec"]["template"]["spec"] for one in rendered if one and one["kind"] == "DaemonSet"]
+    (spec,) = [
+        document["spec"]["template"]["spec"] for document in rendered if document and document["kind"] == "DaemonSet"
+    ]
     fabric, relay = spec["containers"]
     words = " ".join(fabric["command"][2].replace("\\\n", " ").split())
     for ours, its in (("--socket", "--fabric"), ("--api-socket", "--api")):
@@ -58,4 +60,4 @@ def test_what_is_for_the_api_is_where_it_is_mounted(tmp_path: Path) -> None:
     assert workers.for_api == Place(inner).for_api == inner
     (inner / "docker.json").write_text("{}")
     take_back(settings)
-    assert not (inner / "docker.json").exists(), "what the worker leaves for the API is there, too"
+    assert not (inner / "docker.json").exists(), "the worker keeps its note for the API in the shared folder"

@@ -1,4 +1,4 @@
-"""Folders of other users: what a fabric works in is this user's alone, and nothing of anybody else's is opened, changed or removed."""
+"""Folders of other users are refused: nothing in them is opened, changed or removed."""
 
 from __future__ import annotations
 

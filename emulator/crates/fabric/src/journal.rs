@@ -16,7 +16,7 @@ use crate::names::RunId;
 
 /// Longest path of a Unix socket.
 const SOCKET_PATH_BYTES: usize = 107;
-/// In a state folder: the file that says whose it is, the lock, and the folders of journals and sockets.
+/// In a state folder: the marker file, the lock, and the folders of journals and sockets.
 const MARKER: &str = "cubeyard-fabric";
 const LOCK: &str = "lock";
 const JOURNAL: &str = "journal";
@@ -51,8 +51,9 @@ pub struct State {
 }
 
 impl State {
-    /// Opens the folder, makes what is missing, and locks it. It belongs to this process, or to the user `caller` that the fabric
-    /// serves, from whom it is taken over. One that others can reach, or that holds what no fabric has made, is refused as it is.
+    /// Opens, completes and locks the folder. Its owner is the user of this process, or the user
+    /// `caller` that the fabric serves: then this process becomes the owner. Refuses a folder that
+    /// other users can reach or that has foreign content, and leaves it unchanged.
     pub fn open(root: &Path, caller: Option<u32>) -> Result<State> {
         let longest = root
             .join("runs")
@@ -74,7 +75,7 @@ impl State {
         check_content(&folder)?;
         if folder.status()?.st_uid != geteuid().as_raw() {
             folder.take()?;
-            // Its owner may have put something into it until now.
+            // Until now its owner could add files.
             check_content(&folder)?;
         }
         folder.open_file(MARKER)?;
@@ -184,7 +185,7 @@ fn entry_name(run: &RunId) -> String {
 /// Whether something in a state folder, by its name and status, is a fabric's.
 type IsOurs = fn(&str, &Stat) -> bool;
 
-/// Refuses a state folder in which there is anything but what fabrics make, older ones too, which set no mark.
+/// Refuses foreign content. Folders of older fabrics have no marker file.
 fn check_content(folder: &Folder) -> Result<()> {
     for (name, status) in folder.entries()? {
         let is_ours = match name.to_str() {

@@ -46,7 +46,7 @@ impl RunId {
         &self.0
     }
 
-    /// Whether a name is one that namespaces of this run have: safe as part of a path.
+    /// Whether a namespace of this run can have this name; such a name is safe in a path.
     pub fn has_namespace(&self, name: &str) -> bool {
         let rest = name
             .strip_prefix("cy-")

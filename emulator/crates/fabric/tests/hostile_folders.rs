@@ -1,4 +1,4 @@
-//! Folders in which other users have put something: what a fabric does as root reaches nothing of theirs, nor of anybody else.
+//! Folders with files and links of other users: a fabric, as root, changes none of them.
 
 mod common;
 
@@ -17,13 +17,13 @@ use serde_json::json;
 const NOBODY: u32 = 65_534;
 const RUN: &str = "0123456789abcd";
 
-/// A folder of this test's with somebody's things beside the state.
+/// A folder of this test with a state folder and a victim folder.
 struct Place {
     root: PathBuf,
 }
 
 impl Place {
-    /// `None` where the test has to be skipped, since it cannot give anything to other users.
+    /// `None` if the test cannot run, because only root can give files to other users.
     fn new(test: &str) -> Option<Place> {
         if !rustix::process::geteuid().is_root() {
             assert!(std::env::var_os("CI").is_none(), "in CI nothing may skip");
@@ -77,11 +77,14 @@ impl Place {
     fn refuses_for(&self, caller: Option<u32>, path: &Path, fix: &str) {
         let before = listing(&self.state());
         let error: FabricError = State::open(&self.state(), caller).expect_err("it is hostile");
-        let told = error.to_string();
-        assert!(told.contains(&path.display().to_string()), "{told}");
-        assert!(error.fix.as_deref().unwrap_or_default().contains(fix), "{told}");
-        assert!(self.is_untouched(), "{told}");
-        assert_eq!(listing(&self.state()), before, "{told}");
+        let message = error.to_string();
+        assert!(message.contains(&path.display().to_string()), "{message}");
+        assert!(
+            error.fix.as_deref().unwrap_or_default().contains(fix),
+            "{message}"
+        );
+        assert!(self.is_untouched(), "{message}");
+        assert_eq!(listing(&self.state()), before, "{message}");
     }
 }
 
@@ -283,7 +286,7 @@ fn what_is_swapped_while_a_fabric_runs_reaches_nothing_of_others() {
         containers: Vec::new(),
     };
     state.write(&entry).expect("it is written");
-    // Whoever owns the folder around it puts something else at its path.
+    // The owner of the parent folder replaces the state folder.
     let moved = place.root.join("moved");
     fs::rename(place.state(), &moved).expect("ours");
     fs::create_dir(place.state()).expect("a folder");
@@ -319,7 +322,7 @@ fn an_entry_that_names_no_namespaces_of_its_run_is_not_believed() {
     }
 }
 
-/// Serves until it ends by itself, and gives what it says.
+/// Starts a fabric that refuses to serve; returns its output.
 fn refused_start(folder: &Path, uid: &str) -> String {
     let served = Command::new(env!("CARGO_BIN_EXE_cubeyard-fabric"))
         .args(["serve", "--uid", uid, "--socket"])
@@ -343,16 +346,16 @@ fn a_socket_takes_the_place_of_nothing_but_a_socket() {
     };
     let path = place.root.join("socket");
     let refuses = |fix: &str| {
-        let told = refused_start(&place.root, "1000");
+        let message = refused_start(&place.root, "1000");
         assert!(
-            told.contains(&path.display().to_string()) && told.contains(fix),
-            "{told}"
+            message.contains(&path.display().to_string()) && message.contains(fix),
+            "{message}"
         );
-        assert!(place.is_untouched(), "{told}");
+        assert!(place.is_untouched(), "{message}");
         assert_eq!(
             names(&place.root),
             ["own", "socket", "victim"],
-            "nothing is left beside it"
+            "no other file remains"
         );
     };
     symlink(place.victims_file(), &path).expect("a link");
@@ -383,10 +386,10 @@ fn a_socket_is_made_in_no_folder_of_others() {
         let folder = place.root.join("theirs");
         make(&folder, mode, owner);
         // The state folder is made by root, the socket is refused.
-        let told = refused_start(&folder, "1000");
+        let message = refused_start(&folder, "1000");
         assert!(
-            told.contains(&folder.display().to_string()) && told.contains(fix),
-            "{told}"
+            message.contains(&folder.display().to_string()) && message.contains(fix),
+            "{message}"
         );
         assert!(!folder.join("socket").exists());
         fs::remove_dir_all(&folder).expect("ours");

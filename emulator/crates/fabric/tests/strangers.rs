@@ -1,4 +1,4 @@
-//! Processes and runs of others: a caller gets nothing of theirs, whatever it says.
+//! Processes and runs of other users: a caller cannot touch them.
 
 mod common;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 const NOBODY: u32 = 65_534;
 
-/// Somebody's process in a network of its own, with a cable that carries packets.
+/// A process of another user in a separate network, with a cable that carries packets.
 struct Stranger(Child);
 
 impl Stranger {
@@ -124,7 +124,7 @@ fn a_process_that_was_not_started_for_the_server_is_not_wired_and_not_ended() {
     }
     assert!(stranger.is_untouched());
     host.ask("wire", json!({"run": run, "pids": {"0": first, "1": second}}));
-    // The fabric hangs up for an owner that is gone, and ends what is in the run's containers.
+    // The fabric ends the processes of the run's containers when the owner is gone.
     drop(owner);
     std::thread::sleep(Duration::from_secs(4));
     let [ours, also_ours, others] = &mut containers;
@@ -303,13 +303,13 @@ fn a_user_has_nothing_of_another_users_runs() {
     }
     let listed = other.call("runs", &json!({}));
     let runs = listed["result"]["runs"].as_array().expect("runs").iter();
-    assert_eq!(runs.map(|one| &one["run"]).collect::<Vec<_>>(), [&own["run"]]);
+    assert_eq!(runs.map(|run| &run["run"]).collect::<Vec<_>>(), [&own["run"]]);
     let reaped = other.call("reap", &json!({"keep": []}));
     assert_eq!(reaped["result"]["removed"], json!([own["run"]]));
     drop(other);
     std::thread::sleep(Duration::from_secs(3));
     let names = namespace::names_with_prefix(&format!("cy-{}", &roots[..8]));
-    assert_eq!(names.len(), 5, "root's run goes on");
+    assert_eq!(names.len(), 5, "root's run still exists");
     host.ask("destroy", json!({"run": roots}));
 }
 

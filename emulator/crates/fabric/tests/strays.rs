@@ -56,7 +56,7 @@ fn start_in(group: &Path, run: &str) -> Child {
     child
 }
 
-fn goes_on(child: &mut Child) -> bool {
+fn still_runs(child: &mut Child) -> bool {
     child.try_wait().expect("a child").is_none()
 }
 
@@ -146,7 +146,7 @@ fn shims_processes_and_groups_of_containers_without_an_engine_are_removed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(!groups[0].exists(), "its control group");
-    assert!(goes_on(&mut shims[1]), "another container's shim goes on");
+    assert!(still_runs(&mut shims[1]), "another container's shim still runs");
     assert!(groups[1].exists());
     end(&mut shims[1]);
     fs::remove_dir(&groups[1]).expect("it is empty");
@@ -161,7 +161,7 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
     let (run, another) = (fresh_run(), fresh_run());
     let (theirs, faked) = ("7c".repeat(32), "8d".repeat(32));
     let (group, faked_group) = (group_of(&theirs), group_of(&faked));
-    // A user who calls a process of theirs a shim proves nothing of a container.
+    // A process of another user with a shim's name is no proof.
     fs::set_permissions(host.folder(), fs::Permissions::from_mode(0o755)).expect("ours");
     let mut going = [
         start_shim(host.folder(), &theirs, &another, 0),
@@ -169,7 +169,7 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
         start_shim(host.folder(), &faked, &run, 65_534),
         start_in(&faked_group, &another),
     ];
-    // Nor does a group of the same name elsewhere.
+    // A group of the same name in another place is no proof either.
     let elsewhere = faked_group
         .parent()
         .expect("a parent")
@@ -179,7 +179,7 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
     let mut named = start_in(&elsewhere, &run);
     host.ask("destroy", json!({"run": run, "strays": [theirs, faked]}));
     assert!(has_ended(&mut named), "it has the run's mark");
-    assert!(going.iter_mut().all(goes_on));
+    assert!(going.iter_mut().all(still_runs));
     going.iter_mut().for_each(end);
     for group in [&group, &faked_group] {
         fs::remove_dir(group).expect("it is empty");

@@ -34,7 +34,7 @@ const OWN_DESCRIPTORS: u64 = 200;
 pub struct Options {
     /// Folder of journals and sockets.
     pub state: PathBuf,
-    /// The user beside root that may connect, and that the state folder may have belonged to.
+    /// The user who may connect, as root may; earlier owner of the state folder, perhaps.
     pub uid: Option<u32>,
     /// Program of nodes in servers without containers.
     pub node_program: PathBuf,
@@ -55,16 +55,17 @@ pub struct Fabric {
     pub(super) captures: Captures,
 }
 
-/// What the callers of a socket may ask for.
+/// The methods that a socket offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// Everything.
+    /// All methods, for workers.
     All,
-    /// What looks at runs, and what talks to servers' own programs: nothing that makes, changes or ends a run.
+    /// Methods that read runs or talk to the programs of servers; no method that makes, changes
+    /// or ends a run.
     Watch,
 }
 
-/// The methods of [`Rights::Watch`]: what the API calls for the page.
+/// The methods of [`Rights::Watch`], which the API calls for the page.
 const WATCHING: [&str; 10] = [
     "probe",
     "host",
@@ -81,9 +82,9 @@ const WATCHING: [&str; 10] = [
 /// A connected caller.
 #[derive(Debug)]
 pub struct Caller {
-    /// Its user, as the kernel knows it: what it says of itself proves nothing.
+    /// Its user, from the kernel: the caller cannot choose it.
     pub user: u32,
-    /// What it may ask for, by the socket that it has come to.
+    /// The methods of the socket that it connected to.
     pub rights: Rights,
     /// Where the frames of its subscriptions go.
     pub frames: FrameSender,
@@ -94,7 +95,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Root may use every run, others those that they have prepared.
+    /// Root may use every run, another user only the runs that this user prepared.
     fn may_use(&self, run: &Run) -> bool {
         self.user == 0 || self.user == run.user
     }
@@ -268,7 +269,7 @@ impl Fabric {
         found.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
     }
 
-    /// A run that the caller may use: root any, others those of their own.
+    /// A run that the caller may use.
     pub(super) fn run_of(&self, id: &RunId, caller: &Caller) -> Result<Arc<Run>> {
         let run = self.run(id)?;
         if !caller.may_use(&run) {
@@ -369,7 +370,7 @@ impl Fabric {
         self.run_of(&json.run, caller)?.ask(Request::Isolate(pids))
     }
 
-    /// The user beside root that may connect.
+    /// The user who may connect, as root may.
     pub(super) fn uid(&self) -> Option<u32> {
         self.options.uid
     }
@@ -426,7 +427,7 @@ impl Fabric {
         Ok(json!({"removed": doomed}))
     }
 
-    /// Ends this process, unless a run of somebody else's would end with it.
+    /// Ends this process unless it has a run of another user.
     fn end(&self, caller: &Caller) -> Result<Value> {
         let other = self.runs().values().find(|run| !caller.may_use(run)).cloned();
         match other {

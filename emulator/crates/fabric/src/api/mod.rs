@@ -1,8 +1,9 @@
 //! The socket for callers: one JSON document per line, answers in the same order, frames in between.
 //!
 //! A request is `{"id": ..., "method": ..., "params": {...}}`; the answer has the same `id` and either `result` or `error`
-//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`, the run's id: one that the
-//! caller's user has prepared; root may name any.
+//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`,
+//! the run's id.
+//! The caller's user must have prepared the run; root may name any run.
 //!
 //! | method | params | what it does |
 //! |---|---|---|
@@ -25,7 +26,8 @@
 //! | `runs` | | describes all runs |
 //! | `end` | | ends this program |
 //!
-//! `socket_file` makes the socket, `server` reads and writes lines, `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
+//! `socket_file` makes the socket, `server` reads and writes lines,
+//! `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
 //! `starter` the program whose starter is gone,
 //! `capture` returns packets of a link. What a method does to a run is in `run/verbs/`.
 

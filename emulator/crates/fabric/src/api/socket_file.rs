@@ -1,5 +1,7 @@
-//! The file of the socket for callers. Its folder may be the caller's, who can put something else in its place at any moment: so
-//! the socket gets its owner in a folder of root's, and its place only then.
+//! The file of the socket for callers.
+//!
+//! Its folder may belong to the caller, who can replace the file at any moment. Therefore the
+//! socket gets its owner in a folder of root, and is renamed to its path afterwards.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::net::UnixListener;
@@ -22,7 +24,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// The one at a path, for root and for the user `uid`. Refuses a folder of others, and a file that is no socket of theirs.
+    /// The slot at a path, for root and the user `uid`. Refuses a folder or socket of another user,
+    /// and any other kind of file.
     pub fn at(path: &Path, uid: Option<u32>) -> Result<SocketFile> {
         let (folder, name) = Folder::around(path)?;
         folder.check_steady(uid)?;
@@ -31,9 +34,9 @@ impl SocketFile {
         Ok(file)
     }
 
-    /// Listens there, in place of a socket that nobody listens at any more.
+    /// Listens at the path. Replaces the socket of a dead fabric.
     pub fn listen(&self) -> Result<UnixListener> {
-        // A name of its own: this process may make several in a folder at once.
+        // By name, since this process makes several sockets in a folder at the same time.
         let name = format!(".cubeyard-fabric-{}-{}", std::process::id(), self.name.display());
         let workshop = self.folder.make(&name, 0o700)?;
         workshop.check_private(None)?;
@@ -58,7 +61,7 @@ impl SocketFile {
         Ok(listener)
     }
 
-    /// Removes the socket.
+    /// Removes the socket at the end of this process.
     pub fn remove(&self) -> Result<()> {
         self.check()?;
         let removed = self.folder.remove_file(&self.name);

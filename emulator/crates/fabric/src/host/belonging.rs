@@ -1,4 +1,4 @@
-//! Whether a process belongs to a run. What a caller says of a process or container is no proof: it could name anybody's.
+//! Proof that a process belongs to a run. The caller's word is no proof: it can name any process.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::folder::Folder;
 use crate::error::Result;
 use crate::names::RunId;
 
-/// Environment variable of each node that is started for a run, and of what is beside it.
+/// Environment variable of every process that an engine or the fabric starts for a run.
 pub const MARK: &str = "CUBEYARD_RUN";
 /// Where the container of a server sees the server's folder.
 const MOUNT: [&str; 2] = ["run", "cubeyard"];
 
-/// Whether a process sees this folder of a server where its container has it. The folder is root's alone: only root, or an engine
-/// that is root, can have mounted it there.
+/// Whether a process sees this folder of a server where its container has it. Only root, or
+/// an engine that runs as root, can mount the folder there.
 pub fn sees_folder(pid: u32, folder: &Folder) -> Result<bool> {
     let ours = folder.status()?;
     let path = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -23,7 +23,7 @@ pub fn sees_folder(pid: u32, folder: &Folder) -> Result<bool> {
         return Ok(false);
     };
     for name in MOUNT {
-        // No link: it would lead through our own folders.
+        // Not through a link, which would resolve in our own root folder.
         match openat(&seen, name, path | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(inner) => seen = inner,
             Err(_) => return Ok(false),
@@ -32,7 +32,8 @@ pub fn sees_folder(pid: u32, folder: &Folder) -> Result<bool> {
     Ok(fstat(&seen).is_ok_and(|its| (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
-/// Whether the process with this folder in `/proc` was started with the mark of a run. Nobody can give it to another's process.
+/// Whether the process with this folder in `/proc` was started with the mark of a run. No user can
+/// mark a process of another user.
 pub fn is_marked(folder: &Path, run: &RunId) -> bool {
     let environment = fs::read(folder.join("environ")).unwrap_or_default();
     let mark = format!("{MARK}={run}");

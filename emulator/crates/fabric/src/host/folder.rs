@@ -1,5 +1,6 @@
-//! Folders by descriptor. Root works in folders that other users can reach: nothing here is opened, changed or removed through
-//! a link, and a folder that was opened stays the same one, whatever somebody puts at its path. `[man 2 openat]`
+//! Folders by descriptor. Root works in folders that other users can reach. Nothing here is opened,
+//! changed or removed through a link, and an open folder stays the same when its path changes.
+//! `[man 2 openat]`
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,15 +19,15 @@ use rustix::process::{Gid, Uid, geteuid};
 
 use crate::error::{During, FabricError, Result};
 
-/// Links of root that a path may lead through, as the kernel allows.
+/// Links of root in a path; the same limit as the kernel's.
 const MAX_LINKS: usize = 40;
-/// Folders inside each other that are removed; ours have three.
+/// Depth of a tree that is removed; our trees have three levels.
 const MAX_DEPTH: usize = 16;
 const ACCESS: u32 = 0o777;
 const WRITABLE_FOR_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// An open folder.
+/// An open folder and its path.
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
@@ -34,8 +35,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder at a path. Links on the way are followed only if they are root's, where nobody else can make one. What is
-    /// missing is made where only root can write.
+    /// Opens the folder at a path. Follows links only in folders where no user but root can make
+    /// one. Makes missing folders where only root can write.
     pub fn at(path: &Path) -> Result<Folder> {
         let absolute = std::path::absolute(path).during(|| format!("opening {}", path.display()))?;
         let mut here = Folder::root()?;
@@ -90,7 +91,7 @@ impl Folder {
         Ok(Folder { descriptor, path })
     }
 
-    /// Where a link leads that only root can have made; anything else on a path is refused.
+    /// The target of a link that only root can have made; refuses everything else.
     fn link_of_root(&self, name: &OsStr, links: usize) -> Result<PathBuf> {
         let path = self.path.join(name);
         let status =
@@ -130,7 +131,7 @@ impl Folder {
         fstat(self).during(|| format!("looking at {}", self.path.display()))
     }
 
-    /// Whether users beside its owner can put something into it, other than beside what is there (as in `/tmp`).
+    /// Whether users other than its owner can replace its files. In `/tmp` they can only add files.
     pub fn is_writable_for_others(&self) -> Result<bool> {
         let mode = self.status()?.st_mode;
         Ok(mode & WRITABLE_FOR_OTHERS != 0 && mode & STICKY == 0)
@@ -145,7 +146,7 @@ impl Folder {
             return Err(refused(
                 &self.path,
                 &what,
-                "give a path of your own, or remove what is there",
+                "give a path of your own, or remove it",
             ));
         }
         if status.st_mode & ACCESS != 0o700 {
@@ -153,13 +154,13 @@ impl Folder {
             return Err(refused(
                 &self.path,
                 &what,
-                &format!("see that what is in it is yours, then chmod 0700 {path}"),
+                &format!("check that its content is yours, then chmod 0700 {path}"),
             ));
         }
         Ok(())
     }
 
-    /// Refuses a folder in which other users than this process's and `caller` can put something in the place of ours.
+    /// Refuses a folder in which a user other than ours and `caller` can replace our files.
     pub fn check_steady(&self, caller: Option<u32>) -> Result<()> {
         let status = self.status()?;
         if status.st_uid != geteuid().as_raw() && Some(status.st_uid) != caller {
@@ -167,12 +168,9 @@ impl Folder {
             return Err(refused(&self.path, &what, "give a path in a folder of your own"));
         }
         if self.is_writable_for_others()? {
-            let what = format!(
-                "of mode {:04o}, which others can write to",
-                status.st_mode & ACCESS
-            );
+            let what = format!("writable for others, by mode {:04o}", status.st_mode & ACCESS);
             let fix = format!(
-                "see that what is in it is yours, then chmod go-w {}",
+                "check that its content is yours, then chmod go-w {}",
                 self.path.display()
             );
             return Err(refused(&self.path, &what, &fix));
@@ -186,7 +184,8 @@ impl Folder {
             .during(|| format!("opening {}", self.path.join(name).display()))
     }
 
-    /// A folder in it. One that is not there is made with these permissions, whatever the umask; one that is stays as it is.
+    /// A folder in it. A missing folder is made with these permissions, independent of the umask; an
+    /// existing folder keeps its own.
     pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> Result<Folder> {
         let name = name.as_ref();
         let failed = || format!("making the folder {}", self.path.join(name).display());
@@ -218,7 +217,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Makes a user its owner, and the owner of what is in it; other users get no access.
+    /// Makes a user the owner of the folder and its content; other users get no access.
     pub fn give(&self, owner: u32) -> Result<()> {
         let (user, group) = (Some(Uid::from_raw(owner)), Some(Gid::from_raw(owner)));
         let failed = || format!("giving away the folder {}", self.path.display());
@@ -235,13 +234,13 @@ impl Folder {
             .during(|| format!("taking over the folder {}", self.path.display()))
     }
 
-    /// What is in it, with what it is and whose.
+    /// Names and status of its content.
     pub fn entries(&self) -> Result<Vec<(OsString, Stat)>> {
         let failed = || format!("reading the folder {}", self.path.display());
         let list = openat(self, ".", FOLDER, Mode::empty()).during(failed)?;
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut reader = RawDir::new(list, &mut buffer);
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         while let Some(entry) = reader.next() {
             let entry = entry.during(failed)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
@@ -250,13 +249,13 @@ impl Folder {
             }
             match statat(self, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => {}
-                status => found.push((name, status.during(failed)?)),
+                status => entries.push((name, status.during(failed)?)),
             }
         }
-        Ok(found)
+        Ok(entries)
     }
 
-    /// Opens a file of ours in it for reading and writing, made if it is missing. Nothing of it is changed.
+    /// Opens a file of ours for reading and writing, and makes a missing one. Changes no content.
     pub fn open_file(&self, name: &str) -> Result<File> {
         self.file(name, OFlags::RDWR | OFlags::CREATE)
     }
@@ -274,7 +273,7 @@ impl Folder {
 
     fn file(&self, name: &str, flags: OFlags) -> Result<File> {
         let path = self.path.join(name);
-        // A pipe that somebody has put there would be waited for.
+        // Opening a pipe of another user would block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match openat(self, name, flags, Mode::from_raw_mode(0o600)) {
             Err(Errno::LOOP) => return Err(refused(&path, "a link", "remove it")),
@@ -285,22 +284,23 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Gives what is in it another name there, in place of what has that name.
+    /// Renames a file in it, and replaces a file of the new name.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(self, from, self, to)?)
     }
 
-    /// Writes what was changed in it to the disk.
+    /// Writes changes of the folder to the disk.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(self)?)
     }
 
-    /// Removes a file or link in it, if it is there.
+    /// Removes a file or link in it; a missing one is no error.
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         if_there(unlinkat(self, name.as_ref(), AtFlags::empty()))
     }
 
-    /// Removes a folder in it with everything inside, if it is there; of a link only the link.
+    /// Removes a folder in it and its content; a missing one is no error. Removes a link, not its
+    /// target.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         self.remove_to_depth(name.as_ref(), MAX_DEPTH)
     }
@@ -333,7 +333,7 @@ impl AsFd for Folder {
     }
 }
 
-/// Refuses what is no plain file of this process's with one name.
+/// Refuses everything but a plain file of this process's user with one name.
 pub fn check_file(path: &Path, status: &Stat) -> Result<()> {
     let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     if is_file && status.st_uid == geteuid().as_raw() && status.st_nlink == 1 {
@@ -347,7 +347,7 @@ pub fn check_file(path: &Path, status: &Stat) -> Result<()> {
     Err(refused(path, &what, "remove it"))
 }
 
-/// Something that is not ours where only ours may be.
+/// The error for foreign files in a folder of ours.
 pub fn refused(path: &Path, what: &str, fix: &str) -> FabricError {
     let message = format!(
         "{} is {what}: it is not cubeyard-fabric's, and nothing in it was touched",

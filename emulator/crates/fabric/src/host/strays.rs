@@ -39,7 +39,8 @@ impl TryFrom<String> for ContainerId {
     }
 }
 
-/// Ends the shims and processes of these containers, and removes their control groups, as far as they are of this run.
+/// Ends the shims and processes of these containers and removes their control groups. Skips
+/// containers without proof that they are of this run.
 pub fn remove_strays(run: &RunId, containers: &[ContainerId]) {
     if containers.is_empty() {
         return;
@@ -55,15 +56,15 @@ pub fn remove_strays(run: &RunId, containers: &[ContainerId]) {
     }
 }
 
-/// What shows of containers that they were started for a run.
+/// Proof that containers were started for a run.
 #[derive(Debug, Default)]
 struct Proofs {
-    /// Those of which there is any.
+    /// Containers with any proof.
     containers: Vec<ContainerId>,
-    /// Those whose shim has the run's mark among what it starts. Shims are root's.
+    /// Containers whose shim, a process of root, starts them with the run's mark.
     by_shim: Vec<ContainerId>,
-    /// Groups in which there is a process with the mark, as `/proc/PID/cgroup` has them. The name alone would not do: users
-    /// may name groups of their own after others' containers.
+    /// Groups with a marked process, as in `/proc/PID/cgroup`. The whole path, since users can name
+    /// their own groups after containers of other users.
     groups: BTreeSet<String>,
 }
 
@@ -73,8 +74,8 @@ impl Proofs {
         for pid in processes() {
             let folder = PathBuf::from(format!("/proc/{pid}"));
             let Some(id) = containers.iter().find(|id| {
-                let one = std::slice::from_ref(*id);
-                is_shim_of(&folder, one) || is_in_group_of(&folder, one)
+                let only = std::slice::from_ref(*id);
+                is_shim_of(&folder, only) || is_in_group_of(&folder, only)
             }) else {
                 continue;
             };
@@ -91,7 +92,7 @@ impl Proofs {
         proofs
     }
 
-    /// Whether they hold for the process with this folder in `/proc`.
+    /// Whether they cover the process with this folder in `/proc`.
     fn hold(&self, run: &RunId, folder: &Path) -> bool {
         is_in_group_of(folder, &self.by_shim)
             || (is_shim_of(folder, &self.by_shim) && starts_marked(folder, run))
@@ -99,7 +100,8 @@ impl Proofs {
     }
 }
 
-/// Whether a shim is root's and what it starts has the mark of a run. It works in the folder that describes that. `[OCI runtime]`
+/// Whether a shim is root's and starts a container with the mark of a run. Its working folder has
+/// the container's description. `[OCI runtime]`
 fn starts_marked(folder: &Path, run: &RunId) -> bool {
     let is_roots = fs::metadata(folder).is_ok_and(|status| status.uid() == geteuid().as_raw());
     let described = fs::read(folder.join("cwd/config.json")).unwrap_or_default();

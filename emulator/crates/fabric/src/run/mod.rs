@@ -155,7 +155,7 @@ pub struct Setup {
     pub state: Arc<State>,
     /// The program of nodes, for servers without containers.
     pub node_program: PathBuf,
-    /// The user that prepares it.
+    /// The user of the caller that prepares it.
     pub user: u32,
 }
 
@@ -164,7 +164,7 @@ pub struct Setup {
 pub struct Run {
     /// Its network.
     pub network: Arc<Network>,
-    /// The user that has prepared it, as the kernel knows the caller.
+    /// The user that prepared it, from the caller's socket.
     pub user: u32,
     calls: Sender<Call>,
     wakeup: Arc<OwnedFd>,

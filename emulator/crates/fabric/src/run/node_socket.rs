@@ -23,7 +23,8 @@ use crate::host::folder::Folder;
 /// Name of a node's socket in its server's folder.
 const NAME: &str = "fabric.sock";
 
-/// Listens for a node in a folder that only we can write to so far. Everybody who can reach the socket may connect.
+/// Listens for a node in a folder that only we can write to. Every process that reaches the socket
+/// may connect.
 pub fn listen_in(folder: &Folder) -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

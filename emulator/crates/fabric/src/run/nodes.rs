@@ -42,7 +42,8 @@ pub struct Nodes {
 impl Nodes {
     /// Makes a folder and a socket for every server of this host.
     ///
-    /// Containers see only their own folder in `folder`, by a mount; nobody else may reach the sockets.
+    /// Each container sees only its own folder in `folder`, by a mount. No other user reaches the
+    /// sockets.
     pub fn listen(network: &Network, folder: Folder, poller: &Arc<Poller>) -> Result<Nodes> {
         let processes = network.description.services.iter().any(|one| one.process);
         let mut nodes = Vec::with_capacity(network.description.servers.len());
@@ -95,7 +96,7 @@ impl Nodes {
         self.folder.folder(&self.nodes[server].name)
     }
 
-    /// Its path.
+    /// The path of a server's folder.
     pub fn path(&self, server: usize) -> PathBuf {
         self.folder.path().join(&self.nodes[server].name)
     }

@@ -199,7 +199,7 @@ pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
     delete_where(socket, is_ours)
 }
 
-/// Something in a container's namespace that carries packets and is not ours.
+/// The name of a foreign interface with a carrier in a container's namespace.
 pub fn foreign_interface(socket: &mut Netlink) -> Result<Option<String>> {
     let mut foreign = None;
     socket.dump(&mut link_dump(), |answer| {

@@ -68,9 +68,9 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
 
 /// Takes the network of pods down before there is anything in them but a first container that waits for it. How many.
 pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
-    let found = homes_in(run, pids, true)?;
-    take_networks_down(found.iter().map(|(_, pid, _)| *pid))?;
-    Ok(found.len())
+    let homes = homes_in(run, pids, true)?;
+    take_networks_down(homes.iter().map(|(_, pid, _)| *pid))?;
+    Ok(homes.len())
 }
 
 /// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods: all but loopback. The
@@ -170,8 +170,9 @@ fn plan_containers(
     Ok(fresh)
 }
 
-/// Server, process and network of each of these, which are servers of this host in networks of their own. Refuses processes that
-/// were not started for their server of this run: they would get its interfaces and end with it.
+/// Server, process and network of each of these, which are servers of this host in separate networks.
+/// Refuses a process that was not started for its server: it would get the server's interfaces, and
+/// end with the run.
 fn homes_in(
     run: &RunState,
     pids: &BTreeMap<u32, u32>,
@@ -203,7 +204,7 @@ fn homes_in(
     Ok(found)
 }
 
-/// A pod has no folder of ours: its containers have the mark of the run.
+/// Checks the mark of the run: a pod has no folder of ours.
 fn check_pod(run: &RunState, field: &str, pid: u32) -> Result<()> {
     let id = &run.network.description.run;
     if is_marked(Path::new(&format!("/proc/{pid}")), id) {
@@ -218,7 +219,7 @@ fn check_pod(run: &RunState, field: &str, pid: u32) -> Result<()> {
     ))
 }
 
-/// A container sees the folder of its server.
+/// Checks that a container sees the folder of its server, and has no foreign interface.
 fn check_container(run: &RunState, field: &str, server: usize, pid: u32) -> Result<()> {
     if !sees_folder(pid, &run.nodes.folder(server)?)? {
         let limit = "a process of the container that was made for this server";
