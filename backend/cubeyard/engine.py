@@ -448,10 +448,13 @@ class Engine:
             key = self._by_hash.get(plan_hash)
             return self._plans.get(key) if key is not None else None
 
+    def size(self, spec: Mapping[str, Any]) -> Json:
+        """`{servers, switches, nodes, links}` of a spec, without building it: microseconds. Raises PlanRejectedError."""
+        return _size(canonical(spec))
+
     def refuse_oversize(self, spec_text: bytes) -> None:
         """Raise, with an estimate, if the plan would have more links than the limit. Costs microseconds."""
-        with _findings():
-            estimate = orjson.loads(_binding().estimate_json(spec_text.decode()))
+        estimate = _size(spec_text)
         links = int(estimate["links"])
         if links <= self._settings.max_links:
             return
@@ -490,6 +493,11 @@ class Engine:
             turns.release()
             self._metrics.engine_busy.dec()
             self._metrics.engine_secs.labels(operation).observe(time.perf_counter() - started)
+
+
+def _size(spec_text: bytes) -> Json:
+    with _findings():
+        return orjson.loads(_binding().estimate_json(spec_text.decode()))
 
 
 def computing_engines() -> list[Json]:

@@ -28,6 +28,7 @@ from cubeyard.cli.common import (
     write,
 )
 from cubeyard.cli.faults import read_fault
+from cubeyard.cli.fitting import Taken
 from cubeyard.cli.images import print_images, read_image
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
@@ -161,6 +162,16 @@ def emulate(
         typer.Option("--set", help="Any further field of `emulation`, as NAME=JSON. Can be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
+    fit: Annotated[
+        bool,
+        typer.Option("--fit", help="Of a plan that is too large, take what this machine runs, and say what that is."),
+    ] = False,
+    servers: Annotated[
+        int | None, typer.Option(min=2, max=1024, help="With --fit: take at most so many servers.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --fit: leave out what names devices outside, without asking.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report."""
@@ -198,9 +209,10 @@ def emulate(
         "link_gbps": _rate(link_rate) / 1e9,
         "seeds": [seed],
     }
+    taken = Taken(servers, yes=yes) if fit or servers is not None else None
     with explained(), stoppable() as interrupted:
         try:
-            document = run_session(question, interrupted, messages, files)
+            document = run_session(question, interrupted, messages, files, taken)
         except StoppedError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -272,9 +284,10 @@ def run_session(
     interrupted: Callable[[], bool],
     messages: Sequence[tuple[str, str]] = (),
     files: Sequence[ServiceFile] = (),
+    taken: Taken | None = None,
 ) -> Json:
-    """One session from start to end, in a place of this process's own, with services in processes beside its servers. Raises
-    StoppedError, ProblemError."""
+    """One session from start to end, in a place of this process's own, with services in processes beside its servers; with `taken`, of
+    what this machine runs of the plan. Raises StoppedError, ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.reaper import reap_left_alone
     from cubeyard.emulation.fabric.process import FabricProcess
@@ -294,6 +307,8 @@ def run_session(
         refuse(f"{'.'.join(str(part) for part in first['loc'] if not isinstance(part, type))}: {first['msg']}")
     document = {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(question["plan"])}}
     engine = Engine(settings)
+    if taken is not None:
+        document = taken.of(engine, document)
     ready = read(engine, document)
     if files:
         if settings.spread:

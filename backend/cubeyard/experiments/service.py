@@ -29,12 +29,16 @@ from cubeyard.kit.validation import in_words
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.spec import normal_spec
 
+OUTLINED = ("routing", "flows", "failed")
+RUN_SIZES = ("servers", "switches", "links")
+"""Of what is run, where that is a part of the plan."""
+
 
 class OutlinesRuns(Protocol):
     """Checks an experiment for an engine that the binding does not compute."""
 
     def outline(self, document: Json) -> Json:
-        """`{routing, flows, failed, secs}` of a document. Raises a 422 that names the field."""
+        """`{routing, flows, failed, secs, servers, switches, links}` of a document. Raises a 422 that names the field."""
         ...
 
 
@@ -78,7 +82,9 @@ class ExperimentService:
             points=count(document),
             flows=sum(one["flows"] for one in outlines) * each,
             topologies=[
-                schemas.OutlinedTopology(**topology, **{name: one[name] for name in ("routing", "flows", "failed")})
+                schemas.OutlinedTopology.model_validate(
+                    {**topology, **{name: one[name] for name in (*OUTLINED, *RUN_SIZES) if name in one}}
+                )
                 for topology, one in zip(topologies, outlines, strict=True)
             ],
             secs=schemas.EstimatedSecs(
@@ -112,6 +118,10 @@ class ExperimentService:
         """What is asked, as a scenario, with the specs of its saved plans. Saves nothing."""
         document, topologies = self._document(request)
         return of_experiment(request.name or _name(topologies, request), document)
+
+    def document(self, request: ExperimentCreate) -> Json:
+        """What would be kept of a request, with the specs of its saved plans. Saves nothing, and checks no more than these."""
+        return self._document(request)[0]
 
     def predict(self, request: PredictRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
         """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after `left` tells that nobody waits

@@ -1250,6 +1250,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/emulation/fit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What of a plan this machine can run with real packets
+         * @description The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the same family, or a part of a custom
+         *     network, and with a workload that fits. Nothing is stored.
+         */
+        post: operations["fit_emulation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/emulation/upgrades": {
         parameters: {
             query?: never;
@@ -5238,6 +5259,61 @@ export interface components {
             /** @description How to accept it as it is, for limits that a plan may exceed on purpose. */
             accept?: components["schemas"]["Acceptance"] | null;
         };
+        /**
+         * FitRequest
+         * @description An experiment whose plan may be too large to be emulated.
+         */
+        FitRequest: {
+            /** @description With engine "emulation". */
+            experiment: components["schemas"]["ExperimentCreate"];
+            /**
+             * Servers
+             * @description At most so many; if left out, the plan as it is, or else 16 to 64.
+             * @example 32
+             */
+            servers?: number | null;
+        };
+        /**
+         * FittedEmulation
+         * @description An experiment that this machine can run, and what it takes of the plan.
+         */
+        FittedEmulation: {
+            /**
+             * Kind
+             * @description `smaller`: another plan of the same family; `part`: of a custom network.
+             * @enum {string}
+             */
+            kind: "whole" | "slice" | "smaller" | "part";
+            /** Servers */
+            servers: number;
+            /**
+             * Of Servers
+             * @description Servers of the plan that was asked for.
+             */
+            of_servers: number;
+            /**
+             * Sentence
+             * @description What was taken, and how to take another; empty for the whole plan.
+             */
+            sentence: string;
+            /**
+             * Outside
+             * @description What was left out, because it names devices that were not taken. Ask whoever wrote it before it is run so.
+             */
+            outside: components["schemas"]["OutsideOfFit"][];
+            /**
+             * Experiment
+             * @description For `POST /experiments`, with the fields that were given.
+             */
+            experiment: {
+                [key: string]: unknown;
+            };
+            /**
+             * Command
+             * @description The same on the command line; null where only a scenario file says it (hypotheses).
+             */
+            command: string | null;
+        };
         /** Format */
         Format: {
             /**
@@ -6364,6 +6440,24 @@ export interface components {
             flows: number;
             /** @description What the experiment's own faults leave failed, with its first seed. */
             failed: components["schemas"]["FailedCounts"];
+        };
+        /**
+         * OutsideOfFit
+         * @description A part of the experiment that names something outside of what is taken.
+         */
+        OutsideOfFit: {
+            /**
+             * Field
+             * @example faults.0
+             */
+            field: string;
+            /**
+             * Value
+             * @description What it holds, shortened.
+             */
+            value: unknown;
+            /** Message */
+            message: string;
         };
         /**
          * PacketBytes
@@ -14498,6 +14592,40 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    fit_emulation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FittedEmulation"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -13,11 +13,13 @@ from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import make_in_background
+from cubeyard.emulation.live.fitting import fitted
 from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.emulation.live.services import exchange
 from cubeyard.emulation.setup.upgrade_options import upgrades_of
 from cubeyard.experiments.checks import refused_by_field
+from cubeyard.experiments.service import ExperimentService
 from cubeyard.kit.db import UnitOfWork, mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
@@ -70,6 +72,18 @@ def read_emulation_profile(engine: EngineOf, request: schemas.ProfileRequest) ->
     """Protocols with their forwardings, headers and settings. Nothing is stored."""
     with refused_by_field("body.spec"):
         return schemas.EmulationProfile.model_validate(engine.emulation_profile(request.spec))
+
+
+@router.post(
+    "/emulation/fit",
+    operation_id="fit_emulation",
+    summary="What of a plan this machine can run with real packets",
+    responses=responses(404),
+)
+def fit_emulation(session: UnitOfWork, engine: EngineOf, request: schemas.FitRequest) -> schemas.FittedEmulation:
+    """The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the same family, or a part of a custom
+    network, and with a workload that fits. Nothing is stored."""
+    return fitted(ExperimentService(session, engine), engine, request.experiment, request.servers)
 
 
 @router.post(

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from cubeyard.experiments.emulation import ChipProgram
 from cubeyard.experiments.faults import FaultRequest
+from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.frames.events import CellKind
 from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
@@ -19,6 +20,45 @@ Short = Annotated[str, Field(max_length=300)]
 
 class LiveFault(FaultRequest):
     """A fault for a run that is under way. Its times count from when the worker takes it up."""
+
+
+class FitRequest(Request):
+    """An experiment whose plan may be too large to be emulated."""
+
+    experiment: ExperimentCreate = Field(description='With engine "emulation".')
+    servers: int | None = Field(
+        default=None,
+        ge=2,
+        le=1024,
+        description="At most so many; if left out, the plan as it is, or else 16 to 64.",
+        examples=[32],
+    )
+
+
+class OutsideOfFit(Model):
+    """A part of the experiment that names something outside of what is taken."""
+
+    field: str = Field(examples=["faults.0"])
+    value: Any = Field(description="What it holds, shortened.")
+    message: str
+
+
+class FittedEmulation(Model):
+    """An experiment that this machine can run, and what it takes of the plan."""
+
+    kind: Literal["whole", "slice", "smaller", "part"] = Field(
+        description="`smaller`: another plan of the same family; `part`: of a custom network."
+    )
+    servers: int
+    of_servers: int = Field(description="Servers of the plan that was asked for.")
+    sentence: str = Field(description="What was taken, and how to take another; empty for the whole plan.")
+    outside: list[OutsideOfFit] = Field(
+        description="What was left out, because it names devices that were not taken. Ask whoever wrote it before it is run so."
+    )
+    experiment: dict[str, Any] = Field(description="For `POST /experiments`, with the fields that were given.")
+    command: str | None = Field(
+        description="The same on the command line; null where only a scenario file says it (hypotheses)."
+    )
 
 
 class FaultTarget(Model):

@@ -100,6 +100,9 @@ class Outliner:
             "flows": len(question.flows),
             "failed": _struck(question.schedule.faults),
             "secs": secs,
+            "servers": len(question.network.servers),
+            "switches": len(question.network.switches),
+            "links": len(question.network.links),
         }
 
 

@@ -53,8 +53,6 @@ class Network:
     protocol: Json
     """What its servers run, from the engine's profile: `name`, `header_bytes`, `gateways`, `adapts`, `switches`, `routing`,
     `forwardings`."""
-    slice_around_max_k: int | None = None
-    """Highest order of a slice around a server; None for a family that has no smaller ones of its kind inside."""
     outside: list[str] = field(default_factory=list)
     """Names of the servers that a slice leaves out."""
     gateways: list[int] = field(default_factory=list)
@@ -201,7 +199,6 @@ def build(
         rate_bits_per_sec=rate_bits_per_sec,
         mtu=mtu,
         protocol=_protocol(profile, engine.hosts, dataplane),
-        slice_around_max_k=profile["slice"]["around_max_k"],
         outside=described["outside"],
         addresses={one["id"]: one["address"] for one in servers},
         host_names={one["id"]: one["host"] for one in (*servers, *switches)},

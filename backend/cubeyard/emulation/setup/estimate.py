@@ -26,7 +26,6 @@ NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
 SOFTWARE_TIMES = 6.0
 """Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays] By the tables of
 a chip in user space too: taken to be alike. [assumed]"""
-SLICE_K = 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
 
 
 def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0) -> None:
-    """Raise a 422 with the estimate and a slice to take instead, if the network is too large for this machine.
+    """Raise a 422 with the estimate, if the network is too large for this machine.
 
     Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
     """
@@ -82,10 +81,7 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
         problems.append(f"{needed / 2**30:.1f} GiB of memory; {room / 2**30:.1f} GiB are free")
     if not problems:
         return
-    offered = offered_slice(network)
-    hint = "Take fewer servers."
-    if offered is not None:
-        hint = f"Take a slice of it, up to level {offered['k']} around server {offered['within']}."
+    hint = "Take fewer servers: `cubeyard emulate --fit` and POST /api/v1/emulation/fit choose a part of the plan."
     message = f"The run would need {' and '.join(problems)}."
     limit = f"at most {min(most, room // SERVER_BYTES[mode]):,} servers"
     error = FieldError(field="body.emulation.slice", value=servers, limit=limit, message=message, hint=hint)
@@ -95,18 +91,11 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
         "where": "emulation.slice",
         "message": message,
         "hint": hint,
-        "fix": None if offered is None else {"emulation": {"slice": offered}},
+        "fix": None,
     }
     raise ProblemError(
         422, "too-large-emulation", f"body.emulation.slice: {message} {hint}", errors=[error], findings=[finding]
     )
-
-
-def offered_slice(network: Network) -> Json | None:
-    """A smaller network of the same family around the first server, if the plan's order is higher."""
-    if network.slice_around_max_k is None or network.spec["k"] <= SLICE_K:
-        return None
-    return {"within": next(iter(network.servers.values())), "k": SLICE_K}
 
 
 def memory_free_bytes() -> int:

@@ -1,0 +1,45 @@
+"""`cubeyard emulate --fit`: what is taken of a plan, in words, and what is left out only after a yes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from rich.markup import escape
+
+from cubeyard.cli.common import errors, refuse
+from cubeyard.engine import Engine, Json
+
+HOW = "With --servers N another number is taken."
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How much of a plan to take."""
+
+    servers: int | None
+    """At most; chosen if None."""
+    yes: bool
+    """Leave out what names devices outside, without asking."""
+
+    def of(self, engine: Engine, document: Json) -> Json:
+        """The experiment's document that is run. Prints what it takes. Exits with 2 where the user says no."""
+        from cubeyard.emulation.setup.fitting.fit import fit
+
+        found = fit(engine, document, self.servers)
+        if found.sentence:
+            errors.print(f"{escape(found.sentence)} {HOW}", highlight=False)
+        if found.outside:
+            lines = [f"  {one.field}: {one.value}. {one.message}" for one in found.outside]
+            errors.print(escape("\n".join(["These are not in what is taken:", *lines])), highlight=False)
+            if not self.yes and not _confirmed():
+                refuse("Nothing was started. Leave them out with --yes, or name devices that are taken.")
+        return found.document
+
+
+def _confirmed() -> bool:
+    """A yes at a terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    errors.print("Leave them out? [y/N] ", end="", markup=False)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,270 @@
+"""What an emulation takes of a plan that is too large for it: a slice, a small plan of the family, or a part of a custom network.
+
+What the user set stays. The size gives way first, then a workload without parameters: all-to-all becomes permutation. What names
+devices outside is listed, for the user to leave out or not. Page, REST and command line ask here, so that they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any, Literal
+
+import orjson
+
+from cubeyard.emulation.network.network import topology_of
+from cubeyard.emulation.setup.estimate import MAX_SERVERS
+from cubeyard.emulation.setup.fitting.outside import LeftOut, read_inside
+from cubeyard.emulation.setup.fitting.part import part_around_busiest
+from cubeyard.emulation.setup.fitting.smaller import smaller
+from cubeyard.emulation.setup.question import Question, read
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import Slice
+from cubeyard.kit.errors import ProblemError, field_error
+
+Json = dict[str, Any]
+Kind = Literal["whole", "slice", "smaller", "part"]
+
+LEAST_SERVERS, MOST_SERVERS = 16, 64
+BOUNDS = (MOST_SERVERS, 45, 32, 24)
+"""Most servers, one after the other: 45 is what an all-to-all of the most flows has."""
+TINY = [(2, 15)]
+"""Bounds for a machine without memory for sixteen."""
+TRIED = 2
+"""Networks of each bound, the nearest first."""
+MOST_READ = 16
+"""Networks that are read for one answer."""
+MAX_SLICE_K = 3
+"""What the field `emulation.slice.k` takes."""
+ANOTHER = "Give another number of servers to take another."
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An experiment that can be run, and what was taken of the one that was asked for."""
+
+    kind: Kind
+    document: Json
+    """As `question.read` takes it, without what is in `outside`."""
+    question: Question
+    servers: int
+    of_servers: int
+    sentence: str
+    """What was taken, and how to take another; empty if the whole is."""
+    outside: list[LeftOut] = field(default_factory=list)
+    """What names devices that were not taken. It is left out of the document: ask the user."""
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A network that may be taken."""
+
+    kind: Kind
+    document: Json
+    words: str
+    """What it is, before its servers: `the part around leaf-3`."""
+    outside: list[LeftOut] = field(default_factory=list)
+    why: str = ""
+    """About its workload, if another was asked for."""
+
+
+def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
+    """What is run of an experiment's document, at most `servers` if they are given. The document itself if it can be run.
+
+    Of what can be run, the first for which this machine's processors suffice by the estimate, else the first. Raises a 422 for what
+    is wrong whatever part is taken, and for a machine that carries not even two servers.
+    """
+    size = engine.size(topology_of(document["plan"]["spec"]))
+    refused: ProblemError | None = None
+    if servers is None and _may_be_whole(engine, document, size["servers"]):
+        try:
+            question = read(engine, document)
+            return Fit("whole", document, question, len(question.network.servers), size["servers"], "")
+        except ProblemError as error:
+            if not _is_about_size(error):
+                raise
+            refused = error
+    if servers is not None:
+        document = _without_own_k(document)
+    for bounds in (_bounds(servers, size["servers"]), TINY):
+        choices = islice(_all_choices(engine, document, bounds), MOST_READ)
+        found, error = _best(engine, choices, size["servers"], any_load=servers is not None)
+        if found is not None:
+            return found
+        refused = error or refused
+    raise refused or field_error(
+        "body.plan", size["servers"], "No part of this plan can be emulated.", hint="Take another plan, or predict it."
+    )
+
+
+def _best(
+    engine: Engine, choices: Iterable[_Choice], of_servers: int, *, any_load: bool
+) -> tuple[Fit | None, ProblemError | None]:
+    """The first that can be run within this machine's processors, else the first that can be run; and the last refusal."""
+    first: Fit | None = None
+    refused: ProblemError | None = None
+    for choice in choices:
+        try:
+            question, kept, outside = read_inside(engine, choice.document)
+        except ProblemError as error:
+            if not _is_about_size(error):
+                raise
+            refused = error
+            continue
+        found = _fit(choice, question, kept, outside, of_servers)
+        if any_load or question.estimate.cpu <= 1:
+            return found, None
+        first = first or found
+    return first, refused
+
+
+def _without_own_k(document: Json) -> Json:
+    """A number of servers is newer than the levels of a slice."""
+    settings = document.get("emulation") or {}
+    if not (settings.get("slice") or {}).get("within"):
+        return document
+    return {**document, "emulation": {**settings, "slice": {**settings["slice"], "k": MAX_SLICE_K}}}
+
+
+def _all_choices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
+    """The size gives way first, then the workload. Where there is a slice, no small plan is taken instead."""
+    sliced = [choice for least, most in bounds for choice in _slices(engine, document, least, most)]
+    for asked, why in _workloads(document):
+        found: Iterable[_Choice] = sliced or chain.from_iterable(
+            _choices(engine, document, least, most) for least, most in bounds
+        )
+        seen: list[Json] = []
+        for choice in found:
+            if choice.document not in seen:
+                seen.append(choice.document)
+                workload = {**choice.document, "workload": asked["workload"]}
+                yield replace(choice, document=workload, why=why)
+
+
+def _fit(choice: _Choice, question: Question, document: Json, outside: list[LeftOut], of_servers: int) -> Fit:
+    count = len(question.network.servers)
+    sizes = f"{count:,} of {of_servers:,} servers"
+    if choice.kind == "part":
+        sizes += f", {len(question.network.switches)} switches"
+    if choice.kind == "smaller":
+        sizes = f"{count:,} servers instead of {of_servers:,}"
+    sentences = [f"Takes {choice.words}: {sizes}.", choice.why, ANOTHER]
+    return Fit(
+        choice.kind,
+        document,
+        question,
+        count,
+        of_servers,
+        " ".join(one for one in sentences if one),
+        [*choice.outside, *outside],
+    )
+
+
+def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
+    """A large plan is not built to learn that it is too large."""
+    settings = document.get("emulation") or {}
+    most = MAX_SERVERS[settings.get("mode", "containers")] * max(engine.hosts, 1)
+    return servers <= most or settings.get("slice") is not None
+
+
+def _is_about_size(error: ProblemError) -> bool:
+    """Whether a smaller network, or another workload, may be accepted."""
+    fields = [one.field for one in error.errors]
+    return error.code == "too-large-emulation" or any(
+        one.startswith(("body.plan", "body.emulation.slice")) or one in ("body.workload.kind", "body.workload.clients")
+        for one in fields
+    )
+
+
+def _workloads(document: Json) -> Iterator[tuple[Json, str]]:
+    """The document as it is, then with the workload that gives way, and the sentence about it."""
+    yield document, ""
+    if document["workload"] == {"kind": "all-to-all"}:
+        why = "The workload is a permutation: an all-to-all of so many servers is more than this machine carries."
+        yield {**document, "workload": {"kind": "permutation"}}, why
+
+
+def _bounds(servers: int | None, of_servers: int) -> list[tuple[int, int]]:
+    """Least and most servers, one pair after the other."""
+    if servers is not None:
+        return [(max(2, servers // 2), servers)]
+    return [(min(LEAST_SERVERS, of_servers), most) for most in BOUNDS]
+
+
+def _choices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_Choice]:
+    """Small plans of the family, or the part of a custom network, with at least and at most so many servers."""
+    topology = topology_of(document["plan"]["spec"])
+    if topology["family"] == "custom":
+        yield from _part(document, topology, most)
+        return
+    for small in smaller(engine, topology, least, most)[:TRIED]:
+        words = f"a small plan of the same family, {_title(engine, small)}"
+        yield _of_plan("smaller", document, small, words)
+
+
+def _part(document: Json, topology: Json, most: int) -> Iterator[_Choice]:
+    part = part_around_busiest(topology, most)
+    if part is not None:
+        yield _of_plan("part", document, part.topology, f"the part around {part.rack}")
+
+
+def _slices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_Choice]:
+    """The structures around a server with at least two levels, the largest first; around the one that the user chose, of no more
+    levels."""
+    topology = topology_of(document["plan"]["spec"])
+    own = (document.get("emulation") or {}).get("slice") or {}
+    profile = engine.emulation_profile(topology)
+    max_k = profile["slice"]["around_max_k"]
+    if own.get("servers") or max_k is None or not profile["supported"]:
+        return
+    highest = min(max_k, MAX_SLICE_K, topology["k"] - 1, own.get("k", MAX_SLICE_K))
+    for within in [own["within"]] if own else _centres(document, topology):
+        for k in range(highest, 0, -1):
+            inner = {**{name: value for name, value in topology.items() if name != "servers"}, "k": k}
+            if least <= engine.size(inner)["servers"] <= most:
+                part = Slice(within=within, k=k).model_dump()
+                settings = {**(document.get("emulation") or {}), "slice": part}
+                words = f"the {_title(engine, inner)} around server {within}"
+                yield _Choice("slice", {**document, "emulation": settings}, words)
+
+
+def _centres(document: Json, topology: Json) -> list[str]:
+    """Servers that a slice may be around: the first that the workload or a fault names, and the plan's first."""
+    workload = document["workload"]
+    names = [workload.get("source"), workload.get("destination")]
+    for one in document["faults"]:
+        names += one["target"].get("names") or []
+    # A link is named by its two ends, a switch in angle brackets.
+    ends = [end for name in names if isinstance(name, str) for end in name.split("/")]
+    named = [end for end in ends if end and not end.startswith("<")][:1]
+    # The first server's address is all zeros; digits above 9 are told apart by dots.
+    return [*named, ("" if topology["n"] <= 10 else ".").join("0" * (topology["k"] + 1))]
+
+
+def _of_plan(kind: Kind, document: Json, topology: Json, words: str) -> _Choice:
+    """A network of its own. Racks, rooms and pins are those of the plan that it is not; names keep their prefix."""
+    spec: Mapping[str, Any] = document["plan"]["spec"]
+    small: Json = {"topology": topology}
+    site = spec.get("site") or {}
+    if site.get("host_prefix"):
+        small["site"] = {"host_prefix": site["host_prefix"]}
+    if spec.get("catalog"):
+        small["catalog"] = spec["catalog"]
+    pins = (spec.get("packaging") or {}).get("pins") or []
+    outside = [
+        LeftOut(f"plan.packaging.pins.{i}", _pinned(pin), "The part that is taken has racks of its own.")
+        for i, pin in enumerate(pins)
+    ]
+    settings = {key: value for key, value in (document.get("emulation") or {}).items() if key != "slice"}
+    return _Choice(
+        kind, {**document, "plan": {"id": None, "revision": None, "spec": small}, "emulation": settings}, words, outside
+    )
+
+
+def _pinned(pin: Json) -> str:
+    return f"{pin.get('device') or 'the rack'} in {pin['rack']}"
+
+
+def _title(engine: Engine, topology: Json) -> str:
+    return str(orjson.loads(engine.topology(topology).counts_json())["title"])

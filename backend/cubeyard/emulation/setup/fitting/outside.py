@@ -1,0 +1,81 @@
+"""What of an experiment names something that the emulated part does not have, taken out piece by piece."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from cubeyard.emulation.setup.question import Question, read
+from cubeyard.engine import Engine
+from cubeyard.kit.errors import ProblemError, shown
+
+Json = dict[str, Any]
+
+MAX_LEFT_OUT = 400
+"""More than an experiment may have faults, gateways and images together."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of an experiment that is left out."""
+
+    field: str
+    value: Any
+    """What stood there, shortened."""
+    message: str
+    """Why it does not fit."""
+
+
+def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[LeftOut]]:
+    """The question of a document, the document without what names things outside of its network, and what was left out.
+
+    Raises the 422 of a field that cannot be left out.
+    """
+    left_out: list[LeftOut] = []
+    places = list(range(len(document["faults"])))
+    while True:
+        try:
+            return read(engine, document), document, left_out
+        except ProblemError as error:
+            first = error.errors[0] if error.errors else None
+            found = None if first is None else _without(document, first.field, places)
+            if first is None or found is None or len(left_out) >= MAX_LEFT_OUT:
+                raise
+            document, field, value = found
+            left_out.append(LeftOut(field, value, first.message))
+
+
+def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, Any] | None:
+    """The document without the part that a field is of, that part's name in the request, and what it held."""
+    settings = document.get("emulation") or {}
+    if found := re.match(r"body\.faults\.(\d+)", field):
+        at = int(found[1])
+        kept = [one for place, one in enumerate(document["faults"]) if place != at]
+        return {**document, "faults": kept}, f"faults.{places.pop(at)}", _target(document["faults"][at])
+    if found := re.match(r"body\.workload\.(\w+)", field):
+        name, workload = found[1], document["workload"]
+        if name == "kind" or name not in workload:
+            return None
+        return {**document, "workload": _less(workload, name)}, f"workload.{name}", shown(workload[name])
+    if found := re.match(r"body\.emulation\.(gateways|images)\.(\d+)", field):
+        name, at = found[1], int(found[2])
+        kept = [one for place, one in enumerate(settings[name]) if place != at]
+        return {**document, "emulation": {**settings, name: kept}}, f"emulation.{name}", _named(settings[name][at])
+    if field.startswith("body.emulation.upgrade") and settings.get("upgrade") is not None:
+        return {**document, "emulation": _less(settings, "upgrade")}, "emulation.upgrade", "the upgrade"
+    return None
+
+
+def _less(value: Json, name: str) -> Json:
+    return {key: one for key, one in value.items() if key != name}
+
+
+def _target(fault: Json) -> Any:
+    target = fault["target"]
+    what = ", ".join(target["names"]) if target.get("names") else target.get("selector") or target
+    return shown(f"{fault.get('kind', 'down')} of {what}")
+
+
+def _named(value: Any) -> Any:
+    return shown(value.get("name") or value.get("image")) if isinstance(value, dict) else shown(value)

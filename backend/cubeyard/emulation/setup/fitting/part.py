@@ -1,0 +1,111 @@
+"""A part of a custom network: its busiest rack, and those around it with the switches between them. [ours]
+
+A rack is a switch with servers. The part is connected wherever the network around the busiest rack is, has at least two switches
+where there are two, and keeps names, tiers, rates and ports.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+MAX_BETWEEN = 32
+"""Switches without servers of the part, beside those that connect it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part as a topology of its own."""
+
+    topology: Json
+    rack: str
+    """The busiest one."""
+    servers: int
+    switches: int
+
+
+def part_around_busiest(topology: Json, most: int) -> Part | None:
+    """Of at most so many servers; None for a network without a switch that has servers."""
+    network = _Read(topology)
+    racks = [switch for switch in network.switches if network.servers_of[switch]]
+    if not racks or most < 2:
+        return None
+    busiest = max(racks, key=lambda switch: len(network.servers_of[switch]))
+    above = network.tree_from(busiest)
+    near = [switch for switch in above if network.servers_of[switch]]
+    servers = _servers(network, near, most)
+    kept = [switch for switch in near if servers.get(switch)]
+    switches = dict.fromkeys(on_path for switch in kept for on_path in _path(above, switch))
+    if len(switches) < 2:
+        switches |= dict.fromkeys(list(above)[:2])
+    network.add_between(switches, list(above))
+    names = {one for few in servers.values() for one in few} | set(switches)
+    part = {
+        **topology,
+        "nodes": [node for node in topology["nodes"] if node["name"] in names],
+        "links": [link for link in topology["links"] if link["a"] in names and link["b"] in names],
+    }
+    return Part(part, busiest, len(names) - len(switches), len(switches))
+
+
+def _servers(network: _Read, near: list[str], most: int) -> dict[str, list[str]]:
+    """The servers that are taken of each rack. The busiest one leaves half to others, so that packets cross switches."""
+    found: dict[str, list[str]] = {}
+    left, taken = most, set[str]()
+    for place, switch in enumerate(near):
+        own = [one for one in network.servers_of[switch] if one not in taken]
+        limit = left if place or len(near) == 1 else max(1, left // 2)
+        found[switch] = own[:limit]
+        taken |= set(found[switch])
+        left -= len(found[switch])
+        if left == 0:
+            break
+    return found
+
+
+def _path(above: dict[str, str | None], switch: str) -> list[str]:
+    path: list[str] = []
+    at: str | None = switch
+    while at is not None:
+        path.append(at)
+        at = above[at]
+    return path
+
+
+class _Read:
+    """A custom network by names, in the order of its lists."""
+
+    def __init__(self, topology: Json) -> None:
+        self.switches = [node["name"] for node in topology["nodes"] if node["role"] == "switch"]
+        is_switch = set(self.switches)
+        self.servers_of: dict[str, list[str]] = {switch: [] for switch in self.switches}
+        self._near: dict[str, dict[str, None]] = {switch: {} for switch in self.switches}
+        for link in topology["links"]:
+            for near, far in ((link["a"], link["b"]), (link["b"], link["a"])):
+                if near not in is_switch:
+                    continue
+                if far in is_switch:
+                    self._near[near][far] = None
+                elif far not in self.servers_of[near]:
+                    self.servers_of[near].append(far)
+
+    def tree_from(self, switch: str) -> dict[str, str | None]:
+        """Every switch that is connected, in the order of hops, with the one before it."""
+        above: dict[str, str | None] = {switch: None}
+        queue = deque([switch])
+        while queue:
+            at = queue.popleft()
+            for near in self._near[at]:
+                if near not in above:
+                    above[near] = at
+                    queue.append(near)
+        return above
+
+    def add_between(self, switches: dict[str, None], near: list[str]) -> None:
+        """Further switches that join at least two of those chosen: other paths for the same packets."""
+        between = [one for one in near if one not in switches and not self.servers_of[one]]
+        joining = [one for one in between if sum(other in switches for other in self._near[one]) >= 2]
+        switches |= dict.fromkeys(joining[:MAX_BETWEEN])

@@ -1,0 +1,123 @@
+"""Small networks of a family, those nearest to a larger one first, by the family's own description. [ours]
+
+Near means: each parameter changes little, all by similar factors, and the number of links per server stays about the same. A
+parameter that counts ports, switches or the like keeps at least two if it had two, so that paths have an alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import log, prod
+from typing import Any
+
+from cubeyard.engine import Engine, PlanRejectedError
+
+Json = dict[str, Any]
+
+MAX_TRIED = 12_000
+"""Networks whose size is asked for, some 30 us each."""
+LEAST_SWITCHES = 3
+"""A tree of one edge switch would have a root that no packet crosses."""
+MAX_SWITCHES = 100
+"""Each is a network namespace. `[ours]`"""
+LEVELS_COUNT = 6.0
+"""So many times more does a change of levels or layers count: they make a family's shape more than any number of ports. `[ours]`"""
+FINE_UP_TO = 16
+
+
+def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]:
+    """Networks of the same family with `least` to `most` servers and no parameter above its own, the nearest first."""
+    sizes = engine.size(topology)
+    links_per_server = sizes["links"] / sizes["servers"]
+    parameters = _sizing(engine, topology)
+    found: list[tuple[float, int, list[int], Json]] = []
+    for values in _tried(parameters):
+        changed = {name: value for name, value in values.items() if value is not None}
+        candidate = {**{name: value for name, value in topology.items() if name not in values}, **changed}
+        try:
+            size = engine.size(candidate)
+        except PlanRejectedError:
+            continue  # these values do not go together
+        switches = size["switches"]
+        if (
+            not least <= size["servers"] <= most
+            or not min(LEAST_SWITCHES, sizes["switches"]) <= switches <= MAX_SWITCHES
+        ):
+            continue
+        far = sum(_distance(one, changed) for one in parameters)
+        far += log(size["links"] / size["servers"] / links_per_server) ** 2
+        # Of equally near ones the largest, and that whose first parameters are.
+        order = [-value for value in changed.values()]
+        found.append((round(far, 9), -size["servers"], order, candidate))
+    return [candidate for *_, candidate in sorted(found, key=lambda one: one[:3])]
+
+
+def _sizing(engine: Engine, topology: Json) -> list[Json]:
+    """The parameters of a topology that make it larger: those that its spec or a default gives, and whose least value changes its
+    size. Choices among kinds and seeds of random networks do not."""
+    family = next(one for one in engine.families if one["family"] == topology["family"])
+    own = engine.size(topology)
+    found = []
+    for one in family["parameters"]:
+        value = topology.get(one["name"], one["default"])
+        if one["kind"] != "integer" or value is None:
+            continue
+        if not one["required"] and one["default"] is None:
+            found.append({**one, "value": value, "derived": True})
+        elif value > one["min"] and _size_of(engine, {**topology, one["name"]: _floor(one, value)}) != own:
+            found.append({**one, "value": value, "derived": False})
+    return found
+
+
+def _size_of(engine: Engine, topology: Json) -> Json | None:
+    try:
+        return engine.size(topology)
+    except PlanRejectedError:
+        return None
+
+
+def _floor(parameter: Json, value: int) -> int:
+    """The least value that is tried."""
+    least = int(parameter["min"])
+    return min(value, max(least, 2) if parameter["unit"] else least + 1)
+
+
+def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
+    """Every choice of values, as finely as so many can be tried. A derived parameter follows from the others."""
+    names = [one["name"] for one in parameters]
+    for values_of in (_fine, _halved, _few):
+        lists: list[Sequence[int | None]] = [
+            [None] if one["derived"] else values_of(_floor(one, one["value"]), one["value"]) for one in parameters
+        ]
+        if prod(len(one) for one in lists) <= MAX_TRIED:
+            break
+    for values in product(*lists):
+        yield dict(zip(names, values, strict=True))
+
+
+def _fine(least: int, value: int) -> list[int]:
+    return sorted({*range(least, min(value, FINE_UP_TO) + 1), *_halvings(least, value)})
+
+
+def _halved(least: int, value: int) -> list[int]:
+    return sorted({least, *_halvings(least, value)})
+
+
+def _few(least: int, value: int) -> list[int]:
+    return sorted({least, min(value, 2 * least), round((least * value) ** 0.5), value})
+
+
+def _halvings(least: int, value: int) -> Iterator[int]:
+    while value >= max(least, 1):
+        yield value
+        value //= 2
+
+
+def _distance(parameter: Json, changed: Json) -> float:
+    value = changed.get(parameter["name"])
+    if value is None:
+        return 0.0
+    from_zero = 0 if parameter["min"] else 1
+    weight = 1.0 if parameter["unit"] else LEVELS_COUNT
+    return weight * log((parameter["value"] + from_zero) / (value + from_zero)) ** 2
