@@ -186,7 +186,30 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   expect(readFileSync(await (await download).path()).toString()).toContain("<html");
 });
 
-test("a plan too large for the machine is refused with a slice to take, from the plan's own page", { tag: "@long" }, async ({
+test("from the default plan, Emulate and Run start a live run of a part that the page names", async ({ page }, info) => {
+  const { ready, modes } = await machine(page);
+  test.skip(!ready && !process.env["CI"], "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
+  test.setTimeout(180_000);
+  await openPlan(page);
+  await page.getByTitle("Emulate with real packets").click();
+  const fields = form(page);
+  await expect(page.getByTestId("taken")).toContainText("64 of 2,048 servers");
+  if (modes.includes("namespaces")) await fields.getByLabel("Run servers as").selectOption("namespaces");
+  await fields.getByLabel("Link rate").fill("2");
+  const run = fields.getByRole("button", { name: "Run", exact: true });
+  await expect(run).toBeEnabled();
+  await expect(page.locator("[data-stale=true]")).toHaveCount(0);
+  await run.click();
+  await expect(page).toHaveURL(/\/runs\/\w+$/);
+  const phases = page.getByRole("list", { name: "Phases of the session" });
+  await expect(phases.locator("[aria-current=step]")).toHaveText("Measuring", { timeout: 90_000 });
+  await expect.poll(() => clock(page)).toBeGreaterThan(1);
+  await page.screenshot({ path: info.outputPath("live.png") });
+  await page.getByRole("button", { name: "End run" }).click();
+  await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
+});
+
+test("a plan too large for the machine gives way at once, and says what was taken and how to take another", async ({
   page,
   quiet,
 }) => {
@@ -196,12 +219,59 @@ test("a plan too large for the machine is refused with a slice to take, from the
   await page.getByTitle("Emulate with real packets").click();
   await expect(page).toHaveURL(/engine=emulation|draft=/);
   const fields = form(page);
+  const taken = page.getByTestId("taken");
+  const run = fields.getByRole("button", { name: "Run", exact: true });
   await expect(fields.getByRole("radio", { name: "Emulation" })).toBeChecked();
-  await fields.getByRole("button", { name: "Use a slice" }).click();
+  await expect(taken).toContainText("Takes the BCube(8,1) around server 0000: 64 of 2,048 servers");
   await expect(fields.getByLabel("Around server")).toHaveValue("0000");
-  await fields.getByLabel("Workload").selectOption("permutation");
-  await expect(page.getByRole("region", { name: "Estimate" })).toContainText("64");
-  await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeEnabled();
+  await expect(fields.getByLabel("Workload")).toHaveValue("permutation");
+  // The estimate speaks of the slice.
+  const row = page.getByRole("region", { name: "Estimate" }).getByRole("row").nth(1);
+  await expect(row.getByRole("cell")).toHaveText([/^64$/, /^128$/, /^64$/, /./, /none/]);
+  await expect(run).toBeEnabled();
+  await accessible(page);
+  await page.reload();
+  await expect(taken).toContainText("64 of 2,048 servers");
+  await taken.getByRole("button", { name: "Copy command" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^cubeyard emulate --spec .*--workload permutation/);
+  // Another size is taken of the whole plan, not of the part.
+  await taken.getByLabel("Servers, at most").fill("30");
+  await taken.getByRole("button", { name: "Take another" }).click();
+  await expect(taken).toContainText("27 servers instead of 2,048");
+  await expect(run).toBeEnabled();
+
+  // What names a device outside is left out only after a yes.
+  const far = { kind: "server-off", target: { names: ["(9,9,7)"] }, at_secs: 5 };
+  await page.goto("/experiments?as=json");
+  await page.getByLabel("The experiment as JSON").fill(
+    JSON.stringify({
+      plan: { topology: { family: "torus3d", x: 16, y: 16, z: 8 } },
+      workload: { kind: "permutation" },
+      engine: "emulation",
+      faults: [far],
+    }),
+  );
+  const offer = page.getByTestId("offer");
+  await expect(offer).toContainText("(9,9,7)");
+  await expect(run).toBeDisabled();
+  await offer.getByRole("button", { name: /^Leave them out and take \d+ servers$/ }).click();
+  await expect(taken).toContainText("Left out: server-off of (9,9,7)");
+  await expect(run).toBeEnabled();
+
+  // An objection to a field that the form does not have stands beside Run.
+  await page.goto("/experiments?as=json");
+  await page.getByLabel("The experiment as JSON").fill(
+    JSON.stringify({
+      plan: { topology: { family: "bcube", n: 4, k: 1 } },
+      workload: { kind: "permutation" },
+      engine: "emulation",
+      emulation: { gateways: ["nowhere"] },
+    }),
+  );
+  const remove = fields.getByRole("button", { name: "Remove emulation.gateways.0" });
+  await expect(remove).toBeVisible();
+  await remove.click();
+  await expect(run).toBeEnabled();
 
   // What only packets know is refused at its field, and goes when the engine changes.
   await fields.getByRole("button", { name: "Add a fault" }).click();
@@ -209,7 +279,10 @@ test("a plan too large for the machine is refused with a slice to take, from the
   await fields.getByLabel("Fault 1, names").fill("nowhere");
   await fields.getByLabel("Fault 1, type").selectOption("cable-pulled");
   await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("nowhere");
-  await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeDisabled();
+  await expect(run).toBeDisabled();
+  // The count of fields leads to the first of them.
+  await fields.getByRole("button", { name: "1 field to correct" }).click();
+  await expect(fields.getByRole("group", { name: "Fault 1" }).locator(":focus")).toHaveCount(1);
   await accessible(page);
   await fields.getByRole("radio", { name: "Prediction" }).click();
   await expect(fields.getByLabel("Fault 1, type")).toHaveValue("down");

@@ -1,4 +1,5 @@
 /** The sections of an experiment's form. */
+import type { Ref } from "react";
 import { Section, TextInput } from "@/ui/form";
 import { type Draft, faultsOf, plansOf, withFaults, withPlans } from "./draft";
 import { EmulationSection } from "./emulation-section";
@@ -12,25 +13,29 @@ import { PlansSection } from "./plans-section";
 import { ScenarioFile } from "./scenario-file";
 import { ScheduleFields } from "./schedule-fields";
 import { SweepSection } from "./sweep-section";
+import { TakenNote } from "./taken-note";
 import { TrafficSection } from "./traffic-section";
 import type { ComposerState } from "./use-composer";
 
 export function ComposerFields({
+  ref,
   draft,
   change,
   state,
 }: {
+  ref: Ref<HTMLDivElement>;
   draft: Draft;
   change: (draft: Draft) => void;
   state: ComposerState;
 }) {
-  const { choices, routings, estimate, error, pending, messages, set } = state;
+  const { choices, routings, estimate, pending, messages, set, taken } = state;
   const realPackets = engineOf(draft) === "emulation";
   return (
-    <div className={styles.fields}>
+    <div className={styles.fields} ref={ref}>
       <h1 className={styles.title}>New experiment</h1>
       <ScenarioFile draft={draft} onOpen={change} />
       <EngineSection draft={draft} onChange={change} />
+      {realPackets && <TakenNote state={taken} />}
       <PlansSection
         plans={plansOf(draft)}
         choices={choices}
@@ -46,9 +51,7 @@ export function ComposerFields({
         realPackets={realPackets}
         set={set}
       />
-      {realPackets && (
-        <EmulationSection draft={draft} messages={messages} error={error} set={set} onChange={change} />
-      )}
+      {realPackets && <EmulationSection draft={draft} messages={messages} set={set} onChange={change} />}
       <FaultsSection
         realPackets={realPackets}
         faults={faultsOf(draft)}

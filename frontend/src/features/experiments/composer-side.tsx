@@ -10,24 +10,6 @@ import { EstimateView, type useEstimate } from "./estimate";
 import styles from "./experiments.module.css";
 import { ExperimentsList } from "./experiments-list";
 import { JsonView } from "./json-view";
-import { type Messages, otherMessages } from "./messages";
-
-/** The fields of the form, which show their own messages. */
-const SHOWN = [
-  "name",
-  "plan",
-  "workload",
-  "routing",
-  "faults",
-  "fault_schedules",
-  "hypotheses",
-  "link_gbps",
-  "flow_gigabits",
-  "seeds",
-  "axes",
-  "engine",
-  "emulation",
-];
 
 export function ComposerSide({
   draft,
@@ -35,7 +17,6 @@ export function ComposerSide({
   pending,
   problem,
   error,
-  messages,
   onRetry,
   onChange,
 }: {
@@ -46,7 +27,6 @@ export function ComposerSide({
   problem: unknown;
   /** Why there is no estimate. */
   error: unknown;
-  messages: Messages;
   onRetry: () => void;
   onChange: (draft: Draft) => void;
 }) {
@@ -55,7 +35,6 @@ export function ComposerSide({
   const setSearch = (to: Partial<ExperimentsSearch>) =>
     void navigate({ from: "/experiments", to: ".", search: (old) => ({ ...old, ...to }), replace: true });
 
-  const others = otherMessages(messages, SHOWN);
   return (
     <div className={styles.side}>
       <div className={styles.bar}>
@@ -72,13 +51,6 @@ export function ComposerSide({
         />
       </div>
       {problem !== null && <ProblemView error={problem} />}
-      {others.length > 0 && (
-        <ul className={styles.others} role="alert">
-          {others.map((message) => (
-            <li key={message}>{message}</li>
-          ))}
-        </ul>
-      )}
       {search.as === "json" ? (
         <JsonView draft={draft} onChange={onChange} />
       ) : estimate ? (
@@ -88,7 +60,7 @@ export function ComposerSide({
       ) : error && !(error instanceof ApiError && error.status === 422) ? (
         <ProblemView error={error} onRetry={onRetry} />
       ) : error ? (
-        <p className={styles.doc}>Correct the marked fields to see the estimate.</p>
+        <p className={styles.doc}>The estimate appears once the experiment can be run.</p>
       ) : (
         <Skeleton height={96} />
       )}

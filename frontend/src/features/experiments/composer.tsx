@@ -1,21 +1,37 @@
 /** The form of an experiment, with what it would take beside it. */
-import { useEffect } from "react";
-import { Button } from "@/ui/button";
+import { useEffect, useRef } from "react";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { plural } from "@/units";
 import { useGuide } from "../shared/guide/guide-state";
 import { Shell } from "../shared/shell";
 import { ComposerFields } from "./composer-fields";
 import { ComposerSide } from "./composer-side";
-import { type Draft, pointsOf } from "./draft";
+import type { Draft } from "./draft";
+import { engineOf } from "./engine";
 import { secsText } from "./estimate";
 import styles from "./experiments.module.css";
-import { type ComposerState, useComposer } from "./use-composer";
+import type { Taken } from "./fitting";
+import { RunBar } from "./run-bar";
+import { useComposer } from "./use-composer";
 
-export function Composer({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
-  const state = useComposer(draft, change);
-  useEffect(() => useGuide.getState().reach("plan"), []);
-  const { estimate, error, pending, messages } = state;
+export function Composer({
+  draft,
+  change,
+  taken,
+  onTaken,
+}: {
+  draft: Draft;
+  change: (draft: Draft) => void;
+  /** What was taken of a plan that is too large to be emulated. */
+  taken: Taken | null;
+  onTaken: (draft: Draft, taken: Taken) => void;
+}) {
+  const state = useComposer(draft, change, taken, onTaken);
+  const fields = useRef<HTMLDivElement>(null);
+  const emulated = engineOf(draft) === "emulation";
+  // The guide goes where its reader goes: who is about to emulate is past the prediction.
+  useEffect(() => useGuide.getState().reach(emulated ? "predict" : "paths"), [emulated]);
+  const { estimate, error, pending } = state;
   return (
     <Shell
       status={<span>{estimate ? `${plural(estimate.points, "point")}, ${secsText(estimate)}` : ""}</span>}
@@ -30,8 +46,8 @@ export function Composer({ draft, change }: { draft: Draft; change: (draft: Draf
               if (!state.blocked) state.run();
             }}
           >
-            <ComposerFields draft={draft} change={change} state={state} />
-            <RunBar draft={draft} state={state} />
+            <ComposerFields ref={fields} draft={draft} change={state.change} state={state} />
+            <RunBar draft={draft} state={state} fields={fields} change={change} />
           </form>
         </UnreadableInputs>
         <ComposerSide
@@ -40,33 +56,10 @@ export function Composer({ draft, change }: { draft: Draft; change: (draft: Draf
           pending={pending}
           problem={state.problem}
           error={error}
-          messages={messages}
           onRetry={() => void state.retry()}
           onChange={change}
         />
       </div>
     </Shell>
-  );
-}
-
-/** Whether the draft can be run and how long it would take, beside the button that runs it. */
-function RunBar({ draft, state }: { draft: Draft; state: ComposerState }) {
-  const { estimate, pending, toCorrect, blocked, starting } = state;
-  const points = pointsOf(draft);
-  return (
-    <div className={styles.foot}>
-      <span role="status" className={styles.verdict} data-bad={toCorrect > 0 || undefined}>
-        {toCorrect > 0
-          ? `${plural(toCorrect, "field")} to correct`
-          : pending
-            ? "Checking…"
-            : estimate
-              ? `${plural(points, "point")}, ${secsText(estimate)}`
-              : ""}
-      </span>
-      <Button type="submit" look="primary" icon="play" disabled={blocked} data-guide="run">
-        {starting ? "Starting…" : "Run"}
-      </Button>
-    </div>
   );
 }

@@ -1,7 +1,5 @@
 /** How real packets are sent: where servers live, at what rate and for how long, what is expected of them. */
-import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
-import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { isObject, type Json, type JsonObject } from "../shared/spec";
@@ -10,6 +8,7 @@ import styles from "./emulation-section.module.css";
 import { DEFAULT_LINK_GBPS, emulationOf, withEmulation } from "./engine";
 import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
+import { useMachine } from "./run-bar";
 import { SliceFields } from "./slice-fields";
 import { useProfile } from "./use-profile";
 import { imagesOf } from "./user-images";
@@ -129,22 +128,15 @@ const FINE: readonly NumberField[] = [
 export function EmulationSection({
   draft,
   messages,
-  error,
   set,
   onChange,
 }: {
   draft: Draft;
   messages: Messages;
-  /** Why the server refuses the draft, if it does. */
-  error: unknown;
   set: (path: string, value: Json | undefined) => void;
   onChange: (draft: Draft) => void;
 }) {
-  const machine = useQuery({
-    queryKey: ["emulation"],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/emulation", { signal })),
-    staleTime: 10_000,
-  });
+  const machine = useMachine();
   const profile = useProfile(draft.plan);
   const settings = emulationOf(draft);
   const { protocol, options, ofSwitches } = dataplanesOf(profile, settings.dataplane);
@@ -201,7 +193,7 @@ export function EmulationSection({
           <UpgradeField draft={draft} messages={messages} onChange={onChange} />
         </Suspense>
       )}
-      <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
+      <SliceFields draft={draft} messages={messages} onChange={onChange} />
       {/* Of a plan whose servers host none, what was chosen before is still there to be removed. */}
       {(protocol?.services.length || servicesOf(draft).length > 0) && (
         <Suspense>

@@ -27,21 +27,19 @@ function knownSchedules(draft: Draft, engine: Engine): Draft {
   return withSchedules(draft, known);
 }
 
+/** The same question to another engine, with what that engine knows. */
+export const toEngine = (draft: Draft, engine: Engine): Draft =>
+  answeredHypotheses(knownSchedules(withEngine(withHypotheses(draft, hypothesesOf(draft)), engine), engine));
+
 /** Who answers: the flow engine, simulated packets, or real ones. */
 export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
   const engine = engineOf(draft);
   return (
-    <Section title="Method">
+    <Section title="Method" guide="method">
       <Segmented
         label="Method"
         value={engine}
-        onChange={(next) =>
-          onChange(
-            answeredHypotheses(
-              knownSchedules(withEngine(withHypotheses(draft, hypothesesOf(draft)), next), next),
-            ),
-          )
-        }
+        onChange={(next) => onChange(toEngine(draft, next))}
         items={[
           { id: "flow", label: "Prediction" },
           { id: "packet", label: "Simulation" },

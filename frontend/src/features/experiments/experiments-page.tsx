@@ -9,7 +9,7 @@ import { useDraft } from "./use-draft";
 
 /** Write an experiment and run it; and those that were written before. */
 export default function ExperimentsPage() {
-  const { draft, error: unreadable, change } = useDraft();
+  const { draft, error: unreadable, change, taken, onTaken } = useDraft();
   useEffect(() => {
     document.title = "Experiments · Cubeyard";
   }, []);
@@ -30,5 +30,5 @@ export default function ExperimentsPage() {
         )}
       </Shell>
     );
-  return <Composer draft={draft} change={change} />;
+  return <Composer draft={draft} change={change} taken={taken} onTaken={onTaken} />;
 }

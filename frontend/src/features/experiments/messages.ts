@@ -34,10 +34,3 @@ export function messageAt(messages: Messages, path: string): string | undefined 
   for (const [where, message] of messages) if (where.startsWith(`${path}.`)) return message;
   return undefined;
 }
-
-/** What is said about none of these fields. */
-export function otherMessages(messages: Messages, shown: readonly string[]): string[] {
-  return [...messages]
-    .filter(([where]) => !shown.some((path) => where === path || where.startsWith(`${path}.`)))
-    .map(([where, message]) => (where ? `${where}: ${message}` : message));
-}

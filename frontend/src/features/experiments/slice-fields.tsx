@@ -1,8 +1,7 @@
-/** A part of a plan that is too large to run whole; offered when the server says so. */
-import { ApiError } from "@/api/client";
+/** A slice of a plan that is too large to run whole, as it was taken. */
 import { Button } from "@/ui/button";
 import { Field, NumberInput, TextInput } from "@/ui/form";
-import { isObject, type Json, mergePatch } from "../shared/spec";
+import { isObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { emulationOf, withEmulation } from "./engine";
@@ -11,29 +10,15 @@ import { type Messages, messageAt } from "./messages";
 export function SliceFields({
   draft,
   messages,
-  error,
   onChange,
 }: {
   draft: Draft;
   messages: Messages;
-  error: unknown;
   onChange: (draft: Draft) => void;
 }) {
   const { slice } = emulationOf(draft);
-  const offer =
-    error instanceof ApiError
-      ? error.findings.find(({ code }) => code === "too-large-emulation")?.fix
-      : undefined;
   const message = messageAt(messages, "emulation.slice");
-  if (!isObject(slice))
-    return offer ? (
-      <div className={styles.offer} role="status">
-        <p>{message ?? "The plan is too large for this machine."}</p>
-        <Button small icon="wand" onClick={() => onChange(mergePatch(draft, offer as Json) as Draft)}>
-          Use a slice
-        </Button>
-      </div>
-    ) : null;
+  if (!isObject(slice) || Array.isArray(slice.servers)) return null;
   return (
     <fieldset className={styles.slice}>
       <legend>Slice of the plan</legend>

@@ -7,10 +7,13 @@ import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { getIn, type Json, setIn } from "../shared/spec";
 import { type Draft, plansOf } from "./draft";
+import { engineOf } from "./engine";
 import { useEstimate } from "./estimate";
+import { fitAtOnce, type Taken } from "./fitting";
 import { messagesOf } from "./messages";
 import { usePlanChoices } from "./use-plans";
 import { useRoutings } from "./use-routings";
+import { useTaken } from "./use-taken";
 
 /** Changes one field of the draft by its path. */
 function useSet(draft: Draft, change: (draft: Draft) => void) {
@@ -80,9 +83,15 @@ function useComposerCommands(blocked: boolean, run: () => void) {
   useCommands("experiments", commands);
 }
 
-export function useComposer(draft: Draft, change: (draft: Draft) => void) {
+export function useComposer(
+  draft: Draft,
+  change: (draft: Draft) => void,
+  before: Taken | null,
+  onTaken: (draft: Draft, taken: Taken) => void,
+) {
   const { estimate, error, pending, retry } = useEstimate(draft);
   const messages = useMemo(() => messagesOf(error), [error]);
+  const taken = useTaken(draft, before, onTaken, pending ? null : error);
   const { mutate, isPending: starting, error: problem } = useStart(draft);
   const run = useCallback(() => mutate(), [mutate]);
   const [unreadable, setUnreadable] = useState(0);
@@ -93,7 +102,18 @@ export function useComposer(draft: Draft, change: (draft: Draft) => void) {
   const routings = useRoutings(plansOf(draft));
   useRequests(draft);
   useComposerCommands(blocked, run);
+  /** A plan that is too large for the method that is chosen gives way at once, unless something would be left out. */
+  const changeAndFit = useCallback(
+    (next: Draft) => {
+      change(next);
+      if (engineOf(draft) === "emulation" || engineOf(next) !== "emulation") return;
+      fitAtOnce(next).then((found) => found && onTaken(found.draft, found.taken));
+    },
+    [draft, change, onTaken],
+  );
   return {
+    change: changeAndFit,
+    taken,
     choices,
     routings,
     estimate,

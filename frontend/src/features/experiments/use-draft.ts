@@ -9,6 +9,7 @@ import { fitsLink, pack, unpack } from "../shared/share";
 import { canonical, DEFAULT_SPEC, type JsonObject } from "../shared/spec";
 import { type Draft, draftOf, newDraft, readDraft } from "./draft";
 import { SMALL_PLAN, withEngine } from "./engine";
+import { fitAtOnce, remember, remembered, type Taken } from "./fitting";
 import { withoutModules } from "./user-services";
 
 const URL_QUIET_MS = 300;
@@ -21,6 +22,12 @@ export function useDraft() {
   const [error, setError] = useState<unknown>(null);
   // What this page wrote into the URL itself is no reason to load it again.
   const written = useRef<string | null>(null);
+  const [taken, setTaken] = useState<Taken | null>(null);
+  const onTaken = useCallback((next: Draft, what: Taken) => {
+    remember(what);
+    setTaken(what);
+    setDraft(next);
+  }, []);
   const { draft: code, plan, from, engine } = search;
 
   useEffect(() => {
@@ -30,6 +37,7 @@ export function useDraft() {
       if (code !== undefined) {
         const read = readDraft(JSON.parse(await unpack(code)));
         if (!read) throw new Error("This link is damaged or incomplete: it has no plan.");
+        setTaken((before) => before ?? remembered(read));
         return read;
       }
       if (from !== undefined)
@@ -43,7 +51,12 @@ export function useDraft() {
       const begun = (body: JsonObject) => withEngine(newDraft(body), engine ?? "flow");
       if (plan === undefined) return begun(engine ? SMALL_PLAN : DEFAULT_SPEC);
       const { id, spec } = await resolveRef(plan);
-      return begun((id ? { id } : spec!) as JsonObject);
+      const asked = begun((id ? { id } : spec!) as JsonObject);
+      const fitted = engine && (await fitAtOnce(asked));
+      if (!fitted || stale) return asked;
+      remember(fitted.taken);
+      setTaken(fitted.taken);
+      return fitted.draft;
     };
     setError(null);
     load().then(
@@ -78,5 +91,5 @@ export function useDraft() {
       clearTimeout(timer);
     };
   }, [draft, edited, navigate]);
-  return { draft, error, change };
+  return { draft, error, change, taken, onTaken };
 }

@@ -241,7 +241,12 @@ function RunControls({
         </Button>
       )}
       {repeatable && (
-        <Button icon="play" disabled={again.isPending} onClick={() => again.mutate()}>
+        <Button
+          icon="play"
+          data-guide={over && basis === "measured" ? "run-again" : undefined}
+          disabled={again.isPending}
+          onClick={() => again.mutate()}
+        >
           Run again
         </Button>
       )}

@@ -1,9 +1,12 @@
 /** The fields of a fault to inject: target, kind, its parameter, how long and how often. */
+import { Button } from "@/ui/button";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
 import { type FaultKind, faultKind, kindsFor } from "../../shared/fault-kinds";
+import { useCalmSession } from "../session/live-session";
 import { itemName, type Network } from "../session/network";
-import type { BreakDraft } from "./break-draft";
+import { type BreakDraft, withTarget } from "./break-draft";
 import styles from "./break-fields.module.css";
+import { busyCable } from "./busy-cable";
 
 export function BreakFields({
   network,
@@ -14,6 +17,8 @@ export function BreakFields({
   draft: BreakDraft;
   onDraft: (draft: BreakDraft) => void;
 }) {
+  const tick = useCalmSession().history.at(-1);
+  const cable = tick && busyCable(network, tick);
   const strikes = draft.target && draft.target.kind !== "flow" ? draft.target.kind : null;
   const form = faultKind(draft.kind);
   return (
@@ -28,6 +33,11 @@ export function BreakFields({
           />
         )}
       </Field>
+      {draft.target === null && draft.words === "" && cable && (
+        <Button small data-guide="inject-cable" onClick={() => onDraft(withTarget(draft, cable))}>
+          Choose a cable with traffic
+        </Button>
+      )}
       <Field label="Fault" controlWidth={190}>
         {({ id }) => (
           <Select

@@ -34,7 +34,11 @@ export function Phases({ session }: { session: Session }) {
   const over = session.report !== null || isOver(session.live.state);
   const now = last ? STEP_OF[last.phase] : -1;
   return (
-    <ol className={styles.phases} aria-label="Phases of the session">
+    <ol
+      className={styles.phases}
+      aria-label="Phases of the session"
+      data-guide={over ? undefined : "starting"}
+    >
       {STEPS.map(({ id, title }, step) => {
         const state =
           over && now >= 0

@@ -16,7 +16,6 @@ export const STEP_TITLES: Record<Step, string> = {
 };
 
 const TO_PLAN: Hint = { target: "nav-plan", text: "Go back to the plan." };
-const RUN: Hint = { target: "run", text: "Run it. The estimate says how long it takes." };
 
 export const HINTS: Record<Step, readonly Hint[]> = {
   plan: [
@@ -31,19 +30,28 @@ export const HINTS: Record<Step, readonly Hint[]> = {
     TO_PLAN,
   ],
   predict: [
-    RUN,
+    { target: "run", text: "Run it. The estimate says how long it takes." },
     { target: "predict", text: "Predict how much traffic the plan carries when switches fail." },
     TO_PLAN,
   ],
   emulate: [
-    RUN,
+    { target: "run-emulation", text: "Run it. Every server becomes a real network stack for half a minute." },
+    { target: "fit", text: "The plan is too large for this machine. Take the part that it runs." },
+    { target: "predict-instead", text: "This machine cannot emulate. Predict the plan instead." },
     { target: "emulate", text: "Emulate the plan: every server becomes a real network stack." },
+    { target: "method", text: "Choose the method Emulation, or go back to the plan." },
     TO_PLAN,
   ],
   pull: [
     { target: "inject", text: "Inject the fault and watch the flows move to other paths." },
+    { target: "inject-cable", text: "Click a cable in the picture, or choose one with traffic." },
     { target: "inject-pick", text: "Click a cable in the picture." },
-    { target: "inject-mode", text: "Turn on “Inject faults” once the traffic flows." },
+    { target: "inject-mode", text: "Turn on “Inject faults” and choose a cable." },
+    {
+      target: "run-again",
+      text: "This run has ended. Run it again, then pull a cable while its traffic flows.",
+    },
+    { target: "starting", text: "The servers are starting. Faults can be injected once traffic flows." },
     { target: "nav-runs", text: "Open the emulation from the list of runs." },
   ],
 };

@@ -59,3 +59,25 @@ test("a step points at the first of its controls that can be used", () => {
   run.disabled = false;
   expect(hintFor("predict").control).toBe(run);
 });
+
+test("a step goes where its reader is: an emulation that is about to run, that starts, that has ended", () => {
+  const add = (target: string) => {
+    const button = document.createElement("button");
+    button.dataset.guide = target;
+    button.getBoundingClientRect = () => ({ width: 10, height: 10 }) as DOMRect;
+    document.body.append(button);
+    return button;
+  };
+  add("nav-plan");
+  add("nav-runs");
+  add("method");
+  const run = add("run");
+  expect(hintFor("emulate").hint.target).toBe("method");
+  run.dataset.guide = "run-emulation";
+  expect(hintFor("emulate").control).toBe(run);
+  run.remove();
+  const starting = add("starting");
+  expect(hintFor("pull").control).toBe(starting);
+  const again = add("run-again");
+  expect(hintFor("pull").control).toBe(again);
+});

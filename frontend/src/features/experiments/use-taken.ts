@@ -1,0 +1,51 @@
+/** What is taken of the draft's plan for an emulation: offered where the draft is refused, and taken again with another size. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { ApiError } from "@/api/client";
+import { toast } from "@/ui/toast";
+import { canonical } from "../shared/spec";
+import type { Draft } from "./draft";
+import { engineOf } from "./engine";
+import { beforeTaken, draftTaken, type Fitted, fitOf, isOf, type Taken } from "./fitting";
+
+export function useTaken(
+  draft: Draft,
+  taken: Taken | null,
+  onTaken: (draft: Draft, taken: Taken) => void,
+  /** Why the draft is refused, once it has settled. */
+  refused: unknown,
+) {
+  const emulated = engineOf(draft) === "emulation";
+  const current = taken && isOf(draft, taken) ? taken : null;
+  const { data: offer = null, isFetching } = useQuery({
+    queryKey: ["emulation-fit", canonical(draft)],
+    enabled: emulated && refused instanceof ApiError && refused.status === 422,
+    queryFn: ({ signal }) => fitOf(draft, undefined, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const accept = (fitted: Fitted, asked: Draft) => {
+    const next = draftTaken(fitted);
+    if (next) onTaken(next, { asked, fitted });
+  };
+  const another = useMutation({
+    mutationFn: async (servers: number) => {
+      const asked = current ? beforeTaken(draft, current) : draft;
+      return { asked, fitted: await fitOf(asked, servers) };
+    },
+    onSuccess: ({ asked, fitted }) => accept(fitted, asked),
+    onError: (error) => toast(error.message, "error"),
+  });
+  return {
+    current,
+    /** What can be taken of a draft that is refused. */
+    offer: refused && offer?.kind !== "whole" ? offer : null,
+    looking: isFetching,
+    accept: () => offer && accept(offer, draft),
+    another: another.mutate,
+    changing: another.isPending,
+    /** The draft of the whole plan. */
+    whole: () => (current ? beforeTaken(draft, current) : draft),
+  };
+}
+
+export type TakenState = ReturnType<typeof useTaken>;
