@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import typer
 
 from cubeyard.cli.emulate import _hypothesis, _rate, _upgrade
 from cubeyard.cli.faults import read_fault
+from cubeyard.cli.fitting import Taken
+from cubeyard.engine import Engine
+from tests.emulation.setup.test_fitting import document_of
 
 
 @pytest.mark.parametrize(
@@ -74,3 +78,23 @@ def test_a_hypothesis_is_read_from_text() -> None:
 def test_text_that_cannot_be_read_exits_with_2(parse: Any, text: str) -> None:
     with pytest.raises(typer.Exit):
         parse(text)
+
+
+def test_what_is_outside_of_the_part_is_left_out_only_after_a_yes(
+    engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal
+    faults = [read_fault("server-off=(9,9,7)@5"), read_fault("server-off=(0,0,0)@5")]
+    document = document_of({"family": "torus3d", "x": 16, "y": 16, "z": 8}, faults=faults)
+    with pytest.raises(typer.Exit) as refused:
+        Taken(None, yes=False).of(engine, document)
+    assert refused.value.exit_code == 2
+    said = capsys.readouterr().err
+    assert "servers instead of 2,048" in said
+    assert "faults.0: server-off of (9,9,7)." in said
+    taken = Taken(30, yes=True).of(engine, document)
+    assert [one["target"]["names"] for one in taken["faults"]] == [["(0,0,0)"]]
+    small = document_of({"family": "bcube", "n": 4, "k": 1})
+    capsys.readouterr()
+    assert Taken(None, yes=False).of(engine, small) == small
+    assert capsys.readouterr().err == "", "nothing is said of a plan that is run as it is"

@@ -383,7 +383,8 @@ def _profile(engine: Engine, spec: Json) -> Json:
         raise field_error(
             f"body.plan.{refusal['field']}",
             refusal["value"],
-            refusal["message"],
+            # The engine's sentence ends with the hint, which has a field of its own.
+            str(refusal["message"]).removesuffix(str(refusal["hint"])).rstrip(),
             limit=refusal["limit"],
             hint=refusal["hint"],
         )

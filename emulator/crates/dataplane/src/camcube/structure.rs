@@ -54,7 +54,7 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
     let servers = torus.x as usize * torus.y as usize * torus.z as usize;
     if !(2..=SERVERS).contains(&servers) {
         let limit = format!("2 to {SERVERS} servers");
-        let fix = "Take a smaller torus, for example 10 x 10 x 10, or at least two servers.";
+        let fix = "Take a smaller torus, for example 6 x 6 x 6, or at least two servers.";
         return Err(wrong("spec", format!("{servers} servers"), &limit, fix));
     }
     let topology = Topology::build(spec).map_err(|error| {
