@@ -131,10 +131,12 @@ function Offer({ taken: { offer, accept } }: { taken: ComposerState["taken"] }) 
 /** What can be done about a field that the form does not have. */
 function Way({ path, draft, change }: { path: string; draft: Draft; change: (draft: Draft) => void }) {
   const navigate = useNavigate();
-  if (getIn(draft, path) !== undefined && !["plan", "workload"].includes(path))
+  // Of a list, all of it: what its other items say is on no page either.
+  const given = path.replace(/\.\d+(\..*)?$/, "");
+  if (getIn(draft, given) !== undefined && !["plan", "workload"].includes(given))
     return (
-      <Button small icon="close" onClick={() => change(setIn(draft, path, undefined))}>
-        {`Remove ${path}`}
+      <Button small icon="close" onClick={() => change(setIn(draft, given, undefined))}>
+        {`Remove ${given}`}
       </Button>
     );
   return (
