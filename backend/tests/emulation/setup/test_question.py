@@ -201,13 +201,6 @@ def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:
     ]
 
 
-def test_what_is_too_large_is_offered_a_slice_that_fits(engine: Engine) -> None:
-    with pytest.raises(ProblemError) as refused:
-        question(engine, LARGE)
-    fix = refused.value.findings[0]["fix"]
-    assert len(question(engine, LARGE, "permutation", **fix).network.servers) == 64
-
-
 def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None:
     here, link = network(engine), {"names": ["00/<0,0>"]}
     asked = [

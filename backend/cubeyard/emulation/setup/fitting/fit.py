@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from math import isqrt
 from typing import Any, Literal
 
 import orjson
@@ -18,6 +19,7 @@ from cubeyard.emulation.setup.estimate import MAX_SERVERS
 from cubeyard.emulation.setup.fitting.outside import LeftOut, read_inside
 from cubeyard.emulation.setup.fitting.part import part_around_busiest
 from cubeyard.emulation.setup.fitting.smaller import smaller
+from cubeyard.emulation.setup.prediction import MAX_FLOWS
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import Slice
@@ -27,8 +29,11 @@ Json = dict[str, Any]
 Kind = Literal["whole", "slice", "smaller", "part"]
 
 LEAST_SERVERS, MOST_SERVERS = 16, 64
-BOUNDS = (MOST_SERVERS, 45, 32, 24)
-"""Most servers, one after the other: 45 is what an all-to-all of the most flows has."""
+ALL_TO_ALL = {"kind": "all-to-all"}
+MOST_OF_ALL_TO_ALL = (1 + isqrt(1 + 4 * MAX_FLOWS)) // 2
+"""Servers of which each may send to each other one."""
+BOUNDS = (MOST_SERVERS, MOST_OF_ALL_TO_ALL, 32, 24)
+"""Most servers, one after the other."""
 TINY = [(2, 15)]
 """Bounds for a machine without memory for sixteen."""
 TRIED = 2
@@ -129,7 +134,7 @@ def _without_own_k(document: Json) -> Json:
 
 def _all_choices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
     """The size gives way first, then the workload. Where there is a slice, no small plan is taken instead."""
-    sliced = [choice for least, most in bounds for choice in _slices(engine, document, least, most)]
+    sliced = list(_slices(engine, document, bounds))
     for asked, why in _workloads(document):
         found: Iterable[_Choice] = sliced or chain.from_iterable(
             _choices(engine, document, least, most) for least, most in bounds
@@ -162,9 +167,11 @@ def _fit(choice: _Choice, question: Question, document: Json, outside: list[Left
 
 
 def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
-    """A large plan is not built to learn that it is too large."""
+    """A large plan is not built, nor its flows predicted, to learn that it is too large."""
     settings = document.get("emulation") or {}
     most = MAX_SERVERS[settings.get("mode", "containers")] * max(engine.hosts, 1)
+    if document["workload"] == ALL_TO_ALL:
+        most = min(most, MOST_OF_ALL_TO_ALL)
     return servers <= most or settings.get("slice") is not None
 
 
@@ -180,7 +187,7 @@ def _is_about_size(error: ProblemError) -> bool:
 def _workloads(document: Json) -> Iterator[tuple[Json, str]]:
     """The document as it is, then with the workload that gives way, and the sentence about it."""
     yield document, ""
-    if document["workload"] == {"kind": "all-to-all"}:
+    if document["workload"] == ALL_TO_ALL:
         why = "The workload is a permutation: an all-to-all of so many servers is more than this machine carries."
         yield {**document, "workload": {"kind": "permutation"}}, why
 
@@ -209,7 +216,7 @@ def _part(document: Json, topology: Json, most: int) -> Iterator[_Choice]:
         yield _of_plan("part", document, part.topology, f"the part around {part.rack}")
 
 
-def _slices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_Choice]:
+def _slices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
     """The structures around a server with at least two levels, the largest first; around the one that the user chose, of no more
     levels."""
     topology = topology_of(document["plan"]["spec"])
@@ -222,7 +229,8 @@ def _slices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_
     for within in [own["within"]] if own else _centres(document, topology):
         for k in range(highest, 0, -1):
             inner = {**{name: value for name, value in topology.items() if name != "servers"}, "k": k}
-            if least <= engine.size(inner)["servers"] <= most:
+            servers = engine.size(inner)["servers"]
+            if any(least <= servers <= most for least, most in bounds):
                 part = Slice(within=within, k=k).model_dump()
                 settings = {**(document.get("emulation") or {}), "slice": part}
                 words = f"the {_title(engine, inner)} around server {within}"

@@ -38,12 +38,20 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
         try:
             return read(engine, document), document, left_out
         except ProblemError as error:
-            first = error.errors[0] if error.errors else None
-            found = None if first is None else _without(document, first.field, places)
-            if first is None or found is None or len(left_out) >= MAX_LEFT_OUT:
+            where, message = _first(error)
+            found = _without(document, where, places)
+            if found is None or len(left_out) >= MAX_LEFT_OUT:
                 raise
             document, field, value = found
-            left_out.append(LeftOut(field, value, first.message))
+            left_out.append(LeftOut(field, value, message))
+
+
+def _first(error: ProblemError) -> tuple[str, str]:
+    """The first field that is refused, and why; of the engine's own refusals, which are findings, too."""
+    if error.errors:
+        return error.errors[0].field, error.errors[0].message
+    found = next((one for one in error.findings if one["severity"] == "error"), None)
+    return ("", "") if found is None else (f"body.{found['where']}", found["message"])
 
 
 def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, Any] | None:
