@@ -164,10 +164,10 @@ def emulate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
     fit: Annotated[
         bool,
-        typer.Option("--fit", help="Of a plan that is too large, take what this machine runs, and say what that is."),
+        typer.Option("--fit", help="Run a part of a plan that is too large, and print which part."),
     ] = False,
     servers: Annotated[
-        int | None, typer.Option(min=2, max=1024, help="With --fit: take at most so many servers.")
+        int | None, typer.Option(min=2, max=1024, help="With --fit: the most servers of the part.")
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --fit: leave out what names devices outside, without asking.")

@@ -26,15 +26,15 @@ class Taken:
         """The experiment's document that is run. Prints what it takes. Exits with 2 where the user says no."""
         from cubeyard.emulation.setup.fitting.fit import fit
 
-        found = fit(engine, document, self.servers)
-        if found.sentence:
-            errors.print(f"{escape(found.sentence)} {HOW}", highlight=False)
-        if found.outside:
-            lines = [f"  {one.field}: {one.value}. {one.message}" for one in found.outside]
+        result = fit(engine, document, self.servers)
+        if result.sentence:
+            errors.print(f"{escape(result.sentence)} {HOW}", highlight=False)
+        if result.outside:
+            lines = [f"  {left_out.field}: {left_out.value}. {left_out.message}" for left_out in result.outside]
             errors.print(escape("\n".join(["These are not in what is taken:", *lines])), highlight=False)
             if not self.yes and not _confirmed():
                 refuse("Nothing was started. Leave them out with --yes, or name devices that are taken.")
-        return found.document
+        return result.document
 
 
 def _confirmed() -> bool:

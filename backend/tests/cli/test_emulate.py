@@ -89,12 +89,12 @@ def test_what_is_outside_of_the_part_is_left_out_only_after_a_yes(
     with pytest.raises(typer.Exit) as refused:
         Taken(None, yes=False).of(engine, document)
     assert refused.value.exit_code == 2
-    said = capsys.readouterr().err
-    assert "servers instead of 2,048" in said
-    assert "faults.0: server-off of (9,9,7)." in said
+    printed = capsys.readouterr().err
+    assert "servers instead of 2,048" in printed
+    assert "faults.0: server-off of (9,9,7)." in printed
     taken = Taken(30, yes=True).of(engine, document)
-    assert [one["target"]["names"] for one in taken["faults"]] == [["(0,0,0)"]]
+    assert [fault["target"]["names"] for fault in taken["faults"]] == [["(0,0,0)"]]
     small = document_of({"family": "bcube", "n": 4, "k": 1})
     capsys.readouterr()
     assert Taken(None, yes=False).of(engine, small) == small
-    assert capsys.readouterr().err == "", "nothing is said of a plan that is run as it is"
+    assert capsys.readouterr().err == "", "nothing is printed of a plan that is run as it is"

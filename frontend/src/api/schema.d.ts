@@ -5268,7 +5268,7 @@ export interface components {
             experiment: components["schemas"]["ExperimentCreate"];
             /**
              * Servers
-             * @description At most so many; if left out, the plan as it is, or else 16 to 64.
+             * @description The most servers; if left out, the plan as it is, or else 16 to 64.
              * @example 32
              */
             servers?: number | null;

@@ -19,24 +19,26 @@ Json = dict[str, Any]
 
 
 def fitted(
-    experiments: ExperimentService, engine: Engine, asked: ExperimentCreate, servers: int | None
+    experiments: ExperimentService, engine: Engine, request: ExperimentCreate, servers: int | None
 ) -> schemas.FittedEmulation:
     """Raises a 422 that names what cannot be emulated, whatever part of the plan is taken."""
-    if asked.engine != EMULATION.name:
+    if request.engine != EMULATION.name:
         message = "Only an emulation takes a part of a plan."
-        raise field_error("body.experiment.engine", asked.engine, message, limit=EMULATION.name)
+        raise field_error("body.experiment.engine", request.engine, message, limit=EMULATION.name)
     # Random faults are drawn among the devices that are taken.
     with _of_experiment():
-        document = experiments.document(asked.model_copy(update={"fault_schedules": []}))
-        found = fit(engine, document, servers)
+        document = experiments.document(request.model_copy(update={"fault_schedules": []}))
+        result = fit(engine, document, servers)
     return schemas.FittedEmulation(
-        kind=found.kind,
-        servers=found.servers,
-        of_servers=found.of_servers,
-        sentence=found.sentence,
-        outside=[schemas.OutsideOfFit(field=one.field, value=one.value, message=one.message) for one in found.outside],
-        experiment=_changed(asked, document, found),
-        command=None if asked.fault_schedules else command_of(found.document),
+        kind=result.kind,
+        servers=result.servers,
+        of_servers=result.of_servers,
+        sentence=result.sentence,
+        outside=[
+            schemas.OutsideOfFit(field=item.field, value=item.value, message=item.message) for item in result.outside
+        ],
+        experiment=_changed(request, document, result),
+        command=None if request.fault_schedules else command_of(result.document),
     )
 
 
@@ -46,22 +48,22 @@ def _of_experiment() -> Iterator[None]:
     try:
         yield
     except ProblemError as error:
-        for one in error.errors:
-            one.field = one.field.replace("body.", "body.experiment.", 1)
+        for entry in error.errors:
+            entry.field = entry.field.replace("body.", "body.experiment.", 1)
         raise
 
 
-def _changed(asked: ExperimentCreate, before: Json, found: Fit) -> Json:
+def _changed(request: ExperimentCreate, before: Json, result: Fit) -> Json:
     """The request, with what the fit has changed. What was left to its default stays so."""
-    kept = asked.model_dump(mode="json", exclude_unset=True)
-    after = found.document
+    kept = request.model_dump(mode="json", exclude_unset=True)
+    after = result.document
     if after["plan"] != before["plan"]:
         kept["plan"] = after["plan"]["spec"]
     if after["workload"] != before["workload"]:
         kept["workload"] = after["workload"]
-    left_out = {one.field for one in found.outside}
+    left_out = {item.field for item in result.outside}
     if "faults" in kept:
-        kept["faults"] = [one for i, one in enumerate(kept["faults"]) if f"faults.{i}" not in left_out]
+        kept["faults"] = [fault for i, fault in enumerate(kept["faults"]) if f"faults.{i}" not in left_out]
     own, new = before["emulation"], after["emulation"]
     settings = kept.get("emulation") or {}
     for name in {*own, *new}:

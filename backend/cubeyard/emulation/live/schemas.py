@@ -30,7 +30,7 @@ class FitRequest(Request):
         default=None,
         ge=2,
         le=1024,
-        description="At most so many; if left out, the plan as it is, or else 16 to 64.",
+        description="The most servers; if left out, the plan as it is, or else 16 to 64.",
         examples=[32],
     )
 

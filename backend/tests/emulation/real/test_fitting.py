@@ -39,9 +39,9 @@ LARGE_TOO: list[Json] = [
     ],
 )
 def test_what_is_taken_of_a_large_plan_sends_real_packets(emulate: Command, nothing_left: Left, spec: Json) -> None:
-    found = emulate.run(
+    result = emulate.run(
         "--spec", json.dumps(spec), "--fit", "--mode", "namespaces", "--link-rate", "2M", "--seconds", "4", "--settle", "1",
         "--calibrate", "0.5",
     )  # fmt: skip
-    assert found["aggregate_goodput_bits_per_sec"] > 0
-    assert 15 < len({one["source"] for one in found["per_flow"]}) <= 64
+    assert result["aggregate_goodput_bits_per_sec"] > 0
+    assert 15 < len({one["source"] for one in result["per_flow"]}) <= 64

@@ -101,31 +101,31 @@ SIZES: dict[str, list[Json]] = {
 
 
 def document_of(spec: Json, **fields: Any) -> Json:
-    asked = {"plan": spec, "workload": {"kind": "all-to-all"}, "engine": "emulation", **fields}
-    request = ExperimentCreate.model_validate(asked)
+    request = {"plan": spec, "workload": {"kind": "all-to-all"}, "engine": "emulation", **fields}
+    request = ExperimentCreate.model_validate(request)
     plan = {"id": None, "revision": None, "spec": normal_spec(spec)}
     return {**request.model_dump(mode="json"), "plan": plan}
 
 
-def check(engine: Engine, spec: Json, found: Fit) -> None:
-    outlined = Outliner(engine).outline(found.document)
-    assert outlined["servers"] == found.servers == len(found.question.network.servers)
-    assert topology_of(found.document["plan"]["spec"])["family"] == spec["family"]
-    assert (found.sentence == "") == (found.kind == "whole")
-    if found.kind != "whole":
-        assert min(LEAST_SERVERS, found.of_servers) <= found.servers <= MOST_SERVERS
-        assert f"{found.of_servers:,}" in found.sentence
-        assert len(found.question.network.switches) != 1, "packets cross several switches"
+def check(engine: Engine, spec: Json, result: Fit) -> None:
+    outlined = Outliner(engine).outline(result.document)
+    assert outlined["servers"] == result.servers == len(result.question.network.servers)
+    assert topology_of(result.document["plan"]["spec"])["family"] == spec["family"]
+    assert (result.sentence == "") == (result.kind == "whole")
+    if result.kind != "whole":
+        assert min(LEAST_SERVERS, result.of_servers) <= result.servers <= MOST_SERVERS
+        assert f"{result.of_servers:,}" in result.sentence
+        assert len(result.question.network.switches) != 1, "packets cross several switches"
 
 
 @pytest.mark.parametrize("family", SIZES)
 def test_of_every_family_and_size_something_is_taken_that_the_estimate_accepts(engine: Engine, family: str) -> None:
-    assert {one["family"] for one in engine.families} == set(SIZES), "every family is tried"
+    assert {family["family"] for family in engine.families} == set(SIZES), "every family is tried"
     for size in SIZES[family]:
         spec = {"family": family, **size}
-        found = fit(engine, document_of(spec))
-        check(engine, spec, found)
-        assert found.document["workload"]["kind"] in ("all-to-all", "permutation")
+        result = fit(engine, document_of(spec))
+        check(engine, spec, result)
+        assert result.document["workload"]["kind"] in ("all-to-all", "permutation")
 
 
 @settings(max_examples=25, deadline=None)
@@ -139,34 +139,34 @@ def test_what_was_set_stays_and_a_number_of_servers_bounds_it(
     engine: Engine, family: str, at: int, workload: Json, servers: int
 ) -> None:
     spec = {"family": family, **SIZES[family][at]}
-    found = fit(engine, document_of(spec, workload=workload, link_gbps=0.02, emulation={"seconds": 7}), servers)
-    assert found.document["workload"] == workload
-    assert found.document["link_gbps"] == 0.02
-    assert found.document["emulation"]["seconds"] == 7
-    assert 2 <= found.servers <= servers
-    Outliner(engine).outline(found.document)
+    result = fit(engine, document_of(spec, workload=workload, link_gbps=0.02, emulation={"seconds": 7}), servers)
+    assert result.document["workload"] == workload
+    assert result.document["link_gbps"] == 0.02
+    assert result.document["emulation"]["seconds"] == 7
+    assert 2 <= result.servers <= servers
+    Outliner(engine).outline(result.document)
 
 
 def test_the_default_plan_gives_a_slice_with_a_permutation(engine: Engine) -> None:
-    found = fit(engine, document_of(PAPER))
-    assert found.kind == "slice"
-    assert found.document["emulation"]["slice"] == {"servers": None, "within": "0000", "k": 1}
-    assert found.document["workload"] == {"kind": "permutation"}
-    assert found.sentence == (
+    result = fit(engine, document_of(PAPER))
+    assert result.kind == "slice"
+    assert result.document["emulation"]["slice"] == {"servers": None, "within": "0000", "k": 1}
+    assert result.document["workload"] == {"kind": "permutation"}
+    assert result.sentence == (
         "Takes the BCube(8,1) around server 0000: 64 of 2,048 servers. The workload is a permutation: an all-to-all of so many servers is "
         "more than this machine carries. Give another number of servers to take another."
     )
-    again = fit(engine, found.document)
-    assert (again.kind, again.document) == ("whole", found.document), "what was taken is taken again as it is"
+    again = fit(engine, result.document)
+    assert (again.kind, again.document) == ("whole", result.document), "what was taken is taken again as it is"
     small = fit(engine, document_of(SMALL))
     assert (small.kind, small.sentence, small.servers) == ("whole", "", 16)
 
 
 def test_a_slice_is_around_the_server_that_a_fault_names(engine: Engine) -> None:
     fault = {"kind": "cable-pulled", "target": {"names": ["1234/<0,123>"]}}
-    found = fit(engine, document_of(PAPER, faults=[fault]))
-    assert found.document["emulation"]["slice"]["within"] == "1234"
-    assert (found.outside, len(found.document["faults"])) == ([], 1)
+    result = fit(engine, document_of(PAPER, faults=[fault]))
+    assert result.document["emulation"]["slice"]["within"] == "1234"
+    assert (result.outside, len(result.document["faults"])) == ([], 1)
     own = fit(engine, document_of(PAPER, emulation={"slice": {"within": "1111", "k": 2}}))
     assert own.document["emulation"]["slice"] == {"servers": None, "within": "1111", "k": 1}
 
@@ -182,21 +182,21 @@ def test_what_names_devices_outside_is_listed_and_the_rest_stays(engine: Engine)
         "topology": {"family": "torus3d", "x": 16, "y": 16, "z": 8},
         "packaging": {"pins": [{"device": "(9,9,7)", "rack": "R02"}]},
     }
-    found = fit(engine, document_of(PAPER, faults=faults, emulation={"gateways": ["0002", "1234"]}))
-    assert [one.field for one in found.outside] == ["emulation.gateways", "faults.1", "faults.3"]
-    assert [one.value for one in found.outside] == ["1234", "cable-pulled of 1234/<0,123>", "down of 1235"]
-    assert len(found.document["faults"]) == 2
-    assert found.document["emulation"]["gateways"] == ["0002"]
+    result = fit(engine, document_of(PAPER, faults=faults, emulation={"gateways": ["0002", "1234"]}))
+    assert [left.field for left in result.outside] == ["emulation.gateways", "faults.1", "faults.3"]
+    assert [left.value for left in result.outside] == ["1234", "cable-pulled of 1234/<0,123>", "down of 1235"]
+    assert len(result.document["faults"]) == 2
+    assert result.document["emulation"]["gateways"] == ["0002"]
     pins = fit(engine, {**document_of(pinned["topology"]), "plan": {"spec": pinned}})
-    assert [(one.field, one.value) for one in pins.outside] == [("plan.packaging.pins.0", "(9,9,7) in R02")]
+    assert [(left.field, left.value) for left in pins.outside] == [("plan.packaging.pins.0", "(9,9,7) in R02")]
     assert "packaging" not in pins.document["plan"]["spec"]
 
 
 def test_a_workload_that_names_servers_outside_falls_back_to_its_default(engine: Engine) -> None:
     workload = {"kind": "incast", "destination": "(9,9,7)", "count": 5}
-    found = fit(engine, document_of({"family": "torus3d", "x": 16, "y": 16, "z": 8}, workload=workload))
-    assert [one.field for one in found.outside] == ["workload.destination"]
-    assert found.document["workload"] == {"kind": "incast", "count": 5}
+    result = fit(engine, document_of({"family": "torus3d", "x": 16, "y": 16, "z": 8}, workload=workload))
+    assert [left.field for left in result.outside] == ["workload.destination"]
+    assert result.document["workload"] == {"kind": "incast", "count": 5}
 
 
 def test_what_is_wrong_whatever_is_taken_stays_an_error(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +214,8 @@ def test_what_is_wrong_whatever_is_taken_stays_an_error(engine: Engine, monkeypa
 
 def test_with_little_memory_fewer_servers_are_taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "memory_free_bytes", lambda: KEPT_BYTES + 10 * SERVER_BYTES["containers"])
-    found = fit(engine, document_of({"family": "fat_tree", "ports": 16}))
-    assert 2 <= found.servers <= 10
+    result = fit(engine, document_of({"family": "fat_tree", "ports": 16}))
+    assert 2 <= result.servers <= 10
 
 
 def test_a_part_of_a_custom_network_is_connected_and_around_its_busiest_rack(engine: Engine) -> None:
@@ -238,26 +238,28 @@ def test_a_part_of_a_custom_network_is_connected_and_around_its_busiest_rack(eng
 
 
 def test_over_rest_the_experiment_comes_back_with_the_fields_that_it_had(client: TestClient) -> None:
-    asked = {"plan": PAPER, "workload": {"kind": "all-to-all"}, "engine": "emulation", "emulation": {"seconds": 5}}
-    answer = client.post("/api/v1/emulation/fit", json={"experiment": asked})
+    request = {"plan": PAPER, "workload": {"kind": "all-to-all"}, "engine": "emulation", "emulation": {"seconds": 5}}
+    answer = client.post("/api/v1/emulation/fit", json={"experiment": request})
     assert answer.status_code == 200, answer.text
-    found = answer.json()
-    assert (found["kind"], found["servers"], found["of_servers"], found["outside"]) == ("slice", 64, 2048, [])
-    assert found["experiment"] == {
-        **asked,
+    result = answer.json()
+    assert (result["kind"], result["servers"], result["of_servers"], result["outside"]) == ("slice", 64, 2048, [])
+    assert result["experiment"] == {
+        **request,
         "workload": {"kind": "permutation"},
         "emulation": {"seconds": 5, "slice": {"servers": None, "within": "0000", "k": 1}},
     }
-    estimated = client.post("/api/v1/experiments/estimate", json=found["experiment"])
+    estimated = client.post("/api/v1/experiments/estimate", json=result["experiment"])
     assert estimated.status_code == 200, estimated.text
     (topology,) = estimated.json()["topologies"]
     sizes = [topology[name] for name in ("servers", "switches", "links", "flows")]
     assert sizes == [64, 16, 128, 64], "the estimate is of the slice"
-    fewer = client.post("/api/v1/emulation/fit", json={"experiment": asked, "servers": 30}).json()
+    fewer = client.post("/api/v1/emulation/fit", json={"experiment": request, "servers": 30}).json()
     assert (fewer["kind"], fewer["servers"], fewer["experiment"]["plan"]["topology"]["k"]) == ("smaller", 27, 2)
-    computed = client.post("/api/v1/emulation/fit", json={"experiment": {**asked, "engine": "flow", "emulation": None}})
+    computed = client.post(
+        "/api/v1/emulation/fit", json={"experiment": {**request, "engine": "flow", "emulation": None}}
+    )
     assert (computed.status_code, computed.json()["errors"][0]["field"]) == (422, "body.experiment.engine")
-    wrong = {**asked, "emulation": {"timers": {"nothing": 1}}}
+    wrong = {**request, "emulation": {"timers": {"nothing": 1}}}
     refused = client.post("/api/v1/emulation/fit", json={"experiment": wrong})
     assert refused.json()["errors"][0]["field"] == "body.experiment.emulation.timers.nothing"
 
@@ -270,8 +272,8 @@ def test_the_command_line_of_what_was_taken_asks_the_same(engine: Engine, monkey
         "queues": "fair",
         "hypothesis": {"metric": "abt-share", "bound": 0.5},
     }
-    asked = document_of(PAPER, faults=faults, emulation=emulation, link_gbps=0.02, seeds=[9], routing="bsr")
-    found = fit(engine, asked)
+    request = document_of(PAPER, faults=faults, emulation=emulation, link_gbps=0.02, seeds=[9], routing="bsr")
+    result = fit(engine, request)
     given: list[Json] = []
 
     def run(question: Json, *_: Any) -> Json:
@@ -279,10 +281,10 @@ def test_the_command_line_of_what_was_taken_asks_the_same(engine: Engine, monkey
         raise ProblemError(422, "stop", "enough")
 
     monkeypatch.setattr(emulate_cli, "run_session", run)
-    command = command_of(found.document)
+    command = command_of(result.document)
     assert command is not None
     CliRunner().invoke(app, shlex.split(command)[1:])
     question = ExperimentCreate.model_validate(given[0]).model_dump(mode="json")
     spec = normal_spec(given[0]["plan"])
-    assert {**question, "plan": spec} == {**found.document, "plan": found.document["plan"]["spec"]}
-    assert command_of({**found.document, "hypotheses": [{}]}) is None
+    assert {**question, "plan": spec} == {**result.document, "plan": result.document["plan"]["spec"]}
+    assert command_of({**result.document, "hypotheses": [{}]}) is None

@@ -9,7 +9,7 @@ export type Fitted = components["schemas"]["FittedEmulation"];
 
 export interface Taken {
   /** Before anything was taken. */
-  asked: Draft;
+  before: Draft;
   fitted: Fitted;
 }
 
@@ -27,13 +27,13 @@ export const fitOf = (draft: Draft, servers?: number, signal?: AbortSignal): Pro
 /** The draft with what was taken; null if the server sent none. */
 export const draftTaken = ({ experiment }: Fitted): Draft | null => readDraft(experiment);
 
-/** What is taken of a draft whose user need not be asked: nothing is left out. Null where the whole is run, or nothing can be. */
-export async function fitAtOnce(asked: Draft): Promise<{ draft: Draft; taken: Taken } | null> {
+/** What is taken of a draft that leaves nothing out, so that nobody has to agree. Null where the whole is run, or nothing can be. */
+export async function fitAtOnce(before: Draft): Promise<{ draft: Draft; taken: Taken } | null> {
   try {
-    const fitted = await fitOf(asked);
+    const fitted = await fitOf(before);
     const draft = draftTaken(fitted);
     if (!draft || fitted.kind === "whole" || fitted.outside.length > 0) return null;
-    return { draft, taken: { asked, fitted } };
+    return { draft, taken: { before, fitted } };
   } catch {
     return null; // the estimate says why
   }
@@ -50,10 +50,10 @@ export function isOf(draft: Draft, taken: Taken): boolean {
 }
 
 /** The draft as it is now, of the plan that it was taken of: what was changed since stays. */
-export function beforeTaken(draft: Draft, { asked, fitted }: Taken): Draft {
+export function beforeTaken(draft: Draft, { before, fitted }: Taken): Draft {
   const given = canonical(fitted.experiment.workload as JsonObject) === canonical(draft.workload);
-  const whole = { ...draft, plan: asked.plan, workload: given ? asked.workload : draft.workload } as Draft;
-  const settings = setIn(emulationOf(whole), "slice", emulationOf(asked).slice);
+  const whole = { ...draft, plan: before.plan, workload: given ? before.workload : draft.workload } as Draft;
+  const settings = setIn(emulationOf(whole), "slice", emulationOf(before).slice);
   return { ...whole, emulation: settings };
 }
 
@@ -69,7 +69,7 @@ export function remember(taken: Taken): void {
 export function remembered(draft: Draft): Taken | null {
   try {
     const taken = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Taken | null;
-    return taken && isObject(taken.asked) && isOf(draft, taken) ? taken : null;
+    return taken && isObject(taken.before) && isOf(draft, taken) ? taken : null;
   } catch {
     return null;
   }

@@ -24,8 +24,8 @@ export function useUnshown(messages: Messages, fields: RefObject<HTMLElement | n
 /** Opens, shows and focuses the field below which one of the messages, or any other objection, stands. */
 export function leadToField(fields: HTMLElement, messages: Messages): void {
   const walker = document.createTreeWalker(fields, NodeFilter.SHOW_TEXT);
-  const said = [...messages.values()];
-  const stands = (node: Node) => said.some((message) => node.parentElement?.textContent?.includes(message));
+  const texts = [...messages.values()];
+  const stands = (node: Node) => texts.some((message) => node.parentElement?.textContent?.includes(message));
   let place: Element | null = fields.querySelector("[aria-invalid='true']");
   while (!place && walker.nextNode())
     if (stands(walker.currentNode)) place = walker.currentNode.parentElement;

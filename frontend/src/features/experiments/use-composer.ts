@@ -107,7 +107,7 @@ export function useComposer(
     (next: Draft) => {
       change(next);
       if (engineOf(draft) === "emulation" || engineOf(next) !== "emulation") return;
-      fitAtOnce(next).then((found) => found && onTaken(found.draft, found.taken));
+      fitAtOnce(next).then((result) => result && onTaken(result.draft, result.taken));
     },
     [draft, change, onTaken],
   );

@@ -51,9 +51,9 @@ export function useDraft() {
       const begun = (body: JsonObject) => withEngine(newDraft(body), engine ?? "flow");
       if (plan === undefined) return begun(engine ? SMALL_PLAN : DEFAULT_SPEC);
       const { id, spec } = await resolveRef(plan);
-      const asked = begun((id ? { id } : spec!) as JsonObject);
-      const fitted = engine && (await fitAtOnce(asked));
-      if (!fitted || stale) return asked;
+      const before = begun((id ? { id } : spec!) as JsonObject);
+      const fitted = engine && (await fitAtOnce(before));
+      if (!fitted || stale) return before;
       remember(fitted.taken);
       setTaken(fitted.taken);
       return fitted.draft;

@@ -23,16 +23,16 @@ export function useTaken(
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  const accept = (fitted: Fitted, asked: Draft) => {
+  const accept = (fitted: Fitted, before: Draft) => {
     const next = draftTaken(fitted);
-    if (next) onTaken(next, { asked, fitted });
+    if (next) onTaken(next, { before, fitted });
   };
   const another = useMutation({
     mutationFn: async (servers: number) => {
-      const asked = current ? beforeTaken(draft, current) : draft;
-      return { asked, fitted: await fitOf(asked, servers) };
+      const before = current ? beforeTaken(draft, current) : draft;
+      return { before, fitted: await fitOf(before, servers) };
     },
-    onSuccess: ({ asked, fitted }) => accept(fitted, asked),
+    onSuccess: ({ before, fitted }) => accept(fitted, before),
     onError: (error) => toast(error.message, "error"),
   });
   return {

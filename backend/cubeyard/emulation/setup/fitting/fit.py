@@ -94,9 +94,9 @@ def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
         document = _without_own_k(document)
     for bounds in (_bounds(servers, size["servers"]), TINY):
         choices = islice(_all_choices(engine, document, bounds), MOST_READ)
-        found, error = _best(engine, choices, size["servers"], any_load=servers is not None)
-        if found is not None:
-            return found
+        result, error = _best(engine, choices, size["servers"], any_load=servers is not None)
+        if result is not None:
+            return result
         refused = error or refused
     raise refused or field_error(
         "body.plan", size["servers"], "No part of this plan can be emulated.", hint="Take another plan, or predict it."
@@ -117,10 +117,10 @@ def _best(
                 raise
             refused = error
             continue
-        found = _fit(choice, question, kept, outside, of_servers)
+        result = _fit(choice, question, kept, outside, of_servers)
         if any_load or question.estimate.cpu <= 1:
-            return found, None
-        first = first or found
+            return result, None
+        first = first or result
     return first, refused
 
 
@@ -135,15 +135,15 @@ def _without_own_k(document: Json) -> Json:
 def _all_choices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
     """The size gives way first, then the workload. Where there is a slice, no small plan is taken instead."""
     sliced = list(_slices(engine, document, bounds))
-    for asked, why in _workloads(document):
-        found: Iterable[_Choice] = sliced or chain.from_iterable(
+    for variant, why in _workloads(document):
+        result: Iterable[_Choice] = sliced or chain.from_iterable(
             _choices(engine, document, least, most) for least, most in bounds
         )
         seen: list[Json] = []
-        for choice in found:
+        for choice in result:
             if choice.document not in seen:
                 seen.append(choice.document)
-                workload = {**choice.document, "workload": asked["workload"]}
+                workload = {**choice.document, "workload": variant["workload"]}
                 yield replace(choice, document=workload, why=why)
 
 
@@ -161,7 +161,7 @@ def _fit(choice: _Choice, question: Question, document: Json, outside: list[Left
         question,
         count,
         of_servers,
-        " ".join(one for one in sentences if one),
+        " ".join(sentence for sentence in sentences if sentence),
         [*choice.outside, *outside],
     )
 
@@ -177,10 +177,11 @@ def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
 
 def _is_about_size(error: ProblemError) -> bool:
     """Whether a smaller network, or another workload, may be accepted."""
-    fields = [one.field for one in error.errors]
+    fields = [entry.field for entry in error.errors]
     return error.code == "too-large-emulation" or any(
-        one.startswith(("body.plan", "body.emulation.slice")) or one in ("body.workload.kind", "body.workload.clients")
-        for one in fields
+        where.startswith(("body.plan", "body.emulation.slice"))
+        or where in ("body.workload.kind", "body.workload.clients")
+        for where in fields
     )
 
 
@@ -241,8 +242,8 @@ def _centres(document: Json, topology: Json) -> list[str]:
     """Servers that a slice may be around: the first that the workload or a fault names, and the plan's first."""
     workload = document["workload"]
     names = [workload.get("source"), workload.get("destination")]
-    for one in document["faults"]:
-        names += one["target"].get("names") or []
+    for fault in document["faults"]:
+        names += fault["target"].get("names") or []
     # A link is named by its two ends, a switch in angle brackets.
     ends = [end for name in names if isinstance(name, str) for end in name.split("/")]
     named = [end for end in ends if end and not end.startswith("<")][:1]

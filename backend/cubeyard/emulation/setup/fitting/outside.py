@@ -39,10 +39,10 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
             return read(engine, document), document, left_out
         except ProblemError as error:
             where, message = _first(error)
-            found = _without(document, where, places)
-            if found is None or len(left_out) >= MAX_LEFT_OUT:
+            match = _without(document, where, places)
+            if match is None or len(left_out) >= MAX_LEFT_OUT:
                 raise
-            document, field, value = found
+            document, field, value = match
             left_out.append(LeftOut(field, value, message))
 
 
@@ -50,25 +50,25 @@ def _first(error: ProblemError) -> tuple[str, str]:
     """The first field that is refused, and why; of the engine's own refusals, which are findings, too."""
     if error.errors:
         return error.errors[0].field, error.errors[0].message
-    found = next((one for one in error.findings if one["severity"] == "error"), None)
-    return ("", "") if found is None else (f"body.{found['where']}", found["message"])
+    match = next((row for row in error.findings if row["severity"] == "error"), None)
+    return ("", "") if match is None else (f"body.{match['where']}", match["message"])
 
 
 def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, Any] | None:
     """The document without the part that a field is of, that part's name in the request, and what it held."""
     settings = document.get("emulation") or {}
-    if found := re.match(r"body\.faults\.(\d+)", field):
-        at = int(found[1])
-        kept = [one for place, one in enumerate(document["faults"]) if place != at]
+    if match := re.match(r"body\.faults\.(\d+)", field):
+        at = int(match[1])
+        kept = [fault for place, fault in enumerate(document["faults"]) if place != at]
         return {**document, "faults": kept}, f"faults.{places.pop(at)}", _target(document["faults"][at])
-    if found := re.match(r"body\.workload\.(\w+)", field):
-        name, workload = found[1], document["workload"]
+    if match := re.match(r"body\.workload\.(\w+)", field):
+        name, workload = match[1], document["workload"]
         if name == "kind" or name not in workload:
             return None
         return {**document, "workload": _less(workload, name)}, f"workload.{name}", shown(workload[name])
-    if found := re.match(r"body\.emulation\.(gateways|images)\.(\d+)", field):
-        name, at = found[1], int(found[2])
-        kept = [one for place, one in enumerate(settings[name]) if place != at]
+    if match := re.match(r"body\.emulation\.(gateways|images)\.(\d+)", field):
+        name, at = match[1], int(match[2])
+        kept = [entry for place, entry in enumerate(settings[name]) if place != at]
         return {**document, "emulation": {**settings, name: kept}}, f"emulation.{name}", _named(settings[name][at])
     if field.startswith("body.emulation.upgrade") and settings.get("upgrade") is not None:
         return {**document, "emulation": _less(settings, "upgrade")}, "emulation.upgrade", "the upgrade"
@@ -76,7 +76,7 @@ def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, 
 
 
 def _less(value: Json, name: str) -> Json:
-    return {key: one for key, one in value.items() if key != name}
+    return {key: field for key, field in value.items() if key != name}
 
 
 def _target(fault: Json) -> Any:

@@ -53,17 +53,17 @@ def part_around_busiest(topology: Json, most: int) -> Part | None:
 
 def _servers(network: _Read, near: list[str], most: int) -> dict[str, list[str]]:
     """The servers that are taken of each rack. The busiest one leaves half to others, so that packets cross switches."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     left, taken = most, set[str]()
     for place, switch in enumerate(near):
         own = [one for one in network.servers_of[switch] if one not in taken]
         limit = left if place or len(near) == 1 else max(1, left // 2)
-        found[switch] = own[:limit]
-        taken |= set(found[switch])
-        left -= len(found[switch])
+        result[switch] = own[:limit]
+        taken |= set(result[switch])
+        left -= len(result[switch])
         if left == 0:
             break
-    return found
+    return result
 
 
 def _path(above: dict[str, str | None], switch: str) -> list[str]:

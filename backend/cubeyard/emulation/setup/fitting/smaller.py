@@ -31,7 +31,7 @@ def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]
     sizes = engine.size(topology)
     links_per_server = sizes["links"] / sizes["servers"]
     parameters = _sizing(engine, topology)
-    found: list[tuple[float, int, list[int], Json]] = []
+    result: list[tuple[float, int, list[int], Json]] = []
     for values in _tried(parameters):
         changed = {name: value for name, value in values.items() if value is not None}
         candidate = {**{name: value for name, value in topology.items() if name not in values}, **changed}
@@ -45,29 +45,32 @@ def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]
             or not min(LEAST_SWITCHES, sizes["switches"]) <= switches <= MAX_SWITCHES
         ):
             continue
-        far = sum(_distance(one, changed) for one in parameters)
+        far = sum(_distance(parameter, changed) for parameter in parameters)
         far += log(size["links"] / size["servers"] / links_per_server) ** 2
         # Of equally near ones the largest, and that whose first parameters are.
         order = [-value for value in changed.values()]
-        found.append((round(far, 9), -size["servers"], order, candidate))
-    return [candidate for *_, candidate in sorted(found, key=lambda one: one[:3])]
+        result.append((round(far, 9), -size["servers"], order, candidate))
+    return [candidate for *_, candidate in sorted(result, key=lambda row: row[:3])]
 
 
 def _sizing(engine: Engine, topology: Json) -> list[Json]:
     """The parameters of a topology that make it larger: those that its spec or a default gives, and whose least value changes its
     size. Choices among kinds and seeds of random networks do not."""
-    family = next(one for one in engine.families if one["family"] == topology["family"])
+    family = next(entry for entry in engine.families if entry["family"] == topology["family"])
     own = engine.size(topology)
-    found = []
-    for one in family["parameters"]:
-        value = topology.get(one["name"], one["default"])
-        if one["kind"] != "integer" or value is None:
+    result = []
+    for parameter in family["parameters"]:
+        value = topology.get(parameter["name"], parameter["default"])
+        if parameter["kind"] != "integer" or value is None:
             continue
-        if not one["required"] and one["default"] is None:
-            found.append({**one, "value": value, "derived": True})
-        elif value > one["min"] and _size_of(engine, {**topology, one["name"]: _floor(one, value)}) != own:
-            found.append({**one, "value": value, "derived": False})
-    return found
+        if not parameter["required"] and parameter["default"] is None:
+            result.append({**parameter, "value": value, "derived": True})
+        elif (
+            value > parameter["min"]
+            and _size_of(engine, {**topology, parameter["name"]: _floor(parameter, value)}) != own
+        ):
+            result.append({**parameter, "value": value, "derived": False})
+    return result
 
 
 def _size_of(engine: Engine, topology: Json) -> Json | None:
@@ -85,12 +88,13 @@ def _floor(parameter: Json, value: int) -> int:
 
 def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
     """Every choice of values, as finely as so many can be tried. A derived parameter follows from the others."""
-    names = [one["name"] for one in parameters]
+    names = [parameter["name"] for parameter in parameters]
     for values_of in (_fine, _halved, _few):
         lists: list[Sequence[int | None]] = [
-            [None] if one["derived"] else values_of(_floor(one, one["value"]), one["value"]) for one in parameters
+            [None] if parameter["derived"] else values_of(_floor(parameter, parameter["value"]), parameter["value"])
+            for parameter in parameters
         ]
-        if prod(len(one) for one in lists) <= MAX_TRIED:
+        if prod(len(values) for values in lists) <= MAX_TRIED:
             break
     for values in product(*lists):
         yield dict(zip(names, values, strict=True))
