@@ -40,7 +40,7 @@ LARGE_TOO: list[Json] = [
 )
 def test_what_is_taken_of_a_large_plan_sends_real_packets(emulate: Command, nothing_left: Left, spec: Json) -> None:
     result = emulate.run(
-        "--spec", json.dumps(spec), "--fit", "--mode", "namespaces", "--link-rate", "2M", "--seconds", "4", "--settle", "1",
+        "--spec", json.dumps(spec), "--fit", "--workload", "permutation", "--mode", "namespaces", "--link-rate", "2M", "--seconds", "4", "--settle", "1",
         "--calibrate", "0.5",
     )  # fmt: skip
     assert result["aggregate_goodput_bits_per_sec"] > 0
