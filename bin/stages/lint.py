@@ -69,7 +69,7 @@ def checks() -> list[Command]:
 
 
 def main() -> int:
-    _, results = turn(checks(), width=os.cpu_count() or 2)
+    results = turn(checks(), width=os.cpu_count() or 2)
     failed = failures(results)
     print(took(results), file=sys.stderr)
     if failed:

@@ -77,17 +77,16 @@ def run(command: Command, *, live: bool) -> Result:
     return Result(command, process.returncode, time.monotonic() - began, usage.ru_utime + usage.ru_stime, text)
 
 
-def turn(commands: Sequence[Command], width: int) -> tuple[float, list[Result]]:
-    """Commands side by side, `width` at once, then one by one the second tries of those that failed: seconds by the clock, results."""
-    began = time.monotonic()
-    if len(commands) == 1:
+def turn(commands: Sequence[Command], width: int, *, live: bool = True) -> list[Result]:
+    """Commands side by side, `width` at once, then one by one the second tries of those that failed. A command by itself prints its
+    lines as they come, if `live`."""
+    if live and len(commands) == 1:
         say(commands[0].title)
         results = [run(commands[0], live=True)]
     else:
         with ThreadPoolExecutor(width) as pool:
             results = list(pool.map(lambda command: run(command, live=False), commands))
-    results = [_tried_again(result) for result in results]
-    return time.monotonic() - began, results
+    return [_tried_again(result) for result in results]
 
 
 def _tried_again(result: Result) -> Result:

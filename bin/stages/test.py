@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import commands as run
-from runner import IN_CI, ROOT, Result, failures, say, took, turn
-from stage import Stage
+from runner import ROOT, Result, failures, say, took
+from stage import Stage, run_stages
 
 SETUP_BUDGET_SECS, OVER = 300, 1.2  # a stage over its budget by a fifth is named
 
@@ -23,9 +23,9 @@ SETUP_BUDGET_SECS, OVER = 300, 1.2  # a stage over its budget by a fifth is name
 STAGES = [
     Stage("lint", "formats, lints, types, import directions", 150, run.lint),
     Stage("rust", "tests in Rust", 400, run.rust, ("emulator/crates/*.rs",)),
-    Stage("page", "tests of the page, and its size", None, run.page, ("frontend/*",), beside="rust"),
+    Stage("page", "tests of the page, and its size", None, run.page, ("frontend/*",), beside=("rust",)),
     Stage("python", "tests in Python", 300, run.python, ("backend/tests/*", "emulator/crates/python/tests/*")),
-    Stage("deployment", "the service in containers", None, run.deployment, ("backend/tests/deployment/*",), beside="python"),
+    Stage("deployment", "the service in containers", None, run.deployment, ("backend/tests/deployment/*",), beside=("rust", "python")),
     Stage("journeys", "journeys through the page, in a browser", 250, run.journeys, ("e2e/*.spec.ts",)),
     Stage("emulation", "real packets (root)", 300, run.emulation, ("backend/tests/emulation/real/*",)),
     Stage("cluster", "pods on a real Kubernetes, jobs of Slurm (root)", None, run.cluster, ("backend/tests/cluster/*",), whole_run="all"),
@@ -65,21 +65,6 @@ def chosen(words: list[str]) -> tuple[list[Stage], str]:
     return [stage for stage in STAGES if stage.name in names], which
 
 
-def run_stage(stage: Stage, asked: run.Asked, stages: list[Stage]) -> tuple[float, list[Result]]:
-    """Seconds by the clock and what each command came to. Where nobody reads a log afterwards, the first failure ends the run."""
-    turns = list(stage.commands(asked))
-    for guest in stages:
-        if guest.beside == stage.name:
-            turns[-1] += [command for more in guest.commands(asked) for command in more]
-    secs, results = 0.0, list[Result]()
-    for commands in turns:
-        took_secs, some = turn(commands, width=len(commands))
-        secs, results = secs + took_secs, results + some
-        if not IN_CI and any(one.status for one in some):
-            sys.exit(f"error: failed: {'; '.join(failures(some))}")
-    return secs, results
-
-
 def report(
     stages: dict[str, tuple[float, list[Result]]], rows: list[tuple[str, float, int | None]], *, budgets: bool
 ) -> int:
@@ -116,7 +101,7 @@ def main(words: list[str]) -> int:
     names = {stage.name for stage in stages}
     with tempfile.TemporaryDirectory(prefix="cubeyard-stages-") as folder:
         asked = run.Asked(which, names, Path(folder))
-        done = {stage.name: run_stage(stage, asked, stages) for stage in stages if stage.beside not in names}
+        done = run_stages(stages, asked)
     budgets = {stage.name: stage.budget_secs for stage in STAGES}
     rows = [(name, secs, budgets[name]) for name, (secs, _) in done.items()]
     if not words:

@@ -111,7 +111,7 @@ def check_lab(plan: PlanView, data: bytes) -> None:
     assert "${CUBEYARD_LAB_IMAGE:=" in text
 
 
-@pytest.mark.parametrize("name", [*plans.SMALL, "paper"])
+@pytest.mark.parametrize("name", [*plans.SMALL, pytest.param("paper", marks=pytest.mark.long)])
 def test_a_lab_has_every_device_and_link(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -130,7 +130,7 @@ def test_a_hostile_plan_name_expands_to_nothing(hostile: PlanView) -> None:
     check_lab(hostile, b"".join(render("containerlab", hostile)))
 
 
-@pytest.mark.parametrize("name", ["subways", "torus", "cube"])
+@pytest.mark.parametrize("name", ["subways", "torus", pytest.param("cube", marks=pytest.mark.long)])
 def test_the_rates_join_the_lab_link_by_link(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:

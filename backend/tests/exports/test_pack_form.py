@@ -64,7 +64,7 @@ def test_the_covers_contents_lead_to_their_sections(pack: Callable[..., Pack]) -
     assert [reader.get_page_number(target) + 1 for target in targets] == sections
 
 
-@pytest.mark.parametrize("paper", ["a4", "letter"])
+@pytest.mark.parametrize("paper", ["a4", pytest.param("letter", marks=pytest.mark.long)])
 def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[..., Pack]) -> None:
     one = PAPERS[paper]
     allowed = {(one.width, one.height), (one.height, one.width), (one.large_width, one.large_height)}
@@ -97,7 +97,16 @@ def characters(data: bytes) -> Iterator[tuple[int, str, float, tuple[float, floa
 
 
 @pytest.mark.parametrize(
-    ("name", "paper"), [*itertools.product(["subways", "dcell", "fat-tree"], ["a4", "letter"]), ("partless", "a4")]
+    ("name", "paper"),
+    [
+        ("dcell", "letter"),
+        ("partless", "a4"),
+        *(
+            pytest.param(name, paper, marks=pytest.mark.long)
+            for name, paper in itertools.product(["subways", "dcell", "fat-tree"], ["a4", "letter"])
+            if (name, paper) != ("dcell", "letter")
+        ),
+    ],
 )
 def test_no_type_is_smaller_than_seven_points_nor_outside_its_page(
     name: str, paper: str, pack: Callable[..., Pack]

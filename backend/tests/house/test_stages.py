@@ -40,11 +40,10 @@ def command(runner: ModuleType, script: str, again: str = "") -> object:
 
 
 def test_only_what_failed_is_told_as_failed(runner: ModuleType) -> None:
-    secs, results = runner.turn([command(runner, "echo fine"), command(runner, "echo broken; exit 3")], width=2)
+    results = runner.turn([command(runner, "echo fine"), command(runner, "echo broken; exit 3")], width=2)
     assert [one.status for one in results] == [0, 3]
     assert [one.said for one in results] == ["fine\n", "broken\n"]
     assert runner.failures(results) == ["Runs echo broken; exit 3"]
-    assert secs < 10
 
 
 def test_commands_of_a_turn_run_side_by_side(runner: ModuleType, tmp_path: Path) -> None:
@@ -53,7 +52,7 @@ def test_commands_of_a_turn_run_side_by_side(runner: ModuleType, tmp_path: Path)
     both = [
         runner.Command("One", ".", ["timeout", "20", "bash", "-c", waits, *files]) for files in (("a", "b"), ("b", "a"))
     ]
-    _, results = runner.turn(both, width=2)
+    results = runner.turn(both, width=2)
     assert [one.status for one in results] == [0, 0]
 
 
@@ -62,13 +61,13 @@ def test_in_ci_a_failure_is_tried_once_more_and_named(
     runner: ModuleType, monkeypatch: pytest.MonkeyPatch, again: str, status: int, flaky: list[str]
 ) -> None:
     monkeypatch.setattr(runner, "IN_CI", True)
-    _, (result,) = runner.turn([command(runner, "exit 1", again)], width=1)
+    (result,) = runner.turn([command(runner, "exit 1", again)], width=1)
     assert (result.status, result.flaky) == (status, flaky)
 
 
 def test_elsewhere_the_first_failure_counts(runner: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "IN_CI", False)
-    _, (result,) = runner.turn([command(runner, "exit 1", "exit 0")], width=1)
+    (result,) = runner.turn([command(runner, "exit 1", "exit 0")], width=1)
     assert result.status == 1
 
 
@@ -98,6 +97,28 @@ def test_every_test_belongs_to_a_stage(table: ModuleType) -> None:
     assert table.stage_of("backend/tests/exports/test_netbox_real.py").name == "netbox"
     assert table.stage_of("backend/tests/exports/test_netbox.py").name == "python"
     assert table.stage_of("migrations/tests/test_new.py") is None
+
+
+def test_a_stage_beside_others_begins_with_the_first_and_is_waited_for_after_the_last(
+    table: ModuleType, tmp_path: Path
+) -> None:
+    """The guest waits for a file of the last stage, and the first one for a file of the guest."""
+    commands, wait = table.run, "until [ -e {} ]; do sleep 0.02; done"
+
+    def stage(name: str, script: str, beside: tuple[str, ...] = ()) -> object:
+        one = commands.Command(name, ".", ["timeout", "20", "bash", "-c", f"cd {tmp_path}; {script}"])
+        return table.Stage(name, name, None, lambda _: iter([[one]]), beside=beside)
+
+    stages = [
+        stage("first", wait.format("guest")),
+        stage("guest", f"touch guest; {wait.format('last')}; exit 3", beside=("absent", "first", "last")),
+        stage("last", "touch last"),
+    ]
+    done = table.run_stages(stages, commands.Asked("short", {"first", "guest", "last"}, tmp_path))
+    assert {name: [one.status for one in results] for name, (_, results) in done.items()} == {
+        "first": [0],
+        "last": [0, 3],
+    }
 
 
 def test_words_choose_stages_and_their_run(table: ModuleType) -> None:

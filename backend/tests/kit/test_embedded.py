@@ -117,6 +117,7 @@ def _greatest(database: Database) -> int | None:
         return None
 
 
+@pytest.mark.long
 def test_a_killed_program_loses_nothing_it_committed(home: Path, start_writer: Start) -> None:
     writer = start_writer()
     last = _said(writer, 50)
@@ -181,6 +182,7 @@ def test_two_programs_share_one_server_and_the_last_one_stops_it(home: Path, sta
     assert EmbeddedPostgres(home).running_pid() is None
 
 
+@pytest.mark.long
 def test_programs_that_start_at_once_agree_on_one_server(home: Path, start_writer: Start) -> None:
     start_writer()
     code = "import sys; from pathlib import Path; from cubeyard.kit import logs; logs.configure('error'); from cubeyard.kit.embedded import EmbeddedPostgres as E\ne = E(Path(sys.argv[1])); e.start(); print(e.running_pid(), flush=True); sys.stdin.read(); e.stop()"

@@ -32,7 +32,12 @@ def imported(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["cubeyard.app", "cubeyard.serve", "cubeyard.worker"])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "module", ["cubeyard.serve", *(pytest.param(name, marks=LONG) for name in ("cubeyard.app", "cubeyard.worker"))]
+)
 def test_the_server_imports_nothing_that_only_some_of_its_work_needs(module: str) -> None:
     assert imported(f"import {module}").intersection(LATE) == set()
 
