@@ -20,6 +20,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 #[test]
+#[ignore = "for the long run, `make test TEST=all`"]
 fn tcp_goes_through_relays_in_whole_super_packets() {
     let cases = FAST_PATHS
         .into_iter()
@@ -67,6 +68,7 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
 
 /// What one write sends at once ends in a packet of any length, one byte of data among them: it counts as a packet at every server.
 #[test]
+#[ignore = "for the long run, `make test TEST=all`"]
 fn the_last_packet_of_a_super_packet_counts_however_short() {
     for dataplane in FAST_PATHS {
         let Some(mut chain) = Chain::new(3, dataplane, MTU) else {
@@ -156,6 +158,7 @@ fn datagrams_arrive_short_empty_and_in_fragments() {
 }
 
 #[test]
+#[ignore = "for the long run, `make test TEST=all`"]
 fn a_dead_next_hop_is_told_and_a_living_one_carries_again() {
     for dataplane in FAST_PATHS {
         let Some(mut chain) = Chain::new(4, dataplane, MTU) else {

@@ -68,6 +68,7 @@ fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
 /// Each packet meets wholly the old program or wholly the new one, and none is lost but those that two commits overtake on their way
 /// through the chip, which are counted.
 #[test]
+#[ignore = "for the long run, `make test TEST=all`"]
 fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
     let Some(mut chain) = Chain::new(3, Dataplane::Chip, MTU) else {
         return;
