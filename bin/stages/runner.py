@@ -36,6 +36,8 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     again: Callable[[str], Again | None] | None = None
     """From what it said: the second try in CI, where clocks, packets and browsers share the machine with others."""
+    flaky: Callable[[str], list[str]] | None = None
+    """From what it said: the tests that a program of tests has tried again by itself."""
 
 
 @dataclass
@@ -74,7 +76,8 @@ def run(command: Command, *, live: bool) -> Result:
         with _printing:
             say(command.title)
             print(text, end="", flush=True)
-    return Result(command, process.returncode, time.monotonic() - began, usage.ru_utime + usage.ru_stime, text)
+    flaky = command.flaky(text) if command.flaky else []
+    return Result(command, process.returncode, time.monotonic() - began, usage.ru_utime + usage.ru_stime, text, flaky)
 
 
 def turn(commands: Sequence[Command], width: int, *, live: bool = True) -> list[Result]:

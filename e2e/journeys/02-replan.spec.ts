@@ -94,7 +94,7 @@ test("unsaved edits survive a reload", { tag: "@long" }, async ({ page }) => {
   await expect(total(page, "servers")).toContainText("1,536");
 });
 
-test("another family keeps what was set up for the first", async ({ page }) => {
+test("another family keeps what was set up for the first", { tag: "@long" }, async ({ page }) => {
   await openPlan(page);
   await fill(page, "Top-level groups", "2");
   await page.getByRole("radio", { name: "CamCube" }).click();

@@ -34,7 +34,7 @@ test("a plan is saved, reopened, revised, looked back at and reverted", async ({
   await expect(total(page, "servers")).toContainText("2,048");
 });
 
-test("two tabs cannot overwrite each other unknowingly", async ({ page, context, quiet }) => {
+test("two tabs cannot overwrite each other unknowingly", { tag: "@long" }, async ({ page, context, quiet }) => {
   quiet.expectErrors();
   await openPlan(page);
   await page.getByRole("button", { name: "Save", exact: true }).click();

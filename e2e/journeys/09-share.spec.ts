@@ -1,6 +1,6 @@
 import { drawn, expect, field, fill, openPlan, test, total } from "./page";
 
-test("a shared link opens the same plan in the same view, without a database", async ({
+test("a shared link opens the same plan in the same view, without a database", { tag: "@long" }, async ({
   page,
   browser,
   baseURL,

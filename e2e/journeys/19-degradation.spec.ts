@@ -1,6 +1,6 @@
 import { accessible, expect, test } from "./page";
 
-test("compared plans are predicted together: whole, and with failures, against the base", async ({
+test("compared plans are predicted together: whole, and with failures, against the base", { tag: "@long" }, async ({
   page,
 }, info) => {
   const make = async (name: string, topology: Record<string, unknown>) => {

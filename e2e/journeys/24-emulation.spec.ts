@@ -209,7 +209,7 @@ test("from the default plan, Emulate and Run start a live run of a part that the
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
 });
 
-test("a plan too large for the machine gives way at once, and says what was taken and how to take another", async ({
+test("a plan too large for the machine gives way at once, and says what was taken and how to take another", { tag: "@long" }, async ({
   page,
   quiet,
 }) => {

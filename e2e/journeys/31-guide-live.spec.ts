@@ -46,7 +46,7 @@ test("the last step pulls a cable of a live run, and the guide says where to cli
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
 });
 
-test("the guide follows who goes to Emulate at once, from a plan of 2,048 servers, to a cable of its part", async ({ page }) => {
+test("the guide follows who goes to Emulate at once, from a plan of 2,048 servers, to a cable of its part", { tag: "@long" }, async ({ page }) => {
   const machine = (await (await page.request.get("/api/v1/emulation")).json()) as { ready: boolean; modes: string[] };
   test.skip(!machine.ready && !process.env["CI"], "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
   test.setTimeout(180_000);

@@ -46,7 +46,7 @@ async function looks(page: Page, path: (name: string) => string, name: string): 
   }
 }
 
-test("a shell in a server pings another one, and a link's packets are counted as they flow", async ({ page, quiet }, info) => {
+test("a shell in a server pings another one, and a link's packets are counted as they flow", { tag: "@long" }, async ({ page, quiet }, info) => {
   const machine = (await (await page.request.get("/api/v1/emulation")).json()) as { modes: string[] };
   test.skip(
     !machine.modes.includes("containers") && !process.env["CI"],

@@ -82,10 +82,10 @@ def test_what_failed_is_read_from_what_each_program_says(table: ModuleType) -> N
     )
     assert of_cargo.names == ["a::b", "c"]
     assert of_cargo.argv[-2:] == ["a::b", "c"]
-    of_browser = commands._journeys_again(
-        ["npx"], "  1 failed\n    [together] › 01-open.spec.ts:3:5 › the page opens ───\n"
+    of_browser = commands._flaky_journeys(
+        "\n  1 flaky\n    [together] › 20-phone.spec.ts:22:1 › every page ───\n  36 passed (5.0m)\n"
     )
-    assert len(of_browser.names) == 1
+    assert of_browser == ["[together] › 20-phone.spec.ts:22:1 › every page ───"]
     for read in (commands._rust_again, lambda said: commands._pytest_again(["pytest"], said)):
         assert read("error: could not compile `cubeyard-sim`") is None, "what did not start is not tried again"
 
