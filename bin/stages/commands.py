@@ -159,7 +159,7 @@ def journeys(asked: Asked) -> Turns:
 
 
 def _flaky_journeys(said: str) -> list[str]:
-    """Playwright tries again by itself, in a server of its own."""
+    """Playwright repeats a failed test itself."""
     block = re.search(r"^  \d+ flaky\n((?:    .+\n)+)", said, re.MULTILINE)
     return [line.strip() for line in block[1].splitlines()] if block else []
 

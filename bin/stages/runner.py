@@ -37,7 +37,7 @@ class Command:
     again: Callable[[str], Again | None] | None = None
     """From what it said: the second try in CI, where clocks, packets and browsers share the machine with others."""
     flaky: Callable[[str], list[str]] | None = None
-    """From what it said: the tests that a program of tests has tried again by itself."""
+    """Reads the names of tests that the program repeated itself from its output."""
 
 
 @dataclass
@@ -81,8 +81,9 @@ def run(command: Command, *, live: bool) -> Result:
 
 
 def turn(commands: Sequence[Command], width: int, *, live: bool = True) -> list[Result]:
-    """Commands side by side, `width` at once, then one by one the second tries of those that failed. A command by itself prints its
-    lines as they come, if `live`."""
+    """Run commands, `width` at once, then repeat one by one those that failed.
+
+    A single command prints its lines as they come, if `live`."""
     if live and len(commands) == 1:
         say(commands[0].title)
         results = [run(commands[0], live=True)]

@@ -100,8 +100,8 @@ def main(words: list[str]) -> int:
             del os.environ[name]
     names = {stage.name for stage in stages}
     with tempfile.TemporaryDirectory(prefix="cubeyard-stages-") as folder:
-        asked = run.Asked(which, names, Path(folder))
-        done = run_stages(stages, asked)
+        request = run.Asked(which, names, Path(folder))
+        done = run_stages(stages, request)
     budgets = {stage.name: stage.budget_secs for stage in STAGES}
     rows = [(name, secs, budgets[name]) for name, (secs, _) in done.items()]
     if not words:

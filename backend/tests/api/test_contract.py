@@ -88,7 +88,7 @@ def known(contract_client: TestClient) -> dict[str, str]:
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 
 EXPERIMENTS = r"^/api/v1/(life|predict|simulate|search|service-trials|experiments/estimate|emulation/fit)$"
-"""Their bodies hold whole plans and workloads, as that of `POST /api/v1/experiments` does: to make them is most of this file's work."""
+"""Bodies with whole plans, as `POST /api/v1/experiments` has: most of this file's time."""
 tried = schema if LONG_RUN else schema.exclude(path_regex=EXPERIMENTS)
 
 

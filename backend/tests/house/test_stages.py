@@ -87,7 +87,7 @@ def test_what_failed_is_read_from_what_each_program_says(table: ModuleType) -> N
     )
     assert of_browser == ["[together] › 20-phone.spec.ts:22:1 › every page ───"]
     for read in (commands._rust_again, lambda said: commands._pytest_again(["pytest"], said)):
-        assert read("error: could not compile `cubeyard-sim`") is None, "what did not start is not tried again"
+        assert read("error: could not compile `cubeyard-sim`") is None
 
 
 def test_every_test_belongs_to_a_stage(table: ModuleType) -> None:
@@ -106,8 +106,8 @@ def test_a_stage_beside_others_begins_with_the_first_and_is_waited_for_after_the
     commands, wait = table.run, "until [ -e {} ]; do sleep 0.02; done"
 
     def stage(name: str, script: str, beside: tuple[str, ...] = ()) -> object:
-        one = commands.Command(name, ".", ["timeout", "20", "bash", "-c", f"cd {tmp_path}; {script}"])
-        return table.Stage(name, name, None, lambda _: iter([[one]]), beside=beside)
+        command = commands.Command(name, ".", ["timeout", "20", "bash", "-c", f"cd {tmp_path}; {script}"])
+        return table.Stage(name, name, None, lambda _: iter([[command]]), beside=beside)
 
     stages = [
         stage("first", wait.format("guest")),
@@ -115,7 +115,7 @@ def test_a_stage_beside_others_begins_with_the_first_and_is_waited_for_after_the
         stage("last", "touch last"),
     ]
     done = table.run_stages(stages, commands.Asked("short", {"first", "guest", "last"}, tmp_path))
-    assert {name: [one.status for one in results] for name, (_, results) in done.items()} == {
+    assert {name: [result.status for result in results] for name, (_, results) in done.items()} == {
         "first": [0],
         "last": [0, 3],
     }

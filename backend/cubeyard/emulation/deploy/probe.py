@@ -18,7 +18,7 @@ from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
-from cubeyard.emulation.setup.estimate import KEPT_BYTES, MAX_SERVERS, SERVER_BYTES, memory_free_bytes
+from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
 from cubeyard.settings import EmulationCluster, Settings
 
 Json = dict[str, Any]
@@ -72,7 +72,8 @@ def _machine(
     if base:
         modes = ["containers", "namespaces"] if has_docker else ["namespaces"]
     mode = modes[0] if modes else "containers"
-    room = [min(MAX_SERVERS[mode], max(free - KEPT_BYTES, 0) // SERVER_BYTES[mode]) / part for free, part in memory]
+    most = most_servers(mode, hosts=1 if "hosts" in more else 0)
+    room = [min(most, max(free - KEPT_BYTES, 0) // SERVER_BYTES[mode]) / part for free, part in memory]
     return Machine(
         ready=bool(modes),
         modes=modes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ KEPT_BYTES = 512 * 1024 * 1024
 START_SECS = {"containers": 0.18, "namespaces": 0.012}
 """A server, all started one beside the other. [measured]"""
 MAX_SERVERS = {"containers": 256, "namespaces": 1024}
+DESCRIPTORS_PER_SERVER, OWN_DESCRIPTORS = 26, 200
+"""Files that cubeyard-fabric keeps open (emulator/crates/fabric/src/api/fabric.rs)."""
 NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
 """CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500. [measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
@@ -64,6 +67,17 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
     )
 
 
+def most_servers(mode: str, hosts: int = 0) -> int:
+    """Servers that may run on this machine, or over a number of `hosts`, whose limits of open files are their own."""
+    if hosts:
+        return MAX_SERVERS[mode] * hosts
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = (
+        MAX_SERVERS[mode] if limit == resource.RLIM_INFINITY else (limit - OWN_DESCRIPTORS) // DESCRIPTORS_PER_SERVER
+    )
+    return max(min(MAX_SERVERS[mode], files), 0)
+
+
 def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0) -> None:
     """Raise a 422 with the estimate, if the network is too large for this machine.
 
@@ -71,7 +85,7 @@ def refuse_oversize(network: Network, mode: str, hosts: int = 0, beside: int = 0
     """
     servers = len(network.servers)
     needed, room = (servers + beside) * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
-    most = MAX_SERVERS[mode] * max(hosts, 1)
+    most = most_servers(mode, hosts)
     problems = []
     if servers > most:
         problems.append(f"{servers:,} servers; at most {most:,} run as {mode}")

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import orjson
 
 from cubeyard.emulation.network.network import topology_of
-from cubeyard.emulation.setup.estimate import MAX_SERVERS
+from cubeyard.emulation.setup.estimate import most_servers
 from cubeyard.emulation.setup.fitting.outside import LeftOut, read_inside
 from cubeyard.emulation.setup.fitting.part import part_around_busiest
 from cubeyard.emulation.setup.fitting.smaller import smaller
@@ -169,7 +169,7 @@ def _fit(choice: _Choice, question: Question, document: Json, outside: list[Left
 def _may_be_whole(engine: Engine, document: Json, servers: int) -> bool:
     """A large plan is not built, nor its flows predicted, to learn that it is too large."""
     settings = document.get("emulation") or {}
-    most = MAX_SERVERS[settings.get("mode", "containers")] * max(engine.hosts, 1)
+    most = most_servers(settings.get("mode", "containers"), engine.hosts)
     if document["workload"] == ALL_TO_ALL:
         most = min(most, MOST_OF_ALL_TO_ALL)
     return servers <= most or settings.get("slice") is not None
