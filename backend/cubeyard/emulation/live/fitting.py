@@ -49,7 +49,8 @@ def _of_experiment() -> Iterator[None]:
         yield
     except ProblemError as error:
         for entry in error.errors:
-            entry.field = entry.field.replace("body.", "body.experiment.", 1)
+            if entry.field != "body.servers":
+                entry.field = entry.field.replace("body.", "body.experiment.", 1)
         raise
 
 

@@ -133,18 +133,33 @@ def test_of_every_family_and_size_something_is_taken_that_the_estimate_accepts(e
     family=st.sampled_from(sorted(set(SIZES) - {"custom"})),
     at=st.integers(0, 9),
     workload=st.sampled_from([{"kind": "permutation"}, {"kind": "incast"}, {"kind": "one-to-all"}]),
-    servers=st.integers(16, 64),
+    servers=st.integers(2, 64),
 )
 def test_what_was_set_stays_and_a_number_of_servers_bounds_it(
     engine: Engine, family: str, at: int, workload: Json, servers: int
 ) -> None:
     spec = {"family": family, **SIZES[family][at]}
-    result = fit(engine, document_of(spec, workload=workload, link_gbps=0.02, emulation={"seconds": 7}), servers)
+    document = document_of(spec, workload=workload, link_gbps=0.02, emulation={"seconds": 7})
+    try:
+        result = fit(engine, document, servers)
+    except ProblemError as error:
+        (refused,) = error.errors
+        assert refused.field == "body.servers"
+        servers = int(str(refused.hint).split()[2])
+        assert servers <= 24
+        result = fit(engine, document, servers)
+        assert result.servers == servers
     assert result.document["workload"] == workload
     assert result.document["link_gbps"] == 0.02
     assert result.document["emulation"]["seconds"] == 7
     assert 2 <= result.servers <= servers
     Outliner(engine).outline(result.document)
+
+
+@pytest.mark.parametrize(("size", "servers"), [((2, 2, 2), 64), ((2, 2, 2), 16), ((16, 8, 8), 16), ((16, 8, 8), 6)])
+def test_any_number_of_servers_gives_a_dragonfly(engine: Engine, size: tuple[int, int, int], servers: int) -> None:
+    spec = {"family": "dragonfly", **dict(zip("aph", size, strict=True))}
+    assert 2 <= fit(engine, document_of(spec), servers).servers <= servers
 
 
 def test_the_default_plan_gives_a_slice_with_a_permutation(engine: Engine) -> None:

@@ -36,6 +36,8 @@ BOUNDS = (MOST_SERVERS, MOST_OF_ALL_TO_ALL, 32, 24)
 """Most servers, one after the other."""
 TINY = [(2, 15)]
 """Bounds for a machine without memory for sixteen."""
+SMALLEST = [(2, most) for most in (3, 5, 9, 15, 24)]
+"""Bounds for what to ask for instead of too few servers."""
 TRIED = 2
 """Networks of each bound, the nearest first."""
 MOST_READ = 16
@@ -92,9 +94,17 @@ def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
             refused = error
     if servers is not None:
         document = _without_own_k(document)
-    for bounds in (_bounds(servers, size["servers"]), TINY):
+    for bounds in (_bounds(servers, size["servers"]), SMALLEST if servers else TINY):
         choices = islice(_all_choices(engine, document, bounds), MOST_READ)
         result, error = _best(engine, choices, size["servers"], any_load=servers is not None)
+        if result is not None and servers is not None and result.servers > servers:
+            raise field_error(
+                "body.servers",
+                servers,
+                f"The smallest part of this plan, or plan of its family, that can be taken has {result.servers} servers.",
+                limit=f"at least {result.servers}",
+                hint=f"Ask for {result.servers} servers.",
+            )
         if result is not None:
             return result
         refused = error or refused
@@ -196,7 +206,7 @@ def _workloads(document: Json) -> Iterator[tuple[Json, str]]:
 def _bounds(servers: int | None, of_servers: int) -> list[tuple[int, int]]:
     """Least and most servers, one pair after the other."""
     if servers is not None:
-        return [(max(2, servers // 2), servers)]
+        return [(max(2, min(servers, of_servers) // 2), servers), (2, servers)]
     return [(min(LEAST_SERVERS, of_servers), most) for most in BOUNDS]
 
 

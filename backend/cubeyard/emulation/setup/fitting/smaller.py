@@ -1,7 +1,8 @@
 """Small networks of a family, those nearest to a larger one first, by the family's own description. [ours]
 
 Near means: each parameter changes little, all by similar factors, and the number of links per server stays about the same. A
-parameter that counts ports, switches or the like keeps at least two if it had two, so that paths have an alternative.
+parameter that counts ports, switches or the like keeps at least two if it had two, so that paths have an alternative; if no network
+with two is small enough, it may be one.
 """
 
 from __future__ import annotations
@@ -28,9 +29,14 @@ FINE_UP_TO = 16
 
 def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]:
     """Networks of the same family with `least` to `most` servers and no parameter above its own, the nearest first."""
+    return _smaller(engine, topology, least, most, 2) or _smaller(engine, topology, least, most, 1)
+
+
+def _smaller(engine: Engine, topology: Json, least: int, most: int, least_count: int) -> list[Json]:
+    """`least_count` is the least value of a parameter that counts something."""
     sizes = engine.size(topology)
     links_per_server = sizes["links"] / sizes["servers"]
-    parameters = _sizing(engine, topology)
+    parameters = _sizing(engine, topology, least_count)
     result: list[tuple[float, int, list[int], Json]] = []
     for values in _tried(parameters):
         changed = {name: value for name, value in values.items() if value is not None}
@@ -53,7 +59,7 @@ def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]
     return [candidate for *_, candidate in sorted(result, key=lambda row: row[:3])]
 
 
-def _sizing(engine: Engine, topology: Json) -> list[Json]:
+def _sizing(engine: Engine, topology: Json, least_count: int) -> list[Json]:
     """The parameters of a topology that make it larger: those that its spec or a default gives, and whose least value changes its
     size. Choices among kinds and seeds of random networks do not."""
     family = next(entry for entry in engine.families if entry["family"] == topology["family"])
@@ -64,12 +70,11 @@ def _sizing(engine: Engine, topology: Json) -> list[Json]:
         if parameter["kind"] != "integer" or value is None:
             continue
         if not parameter["required"] and parameter["default"] is None:
-            result.append({**parameter, "value": value, "derived": True})
-        elif (
-            value > parameter["min"]
-            and _size_of(engine, {**topology, parameter["name"]: _floor(parameter, value)}) != own
-        ):
-            result.append({**parameter, "value": value, "derived": False})
+            result.append({**parameter, "value": value, "floor": value, "derived": True})
+            continue
+        floor = _floor(parameter, value, least_count)
+        if value > parameter["min"] and _size_of(engine, {**topology, parameter["name"]: floor}) != own:
+            result.append({**parameter, "value": value, "floor": floor, "derived": False})
     return result
 
 
@@ -80,10 +85,10 @@ def _size_of(engine: Engine, topology: Json) -> Json | None:
         return None
 
 
-def _floor(parameter: Json, value: int) -> int:
+def _floor(parameter: Json, value: int, least_count: int) -> int:
     """The least value that is tried."""
     least = int(parameter["min"])
-    return min(value, max(least, 2) if parameter["unit"] else least + 1)
+    return min(value, max(least, least_count) if parameter["unit"] else least + 1)
 
 
 def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
@@ -91,7 +96,7 @@ def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
     names = [parameter["name"] for parameter in parameters]
     for values_of in (_fine, _halved, _few):
         lists: list[Sequence[int | None]] = [
-            [None] if parameter["derived"] else values_of(_floor(parameter, parameter["value"]), parameter["value"])
+            [None] if parameter["derived"] else values_of(parameter["floor"], parameter["value"])
             for parameter in parameters
         ]
         if prod(len(values) for values in lists) <= MAX_TRIED:
