@@ -52,7 +52,7 @@ ONLY_IN = {"pyo3": "python", "numpy": "python"}
 # Built by separate calls of cargo. A crate with different features in two of them is built twice,
 # with all its dependents.
 BUILT = ("python", "node", "fabric")
-BUILT_TWICE = {"nix", f"{PREFIX}sandbox"}
+BUILT_TWICE = {f"{PREFIX}sandbox"}
 
 
 def allowed(room: str) -> set[str]:

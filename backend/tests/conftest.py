@@ -8,8 +8,9 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from fastapi.testclient import TestClient
@@ -46,6 +47,20 @@ hypothesis_settings.register_profile(
     "house", deadline=None, max_examples=100 if LONG_RUN else 30, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("house")
+
+
+def examples(number: int) -> int:
+    """Of a property: `number` in the long run, a third of them in the short run."""
+    return number if LONG_RUN else max(5, number // 3)
+
+
+T = TypeVar("T")
+
+
+def some(values: Sequence[T], short: int = 1) -> Sequence[T]:
+    """All of them in the long run, the first `short` in the short run."""
+    return values if LONG_RUN else values[:short]
+
 
 WHOLE = (
     "cli",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cubeyard.engine import Engine
 from cubeyard.plans import documents, schemas
 from cubeyard.settings import Settings
-from tests.conftest import LONG_RUN, PAPER, SMALL
+from tests.conftest import LONG_RUN, PAPER, SMALL, examples
 
 Json = dict[str, Any]
 _described = Engine(Settings()).families
@@ -315,7 +315,9 @@ _hostile_specs = st.one_of(
 )  # fmt: skip
 
 
-@hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(spec=_hostile_specs)
 def test_hostile_specs_are_answered_never_crashed_on(client: TestClient, spec: Json) -> None:
     answer = client.post("/api/v1/plans/preview", json={"spec": spec})

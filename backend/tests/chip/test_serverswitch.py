@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cubeyard.chip.model import ModelSwitch
 from cubeyard.chip.serverswitch import Action, ChipError, ServerSwitch, SocketChannel
 from cubeyard.engine import PlanRejectedError, chip_model
+from tests.conftest import examples
 
 SOURCE = "0a000002"
 
@@ -150,7 +151,7 @@ def test_over_a_socket_packets_may_come_before_an_answer(tmp_path: Path) -> None
         ServerSwitch.connect(tmp_path / "nowhere.sock")
 
 
-@hypothesis_settings(max_examples=60)
+@hypothesis_settings(max_examples=examples(60))
 @given(request=st.binary(max_size=80))
 def test_any_request_gets_an_answer_or_none(request: bytes) -> None:
     model = chip_model("SetUDLK(1, (B30-33));")

@@ -76,6 +76,7 @@ def test_the_same_seed_gives_the_same_bytes_and_timing_is_apart(tmp_path: Path) 
     assert timed == json.loads(first.stdout)
 
 
+@pytest.mark.long
 def test_a_short_timeout_saves_an_incast(tmp_path: Path) -> None:
     arguments = ("--workload", '{"kind":"incast","bytes":32768}', "--link-gbps", "1", "--set", "queue_bytes=32000")
     spec = {"family": "fat_tree", "ports": 8}
@@ -85,6 +86,7 @@ def test_a_short_timeout_saves_an_incast(tmp_path: Path) -> None:
     assert long["completion_secs"]["max"] > 0.2 > short["completion_secs"]["max"]
 
 
+@pytest.mark.long
 def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> None:
     arguments = ("--workload", '{"kind":"incast","bytes":1000000}', "--link-gbps", "1", "--set", "queue_bytes=32000")
     settings = ("--set", "recovery=sack", "--set", "congestion=cubic")
@@ -103,6 +105,7 @@ def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> 
     assert "coupling lia" in " ".join(done.stderr.decode().split())
 
 
+@pytest.mark.long
 def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path) -> None:
     """Queues of 25 to 200 KB to aim at; what was chosen is printed."""
     arguments = ("--workload", '{"kind":"incast","bytes":2000000}', "--link-gbps", "1", "--set", "queue_bytes=2000000")
@@ -123,6 +126,7 @@ def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path)
     assert b"packet.qcn_queue_bytes" in refused.stderr
 
 
+@pytest.mark.long
 def test_requests_are_answered_within_a_bound_that_is_told(tmp_path: Path) -> None:
     workload = {"kind": "requests", "count": 50, "rate_per_sec": 1000, "latency_bound_secs": 0.001}
     told = simulated(tmp_path, "--workload", json.dumps(workload), "--link-gbps", "1")["latency_secs"]
@@ -173,6 +177,7 @@ def test_flows_and_times_as_parquet_are_those_of_csv(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".part") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "columns", "words"),
     [
@@ -210,6 +215,7 @@ def test_a_csv_file_grows_while_flows_end(tmp_path: Path) -> None:
     assert growing(tmp_path / "times.parquet") is None
 
 
+@pytest.mark.long
 def test_a_csv_file_of_many_flows_grows_by_parts(tmp_path: Path) -> None:
     """More than a partial frame lists: whole lines are added, each flow once, with the times that it has at the end."""
     count = 50_000

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubeyard.engine import Engine, PlanRejectedError
+from tests.conftest import examples
 
 SPECS: list[dict[str, Any]] = [
     {"family": "bcube", "n": 4, "k": 1},
@@ -75,7 +76,7 @@ def reference(
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec['family']}-{spec.get('n', spec.get('ports', ''))}")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_paths_are_as_many_and_as_short_as_the_flow_of_least_cost(
     engine: Engine, spec: dict[str, Any], data: st.DataObject

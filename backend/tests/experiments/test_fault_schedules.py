@@ -15,7 +15,7 @@ from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.experiments.fault_schedules import drawn
 from cubeyard.experiments.scenario import document, reading
 from cubeyard.kit.errors import ProblemError
-from tests.conftest import SMALL
+from tests.conftest import SMALL, examples
 from tests.experiments.test_scenarios import API, FLOW
 
 Json = dict[str, Any]
@@ -46,7 +46,7 @@ def schedules(draw: Any) -> Json:
 
 
 @given(st.lists(schedules(), min_size=1, max_size=2))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_schedules_are_drawn_within_their_bounds(engine: Engine, each: list[Json]) -> None:
     asked = {"fault_schedules": each, "faults": []}
     faults = drawn(engine, SPEC, asked)

@@ -20,7 +20,7 @@ from cubeyard.experiments.scenario import document, model, reading, verdict
 from cubeyard.experiments.scenario.junit import junit
 from cubeyard.experiments.scenario.model import Scenario
 from cubeyard.kit.errors import ProblemError
-from tests.conftest import SMALL
+from tests.conftest import SMALL, examples
 
 Json = dict[str, Any]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "scenarios"
@@ -88,7 +88,7 @@ def scenarios(draw: Any) -> Json:
 
 
 @given(scenarios())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_scenario_to_experiment_to_scenario_is_the_same(asked: Json) -> None:
     scenario = Scenario.model_validate(asked)
     text = document.write(scenario.document())

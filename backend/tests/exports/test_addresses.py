@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 Json = dict[str, Any]
@@ -99,7 +100,7 @@ def check_identifiers(plan: PlanView, reservations: list[Json]) -> None:
     assert len(set(used)) == len(used), "two servers on one port"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_has_every_device_once(engine: Engine, spec: Json) -> None:
     check(plans.compute(engine, spec, "current-2026"))

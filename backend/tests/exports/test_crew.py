@@ -16,6 +16,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.drawio import RACK_PIXELS, UNIT_PIXELS
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 Json = dict[str, Any]
@@ -52,7 +53,7 @@ def check_power(plan: PlanView, rows: list[dict[str, str]]) -> None:
         assert drawn[name] == pytest.approx(watts, abs=0.06 * len(rows))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_has_an_outlet_for_every_cord(engine: Engine, spec: Json) -> None:
     plan = plans.compute(engine, spec, "current-2026")

@@ -26,6 +26,7 @@ from cubeyard.exports.drawing.sheet import FLOOR_SCALE
 from cubeyard.exports.palette import LEVELS_DARK, LEVELS_LIGHT
 from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples, some
 from tests.exports import plans
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -46,7 +47,7 @@ def rack_boxes(root: ElementTree.Element) -> dict[str, tuple[float, float, float
     return boxes
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_the_floor_plan_is_to_scale(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -63,7 +64,7 @@ def test_the_floor_plan_is_to_scale(
         assert first[1] - y == pytest.approx((racks["y_metres"][i] - racks["y_metres"][0]) * UNITS_PER_METRE, abs=0.02)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_a_ruler_on_the_print_measures_the_building(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -156,7 +157,7 @@ def drawing(rendered: Callable[[str, str], bytes]) -> Callable[[str], Any]:
     return get
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_cad_finds_nothing_wrong_with_the_dxf(name: str, drawing: Callable[[str], Any]) -> None:
     cad = drawing(name)
     audit = cad.audit()
@@ -189,7 +190,7 @@ def check_bundle_routes(plan: PlanView, lines: list[Any]) -> None:
     assert held == trays["cables"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], drawing: Callable[[str], Any]) -> None:
     scene, space = plan(name).scene, drawing(name).modelspace()
     racks = list(space.query('INSERT[layer=="racks"]'))
@@ -210,7 +211,7 @@ def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], drawing
     assert max(corners) == (scene["enclosure"]["length_metres"], scene["enclosure"]["width_metres"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_the_dxf_opens_on_all_of_it(name: str, drawing: Callable[[str], Any]) -> None:
     """The extents in the header hold everything and little more, and the first view shows them."""
     cad = drawing(name)
@@ -295,7 +296,7 @@ def test_a_real_drawing_program_paints_the_dxf(drawing: Callable[[str], Any]) ->
     assert len(list(root.iter(f"{SVG}path"))) > 500
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_can_be_drawn(engine: Engine, spec: dict[str, object]) -> None:
     view = plans.compute(engine, spec, "current-2026")

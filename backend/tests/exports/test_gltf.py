@@ -17,6 +17,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render, solids
 from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 NAMES = ("cube", "subways", "torus", "dcell", "fat-tree")
@@ -112,7 +113,7 @@ def test_bodies_are_closed_outwards_and_have_the_papers_colours(rendered: Callab
     assert document["asset"]["version"] == "2.0"
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_is_a_model(engine: Engine, spec: dict[str, Any]) -> None:
     view = plans.compute(engine, spec, "current-2026")

@@ -23,6 +23,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.interfaces import interface_name
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 NODE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
@@ -56,6 +57,7 @@ def test_networkx_reads_the_plans_own_graph(
     check_graph(plan(name), rendered("graphml", name))
 
 
+@pytest.mark.long
 def test_nodes_have_places_kinds_and_colours(
     plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -118,7 +120,7 @@ def test_a_lab_has_every_device_and_link(
     check_lab(plan(name), rendered("containerlab", name))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_gives_a_legal_lab_and_graph(engine: Engine, spec: dict[str, object]) -> None:
     plan = plans.compute(engine, spec, "current-2026")

@@ -18,6 +18,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.hostlist import hostlist
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples, some
 from tests.exports import plans
 
 # pydot still uses names that pyparsing has renamed.
@@ -71,7 +72,7 @@ def check_dot(plan: PlanView, data: bytes) -> None:
 
 
 # The parser takes seconds for a thousand cables.
-@pytest.mark.parametrize("name", [name for name in plans.SMALL if name not in ("subways", "fat-tree")])
+@pytest.mark.parametrize("name", some([name for name in plans.SMALL if name not in ("subways", "fat-tree")], 2))
 def test_graphviz_reads_every_cable(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
@@ -135,7 +136,7 @@ def check_kubernetes(plan: PlanView, data: bytes) -> None:
         assert all(SAFE.fullmatch(value) for value in node["metadata"]["labels"].values())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_gives_inventories_that_hold_every_server_once(engine: Engine, spec: Json) -> None:
     plan = plans.compute(engine, spec, "current-2026")

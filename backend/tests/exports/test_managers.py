@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 Json = dict[str, Any]
@@ -109,7 +110,8 @@ def check_nvidia(plan: PlanView, data: bytes) -> None:
         assert (row["A-Label"], row["Z-Label"]) == (plan.near_labels[i], plan.far_labels[i])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.long
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_managers_get_every_cable_of_any_plan(engine: Engine, spec: Json) -> None:
     plan = plans.compute(engine, spec, "current-2026")

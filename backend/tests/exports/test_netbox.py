@@ -18,6 +18,7 @@ from cubeyard.exports.netbox.archive import PIECE_ROWS, SHARED
 from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.exports.text import slug
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples, some
 from tests.exports import plans
 from tests.exports.netbox_importer import ORDER, ImportRefusedError, Netbox
 
@@ -93,14 +94,14 @@ def check_power(plan: PlanView, netbox: Netbox, pdus: list[str]) -> None:
     assert fed.total() == quantity["cord"] + quantity["pdu"]
 
 
-@pytest.mark.parametrize("name", ["paper", "priced", *plans.SMALL])
+@pytest.mark.parametrize("name", some(["priced", *plans.SMALL, "paper"], 3))
 def test_netbox_imports_the_whole_plan(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
     check(plan(name), load(rendered("netbox", name)))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_netbox_imports_any_plan(engine: Engine, spec: dict[str, object]) -> None:
     plan = plans.compute(engine, spec, "current-2026")

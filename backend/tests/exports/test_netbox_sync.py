@@ -19,6 +19,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.exports.netbox.sync import ModelChange, NetboxBusyError, NetboxClient, NetboxError, sync
 from cubeyard.exports.netbox.sync.pace import TARGET_SECS, Pace
+from tests.conftest import examples
 from tests.exports import plans
 from tests.exports.netbox_server import ENDS, TOKEN, NetboxServer, counts
 
@@ -84,7 +85,7 @@ def check(server: NetboxServer, records: NetboxRecords) -> None:
     }
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs().filter(lambda spec: spec.get("servers", 0) <= 40))
 def test_any_plan_is_made_whole_and_a_second_sync_writes_nothing(engine: Engine, spec: dict[str, Any]) -> None:
     records = records_of(engine, spec)
@@ -99,7 +100,7 @@ def test_any_plan_is_made_whole_and_a_second_sync_writes_nothing(engine: Engine,
 
 
 @pytest.mark.long
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fail=st.sampled_from(["refuse", "lose"]), seed=st.integers(0, 2**20), piece=st.integers(1, 40))
 def test_failing_requests_change_nothing_of_the_outcome(engine: Engine, fail: str, seed: int, piece: int) -> None:
     """About a third of the requests fail, before or after they were done."""
@@ -112,7 +113,7 @@ def test_failing_requests_change_nothing_of_the_outcome(engine: Engine, fail: st
 
 
 @pytest.mark.long
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.DataObject) -> None:
     records = records_of(engine, SMALLER)
@@ -128,7 +129,7 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
 
 
 @pytest.mark.long
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**20))
 def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:
     """NetBox goes on with a request whose client waits no longer; what it makes appears while the client tries again."""

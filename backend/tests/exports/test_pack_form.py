@@ -27,6 +27,7 @@ from cubeyard.exports.pdf.stocks import STOCKS
 from cubeyard.exports.pdf.strips import Field, Group
 from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples, some
 from tests.exports import plans
 from tests.exports.packs import Pack
 
@@ -34,7 +35,7 @@ POINTS_PER_MM = 72 / 25.4
 LINK = "https://cubeyard.example.org/c/0a1b2c3d4e5f6g/3/"
 
 
-@pytest.mark.parametrize("name", ["subways", "fat-tree", "dcell", "torus"])
+@pytest.mark.parametrize("name", some(["dcell", "subways", "fat-tree", "torus"]))
 def test_bookmarks_have_names_of_their_own_and_lead_to_their_pages(
     name: str, plan: Callable[[str], PlanView], pack: Callable[..., Pack]
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_form_has_fewer_strips_or_turns_the_sheet_before_it_cuts_words(
 
 
 @pytest.mark.long
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs(), paper=st.sampled_from(["a4", "letter"]))
 def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec: dict[str, Any], paper: str) -> None:
     view = plans.compute(engine, {"topology": spec, "site": {"paper": paper}}, "current-2026")
@@ -184,7 +185,7 @@ def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec:
 
 
 @pytest.mark.parametrize("paper", ["a4", "letter"])
-@pytest.mark.parametrize("name", ["subways", "dcell"])
+@pytest.mark.parametrize("name", some(["dcell", "subways"]))
 def test_a_ruler_on_the_drawing_measures_the_building(
     name: str, paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
@@ -240,7 +241,7 @@ def test_a_reader_reads_every_labels_code_on_its_label(
     assert counts == {view.cable_name(i): 2 for i in range(view.cable_count)}
 
 
-@pytest.mark.parametrize("dpi", [300, 600])
+@pytest.mark.parametrize("dpi", some([300, 600]))
 @pytest.mark.parametrize("paper", ["a4", "letter"])
 def test_every_code_of_a_full_page_is_read_at_once(
     paper: str, dpi: int, pack: Callable[..., Pack], engine: Engine
@@ -268,6 +269,7 @@ def test_every_code_of_a_full_page_is_read_at_once(
     assert {code.text for code in codes} <= set(re.findall(r"\bC\d{5,}\b", made.pages[made.label_pages[0]]))
 
 
+@pytest.mark.long
 def test_codes_may_link_to_crew_mode_or_be_left_out(engine: Engine) -> None:
     view, data = plans.printed(engine, "dcell", "letter", codes="link", link=LINK)
     with pdfium.PdfDocument(data) as document:
@@ -317,6 +319,7 @@ def test_every_label_says_as_much_of_its_cable_as_the_others(name: str, plan: Ca
     assert len({re.sub(r"[0-9.]+", "0", words) for words in facts}) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [1, 2, 28, 81, 189])
 def test_labels_begin_where_the_sheet_has_room(engine: Engine, first: int) -> None:
     view, data = plans.printed(engine, "dcell", "a4", first_label=first)

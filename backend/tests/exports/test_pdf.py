@@ -168,6 +168,7 @@ def test_the_papers_pack_fits_a_worker(papers_pack: tuple[Pack, list[str]]) -> N
     assert grows == "True"
 
 
+@pytest.mark.long
 def test_the_papers_pack_has_every_part(papers_pack: tuple[Pack, list[str]], plan: Callable[[str], PlanView]) -> None:
     whole, _ = papers_pack
     cover = whole.pages[0]

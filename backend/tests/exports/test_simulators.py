@@ -15,6 +15,7 @@ from cubeyard.exports import render
 from cubeyard.exports.simulators import NS_PER_METRE
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 Json = dict[str, Any]
@@ -58,7 +59,7 @@ def check_inet(plan: PlanView, data: bytes) -> None:
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_ns3_gets_every_cable_of_any_plan(engine: Engine, spec: Json) -> None:
     plan = plans.compute(engine, spec, "current-2026")
@@ -125,7 +126,7 @@ def test_htsim_builds_the_same_network(engine: Engine, spec: Json) -> None:
     check_htsim(plan, b"".join(render("htsim", plan)).decode())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_htsim_gets_the_same_network_or_a_refusal_by_field(engine: Engine, spec: Json) -> None:
     plan = plans.compute(engine, spec, "current-2026")

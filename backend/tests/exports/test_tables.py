@@ -18,6 +18,7 @@ from cubeyard.exports import render
 from cubeyard.exports.tables import PlanTables, slot_letter
 from cubeyard.exports.text import cell, file_stem, plain, slug, xml
 from cubeyard.plans.view import PlanView
+from tests.conftest import examples
 from tests.exports import plans
 
 LABEL = re.compile(r"(?P<rack>R\d+)-(?P<unit>\d{2,})(?P<slot>[A-Z]*):(?P<port>\S+)")
@@ -80,7 +81,7 @@ def test_the_bill_buys_what_the_schedule_lays(name: str, rendered: Callable[[str
     check_bill(read(rendered("csv", name)), read(rendered("bom-csv", name)))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs())
 def test_any_plan_prints_a_consistent_schedule_and_bill(engine: Engine, spec: dict[str, object]) -> None:
     plan = plans.compute(engine, spec, "current-2026")

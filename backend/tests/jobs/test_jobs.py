@@ -220,6 +220,7 @@ def test_a_killed_worker_s_job_goes_to_another_and_ends_well(
     assert client.get(done["result_url"]).content.startswith(b"%PDF")
 
 
+@pytest.mark.long
 def test_a_job_that_kills_every_worker_fails_and_is_never_stuck(
     client: TestClient, settings: Settings, database: Database, start_worker: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
@@ -251,6 +252,7 @@ def test_a_job_that_the_queue_lost_is_found_again(working_client: TestClient, da
     assert wait_for(working_client, job, "done")["attempts"] == 3
 
 
+@pytest.mark.long
 def test_a_worker_told_to_stop_leaves_cleanly(
     start_worker: Callable[[], subprocess.Popen[bytes]], client: TestClient
 ) -> None:

@@ -53,6 +53,7 @@ def test_options_reach_the_file_of_a_saved_and_an_unsaved_plan(client: TestClien
     assert "solid-devices" not in flat
 
 
+@pytest.mark.long
 def test_a_job_keeps_its_options(working_client: TestClient) -> None:
     plan = plan_of(working_client, SMALL)
     query = {"paper": "letter", "first_label": 3}
@@ -86,6 +87,7 @@ def test_a_wrong_option_is_refused_by_field(client: TestClient, format: str, que
         assert error["message"]
 
 
+@pytest.mark.long
 def test_a_labels_link_opens_the_cable_in_crew_mode(client: TestClient) -> None:
     plan = plan_of(client, SMALL)
     answer = client.get(f"/api/v1/plans/{plan}/exports/pdf", params={"codes": "link"})

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cubeyard.engine import Engine
 from cubeyard.life import schemas
 from cubeyard.search.service import streamed
+from tests.conftest import examples
 from tests.search.test_api import told
 
 LIFE = "/api/v1/life"
@@ -121,7 +122,7 @@ def test_a_life_that_nobody_reads_ends(engine: Engine) -> None:
     assert engine.life({**SMALL, "seeds": 2}, book)["seeds"] == 2
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**63 - 1),
     every=st.integers(3, 24),

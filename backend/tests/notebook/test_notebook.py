@@ -38,6 +38,7 @@ from cubeyard.notebook import (
 )
 from cubeyard.notebook.plans import merged
 from cubeyard.notebook.progress import line
+from tests.conftest import examples
 from tests.processes import environment
 
 SMALL = Topology.bcube(n=4, k=1)
@@ -129,7 +130,7 @@ def test_a_fix_repairs_the_plan() -> None:
         lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     )
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_a_merge_patch_of_nothing_changes_nothing_and_is_idempotent(patch: Any) -> None:
     document = {"a": {"b": 1}, "c": "x"}
     assert merged(document, {}) == document

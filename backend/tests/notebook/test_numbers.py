@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from cubeyard.cli.command import app
 from cubeyard.engine import Engine
 from cubeyard.notebook import Plan, Table, Topology, families, plan, predict, simulate, sweep
+from tests.conftest import examples
 from tests.exports.plans import SPECS, small_specs
 
 SMALL = Topology.bcube(n=4, k=1)
@@ -71,7 +72,7 @@ def test_each_family_has_a_constructor_with_its_parameters(engine: Engine) -> No
 
 
 @given(spec=small_specs())
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 def test_tables_are_the_columns_of_the_exports(spec: dict[str, Any]) -> None:
     of_files(plan(spec))
 

@@ -21,7 +21,7 @@ from cubeyard.plans import schemas
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.spec import normal_spec
 from cubeyard.settings import Settings
-from tests.conftest import SMALL
+from tests.conftest import SMALL, examples
 
 json_values = st.recursive(
     st.none()
@@ -137,7 +137,7 @@ class History(RuleBasedStateMachine):
 def test_history_only_grows_and_undo_is_exact(database: Database, engine: Engine) -> None:
     machine = type("HistoryHere", (History,), {"database": database, "engine": engine})
     run_state_machine_as_test(
-        machine, settings=hypothesis_settings(max_examples=12, stateful_step_count=10, deadline=None)
+        machine, settings=hypothesis_settings(max_examples=examples(12), stateful_step_count=10, deadline=None)
     )
 
 

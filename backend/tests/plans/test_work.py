@@ -10,6 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.api.test_plans import create
+from tests.conftest import examples
 
 Json = dict[str, Any]
 CABLES = 32
@@ -45,7 +46,7 @@ def marks_of(client: TestClient, here: str) -> dict[int, tuple[str, str]]:
 
 
 @given(batches=st.lists(st.lists(changes, min_size=1, max_size=8), min_size=1, max_size=6))
-@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_last_write_of_a_cable_wins_and_may_be_repeated(client: TestClient, batches: list[list[Json]]) -> None:
     here = work(create(client))
     expected: dict[int, tuple[str, str]] = {}
@@ -65,7 +66,7 @@ def test_the_last_write_of_a_cable_wins_and_may_be_repeated(client: TestClient, 
 
 
 @given(marked=st.sets(st.integers(0, 1023), max_size=60), limit=st.integers(1, 40))
-@hypothesis_settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pages_join_to_the_whole_and_racks_count_their_own_ends(
     client: TestClient, marked: set[int], limit: int
 ) -> None:

@@ -302,6 +302,7 @@ def test_a_worker_told_to_stop_hands_its_run_on_at_once(client: TestClient, star
     assert client.post(f"{API}/runs/{run['id']}/cancel").json()["attempts"] == 2
 
 
+@pytest.mark.long
 def test_a_run_that_the_queue_lost_is_found_again(client: TestClient, database: Database, start_worker: Worker) -> None:
     run = start(client, plan=SMALL)
     with database.session() as session:  # as if somebody had emptied the queue

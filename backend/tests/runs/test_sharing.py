@@ -255,6 +255,7 @@ def test_a_killed_worker_of_a_shared_run_loses_and_doubles_no_point(
     assert [data["state"] for name, _, data in frames(client, run["id"]) if name == "state"][-1] == "succeeded"
 
 
+@pytest.mark.long
 def test_a_worker_until_idle_ends_and_has_two_connections(
     client: TestClient, database: Database, settings: Settings, start_worker: Worker
 ) -> None:

@@ -13,10 +13,11 @@ from sqlalchemy import text
 
 from cubeyard.kit.db import Database
 from cubeyard.runs import repository
+from tests.conftest import LONG_RUN
 from tests.processes import Server
 from tests.runs.conftest import API, Follower, ended, start, sweep, wait_for
 
-CLIENTS = 100
+CLIENTS = 100 if LONG_RUN else 18
 
 
 def _follow(followers: list[Follower]) -> list[threading.Thread]:
@@ -91,6 +92,7 @@ def test_a_client_that_never_reads_holds_nobody_up(client: TestClient, live: Ser
         one.close()
 
 
+@pytest.mark.long
 def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient, live: Server) -> None:
     run = start(client, **sweep(250))
     place = urlsplit(live.base)

@@ -15,6 +15,7 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 from cubeyard.topologies.network import MAX_BYTES, MAX_LINKS
 from cubeyard.topologies.schemas import ImportedTopology
+from tests.conftest import examples
 from tests.topologies.files import CONTAINERLAB, CSV, DOT, FILES, GEXF, GRAPHML, imported
 
 LAUGHS = (
@@ -114,7 +115,7 @@ def test_damaged_texts_are_refused_or_read(name: str, damage: str) -> None:
         assert imported(b"\xef\xbb\xbf" + data, name).counts.links == 4
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from([GRAPHML, GEXF, DOT, CSV, CONTAINERLAB, *FILES.values()]), st.data())
 def test_any_damage_gives_a_network_or_a_sentence(whole: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(whole)))
@@ -133,7 +134,7 @@ def test_any_damage_gives_a_network_or_a_sentence(whole: bytes, data: st.DataObj
 
 
 @pytest.mark.parametrize("format", ["graphml", "gexf", "dot", "csv", "containerlab", "netbox", "lldp"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(data=st.binary(max_size=200))
 def test_so_do_any_bytes(format: str, data: bytes) -> None:
     found = outcome(data, format=format)

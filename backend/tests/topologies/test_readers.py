@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cubeyard.kit.errors import ProblemError
 from cubeyard.topologies.readers import detect, dot
+from tests.conftest import examples
 from tests.topologies.files import CONTAINERLAB, CSV, FILES, GRAPHML, imported, links, roles
 
 ROLES = {"web1": "server", "web2": "server", "leaf1": "switch", "leaf2": "switch", "spine1": "switch"}
@@ -182,7 +183,7 @@ def _pydot(text: str) -> tuple[set[str], list[tuple[str, str]]]:
     return nodes, sorted(edges)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(_statements())
 def test_dot_is_read_as_pydot_reads_it(statements: str) -> None:
     text = f"graph g {{ {statements} }}"

@@ -13,6 +13,7 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
 from cubeyard.settings import Settings
 from cubeyard.topologies import names
+from tests.conftest import examples
 from tests.exports import plans
 from tests.topologies.files import imported, links, roles
 
@@ -69,7 +70,7 @@ def test_a_plan_s_export_comes_back(engine: Engine, name: str, format: str) -> N
     check(plans.compute(engine, spec, book), format)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=plans.small_specs(), format=st.sampled_from(list(FORMATS)), prefix=st.sampled_from(["", "dc1", "s2"]))
 def test_so_does_every_plan_s(engine: Engine, spec: plans.Json, format: str, prefix: str) -> None:
     whole = {"topology": spec, **({"site": {"host_prefix": prefix}} if prefix else {})}

@@ -397,6 +397,7 @@ def test_hosts_are_the_nodes_whose_fabric_is_ready(
     assert [one.underlay for one in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]
 
 
+@pytest.mark.long
 def test_of_more_nodes_than_a_run_may_have_the_first_are_used_and_that_is_said(
     cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cubeyard.emulation.judge.meant import START_UP_SECS, meant_of
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.engine import Engine
+from tests.conftest import examples
 from tests.emulation.judge.test_report import report
 from tests.emulation.measure.test_measures import busy_frame
 from tests.emulation.setup.test_question import question
@@ -40,7 +41,7 @@ def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation:
     return recorder
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seconds=st.floats(1.01, 6.0), settle_ticks=st.integers(0, 9))
 def test_a_transfer_that_is_over_early_lacks_nothing(engine: Engine, seconds: float, settle_ticks: int) -> None:
     """What was missing on a busy machine would condemn the run."""

@@ -24,6 +24,7 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.runs.frames import Frames
 from cubeyard.runs.lease import Lease
+from tests.conftest import examples
 
 Json = dict[str, Any]
 API = "/api/v1"
@@ -208,7 +209,7 @@ CALLS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_words_that_mean_nothing_are_refused_and_never_a_failure(
     client: TestClient, run: str, calls: list[tuple[str, Any]]

@@ -16,6 +16,7 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.db import Database
 from cubeyard.runs.repository import RunRepository
 from cubeyard.settings import Settings
+from tests.conftest import examples
 from tests.emulation.live.test_api import ODD, WORDS
 from tests.emulation.scripted import Scripted, scripted
 
@@ -173,7 +174,7 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SERVICES, MESSAGES | ODD)
 def test_whatever_is_asked_is_done_or_refused_in_words(
     client: TestClient, database: Database, run: str, fabric: Scripted, service: str, body: Any

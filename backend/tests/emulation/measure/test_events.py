@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cubeyard.emulation.fabric.merging import merged
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.fair_queue import FairQueue
+from tests.conftest import examples
 from tests.emulation.fabric.test_hosts import frame
 
 Json = dict[str, Any]
@@ -166,7 +167,7 @@ said = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(said, max_size=12), st.integers(0, 10**9))
 def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: list[Json], offset: int) -> None:
     frames = [[frame(1, links=[], flows=[], events=[{**one, "server": i % 3} for i, one in enumerate(every)])]] * 2

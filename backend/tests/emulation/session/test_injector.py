@@ -14,6 +14,7 @@ from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
 from cubeyard.emulation.faults.faults import Fault, Strike
 from cubeyard.emulation.session.injector import Injector
 from cubeyard.experiments.fault_kinds import KINDS
+from tests.conftest import examples
 
 Json = dict[str, Any]
 SERVERS = range(3)
@@ -90,7 +91,7 @@ def wanted(machine: Machine, active: list[Fault]) -> tuple[dict[int, str], set[s
 KINDS_OF_FAULTS = ["server-killed", "server-frozen", "server-off", "cable-pulled", "link-rate", "switch-off"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**32), st.booleans())
 def test_whatever_overlaps_or_fails_everything_is_as_the_faults_that_are_active_say(
     seed: int, in_containers: bool

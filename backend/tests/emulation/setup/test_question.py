@@ -22,7 +22,7 @@ from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
-from tests.conftest import PAPER, SMALL
+from tests.conftest import PAPER, SMALL, examples
 
 Json = dict[str, Any]
 LARGE = {"family": "bcube", "n": 8, "k": 3}
@@ -73,7 +73,7 @@ def test_a_plan_s_network_is_its_topology(engine: Engine) -> None:
     assert told["links"][0] == {"id": 0, "a": [0, 0], "b": [16, 0], "level": 0, "rate_bits_per_sec": 1e8}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(server=st.integers(0, 2047), k=st.integers(0, 2))
 def test_a_smaller_bcube_of_a_plan_is_one(engine: Engine, server: int, k: int) -> None:
     name = "".join(str(server // 8**power % 8) for power in (3, 2, 1, 0))
@@ -177,7 +177,7 @@ def test_settings_that_a_transport_has_not_are_refused_by_field(fields: Json, sa
 
 
 @given(subflows=st.integers(1, 6), connections=st.integers(1, 3))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, subflows: int, connections: int) -> None:
     """Alone, two subflows fill the two ports of each end, and so do four. Of three, one shares a port with each of the others: uncoupled,
     all three have half a port."""

@@ -18,6 +18,7 @@ from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.errors import ProblemError
+from tests.conftest import examples
 
 Json = dict[str, Any]
 
@@ -38,7 +39,7 @@ def predicted(engine: Engine, here: Network, seed: int, connections: int = 1, da
     return predict(engine, here, PERMUTATION, None, seed, Emulation(connections=connections), damage)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(which=st.integers(0, 2), seed=st.integers(0, 2**32), connections=st.integers(1, 3))
 def test_every_connection_has_a_path_of_its_own(engine: Engine, which: int, seed: int, connections: int) -> None:
     here = network(engine, SPECS[which])

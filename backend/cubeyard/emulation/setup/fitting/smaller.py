@@ -1,8 +1,8 @@
 """Small networks of a family, those nearest to a larger one first, by the family's own description. [ours]
 
 Near means: each parameter changes little, all by similar factors, and the number of links per server stays about the same. A
-parameter that counts ports, switches or the like keeps at least two if it had two, so that paths have an alternative; if no network
-with two is small enough, it may be one.
+parameter that counts ports, switches or the like keeps at least two if it had two, so that paths
+have an alternative; if no network with two is small enough, it may be one.
 """
 
 from __future__ import annotations
