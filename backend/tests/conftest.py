@@ -50,7 +50,7 @@ hypothesis_settings.load_profile("house")
 
 
 def examples(number: int) -> int:
-    """Of a property: `number` in the long run, a third of them in the short run."""
+    """`number` examples of a property in the long run, a third of them in the short run."""
     return number if LONG_RUN else max(5, number // 3)
 
 
