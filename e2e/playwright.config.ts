@@ -5,8 +5,10 @@ import { defineConfig } from "@playwright/test";
 // be tested by naming it in CUBEYARD_E2E_URL.
 const given = process.env.CUBEYARD_E2E_URL !== undefined;
 
-/** Journeys that measure what the page or the machine does, or change the machine's network interfaces: one at a time, after the others. */
-const alone = /\/(12-budgets|24-emulation|30-services|31-guide-live|35-live-terminal-and-capture)\.spec\.ts$/;
+/** Journeys that measure what the page does: after the others. */
+const alone = /\/12-budgets\.spec\.ts$/;
+/** Journeys with real packets, which change the machine's network interfaces: one at a time. */
+const live = /\/live\//;
 
 export default defineConfig({
   testDir: "journeys",
@@ -21,8 +23,9 @@ export default defineConfig({
   retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["./failures.ts"]],
   projects: [
-    { name: "together", testIgnore: alone },
+    { name: "together", testIgnore: [alone, live] },
     { name: "alone", testMatch: alone, dependencies: ["together"], workers: 1 },
+    { name: "live", testMatch: live, dependencies: ["together"], workers: 1 },
   ],
   use: {
     viewport: { width: 1440, height: 900 },

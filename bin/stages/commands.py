@@ -150,14 +150,15 @@ def deployment(asked: Asked) -> Turns:
 
 
 def journeys(asked: Asked) -> Turns:
-    env = {"CUBEYARD_LOG_LEVEL": "warning"}
-    argv = ["npx", "playwright", "test", *([] if asked.long else ["--grep-invert", "@long"])]
-    for project, title in (
-        ("together", "Journeys through the page, in a browser"),
-        ("alone", "Journeys that want the machine for themselves"),
-    ):
-        of = [*argv, "--no-deps", "--project", project]
-        yield [Command(title, "e2e", of, env, flaky=_flaky_journeys)]
+    yield [_journeys(asked, "together", "Journeys through the page, in a browser")]
+    yield [_journeys(asked, "alone", "Journeys that measure the page")]
+
+
+def _journeys(asked: Asked, project: str, title: str) -> Command:
+    """`project` is in e2e/playwright.config.ts."""
+    short = [] if asked.long else ["--grep-invert", "@long"]
+    argv = ["npx", "playwright", "test", "--no-deps", "--project", project, *short]
+    return Command(title, "e2e", argv, {"CUBEYARD_LOG_LEVEL": "warning"}, flaky=_flaky_journeys)
 
 
 def _flaky_journeys(said: str) -> list[str]:
@@ -167,18 +168,24 @@ def _flaky_journeys(said: str) -> list[str]:
 
 
 def emulation(asked: Asked) -> Turns:
-    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own (`bin/apart`); a lane that has ended
-    a file of tests takes the next (tests/emulation/real/lanes.py). CUBEYARD_TEST_APART=false runs all one after the other, on this
-    machine itself, as without root."""
+    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own (`bin/apart`),
+    beside the journeys with real packets, which are on this machine itself. A lane that has ended a file of tests
+    takes the next (tests/emulation/real/lanes.py). CUBEYARD_TEST_APART=false runs all one after the other, on this
+    machine, as without root."""
+    live = _journeys(asked, "live", "Journeys with real packets")
     tests = [*_marks(asked), "tests/emulation/real"]
     apart = str(ROOT / "bin/apart")
     able = os.environ.get("CUBEYARD_TEST_APART") != "false" and os.geteuid() == 0
     if not (able and subprocess.run([apart, "true"], capture_output=True, check=False).returncode == 0):
         yield [_as_root(_pytest("Emulation with real packets", *tests, cache=asked.folder / "packets"))]
+        yield [live]
         return
     lanes = asked.folder / "lanes"
     lanes.mkdir()
-    yield [_lane(number, apart, tests, lanes, asked.folder / f"lane{number}") for number in range(1, LANES + 1)]
+    yield [
+        live,
+        *(_lane(number, apart, tests, lanes, asked.folder / f"lane{number}") for number in range(1, LANES + 1)),
+    ]
 
 
 def _lane(number: int, apart: str, tests: list[str], lanes: Path, cache: Path) -> Command:

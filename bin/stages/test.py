@@ -28,7 +28,7 @@ STAGES = [
     Stage("python", "tests in Python", 300, run.python, ("backend/tests/*", "emulator/crates/python/tests/*")),
     Stage("deployment", "the service in containers", None, run.deployment, ("backend/tests/deployment/*",), beside=("rust", "python")),
     Stage("journeys", "journeys through the page, in a browser", 250, run.journeys, ("e2e/*.spec.ts",)),
-    Stage("emulation", "real packets (root)", 300, run.emulation, ("backend/tests/emulation/real/*",)),
+    Stage("emulation", "real packets (root)", 300, run.emulation, ("backend/tests/emulation/real/*", "e2e/journeys/live/*")),
     Stage("cluster", "pods on a real Kubernetes, jobs of Slurm (root)", None, run.cluster, ("backend/tests/cluster/*",), whole_run="all"),
     Stage("ns3", "the packet engine beside ns-3", None,
           partial(run.with_program, "The packet engine beside ns-3", "tests/ns3", variables=("NS3_PYTHON",)), ("backend/tests/ns3/*",), whole_run=""),

@@ -81,8 +81,8 @@ def test_a_file_of_tests_that_no_program_has_is_named(tmp_path: Path, monkeypatc
 
 def test_a_crate_built_again_for_other_features_is_named() -> None:
     trees = {
-        "python": "serde v1.0.1|derive,std\nnix v0.31.0|fs\ncubeyard-sim v0.1.0 (here)|",
-        "node": "serde v1.0.1|std\nnix v0.31.0|net\ncubeyard-sim v0.1.0 (here)|",
+        "python": "serde v1.0.1|derive,std\ncubeyard-sandbox v0.1.0|text\ncubeyard-sim v0.1.0 (here)|",
+        "node": "serde v1.0.1|std\ncubeyard-sandbox v0.1.0|\ncubeyard-sim v0.1.0 (here)|",
     }
     (sentence,) = crates.features_that_differ(trees)
     assert sentence.startswith("serde v1.0.1 ")

@@ -93,6 +93,7 @@ def test_what_failed_is_read_from_what_each_program_says(table: ModuleType) -> N
 def test_every_test_belongs_to_a_stage(table: ModuleType) -> None:
     assert table.without_a_stage() == []
     assert table.stage_of("e2e/journeys/01-open.spec.ts").name == "journeys"
+    assert table.stage_of("e2e/journeys/live/24-emulation.spec.ts").name == "emulation"
     assert table.stage_of("backend/tests/emulation/real/test_kills.py").name == "emulation"
     assert table.stage_of("backend/tests/exports/test_netbox_real.py").name == "netbox"
     assert table.stage_of("backend/tests/exports/test_netbox.py").name == "python"

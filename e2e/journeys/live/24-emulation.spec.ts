@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
-import { accessible, expect, openPlan, test } from "./page";
+import { accessible, expect, openPlan, test } from "../page";
 
 /** Whether this machine sends real packets, and how. */
 async function machine(page: Page): Promise<{ ready: boolean; modes: string[] }> {

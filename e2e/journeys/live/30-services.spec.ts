@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import type { Locator } from "@playwright/test";
-import { accessible, expect, test } from "./page";
+import { accessible, expect, test } from "../page";
 
 const TORUS = { topology: { family: "torus3d", x: 3, y: 3, z: 3 } };
-const GREETING = new URL("../../backend/cubeyard/cli/service_templates/greeting.wat", import.meta.url);
+const GREETING = new URL("../../../backend/cubeyard/cli/service_templates/greeting.wat", import.meta.url);
 
 /** Files dropped on an element. */
 async function drop(target: Locator, name: string, content: string): Promise<void> {

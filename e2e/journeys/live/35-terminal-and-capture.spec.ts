@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
-import { startEngine } from "./docker";
-import { accessible, expect, test as base } from "./page";
-import { type Running, startServer } from "./server";
+import { startEngine } from "../docker";
+import { accessible, expect, test as base } from "../page";
+import { type Running, startServer } from "../server";
 
 // A server of its own, which knows a Docker engine: terminals are in containers.
 const test = base.extend<object, { server: Running }>({

@@ -1,5 +1,5 @@
-import { guide, pointsAt } from "./guide";
-import { expect, openPlan, test } from "./page";
+import { guide, pointsAt } from "../guide";
+import { expect, openPlan, test } from "../page";
 
 test("the last step pulls a cable of a live run, and the guide says where to click", { tag: "@long" }, async ({ page }, info) => {
   const machine = (await (await page.request.get("/api/v1/emulation")).json()) as { ready: boolean; modes: string[] };
