@@ -58,5 +58,7 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "src/**/*.test.tsx", "scripts/**/*.test.ts"],
     // For a test that hangs; a busy machine takes several times as long as a quiet one.
     testTimeout: 60_000,
+    // Files share the modules of their worker: React is loaded once.
+    isolate: false,
   },
 });
