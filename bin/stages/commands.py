@@ -47,6 +47,7 @@ def lint(asked: Asked) -> Turns:
 def rust(asked: Asked) -> Turns:
     # In CI random tests try the same cases every time; elsewhere they try new ones.
     env = {"PROPTEST_RNG_SEED": "2009"} if IN_CI else {}
+    env |= {} if asked.long else {"PROPTEST_CASES": "64"}
     yield [Command("Tests in Rust, built", "emulator", [*CARGO, "--no-run"], env)]
     networks, others = _rust_targets()
     ignored = ["--", "--include-ignored"] if asked.long else []

@@ -26,7 +26,7 @@ pub fn build(json: &str) -> Topology {
 /// `PROPTEST_CASES=2560` ten times as many cases are tried.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
-        cases: cases * (ProptestConfig::default().cases / 256).max(1),
+        cases: (cases * ProptestConfig::default().cases / 256).max(8),
         failure_persistence: None,
         max_global_rejects: u32::MAX,
         rng_seed: proptest::test_runner::RngSeed::Fixed(20_090_817),
