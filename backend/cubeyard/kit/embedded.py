@@ -15,6 +15,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import pwd
 import shutil
 import stat
 import subprocess
@@ -155,13 +156,23 @@ class EmbeddedPostgres:
             self._initialise()
 
     def _own(self, path: Path) -> None:
-        if path.is_symlink() or (self._user is None and path.stat().st_uid != os.geteuid()):
-            raise EmbeddedPostgresError(
-                f"{path} belongs to somebody else. Remove it, or set CUBEYARD_HOME to a folder of your own."
-            )
-        if self._user is not None:
-            shutil.chown(path, self._user)
-        path.chmod(0o700 if path.is_dir() else 0o600)
+        """Give the path to the user that PostgreSQL runs as. By descriptor: in a folder that
+        everybody can write to, a name can change between two calls."""
+        ids = pwd.getpwnam(self._user) if self._user else None
+        allowed = {os.geteuid(), ids.pw_uid if ids else os.geteuid()}
+        try:
+            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise _foreign(path) from error
+        try:
+            status = os.fstat(opened)
+            if status.st_uid not in allowed or not (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
+                raise _foreign(path)
+            if ids is not None:
+                os.fchown(opened, ids.pw_uid, -1)
+            os.fchmod(opened, 0o700 if stat.S_ISDIR(status.st_mode) else 0o600)
+        finally:
+            os.close(opened)
 
     def _initialise(self) -> None:
         """Make the cluster in a temporary folder, then rename it: a kill leaves no partial cluster."""
@@ -316,8 +327,6 @@ def _binaries(data: Path) -> Path:
 
 
 def _service_user() -> str:
-    import pwd
-
     try:
         pwd.getpwnam(SERVICE_USER)
     except KeyError:
@@ -359,6 +368,12 @@ def _make_reachable(*places: Path) -> None:
     for folder in (places[-1], library, places[-1].parent / "share"):
         if folder.is_dir() and not folder.stat().st_mode & stat.S_IROTH:
             folder.chmod(folder.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
+
+
+def _foreign(path: Path) -> EmbeddedPostgresError:
+    return EmbeddedPostgresError(
+        f"{path} belongs to somebody else. Remove it, or set CUBEYARD_HOME to a folder of your own."
+    )
 
 
 def _alive(pid: int) -> bool:

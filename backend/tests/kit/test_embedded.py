@@ -268,6 +268,29 @@ def test_a_home_with_a_very_long_path_works(home: Path) -> None:
         postgres.stop()
 
 
+@pytest.mark.parametrize("kind", ["link", "folder of another user"])
+def test_a_socket_folder_of_somebody_else_is_refused_and_stays_as_it_is(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind != "link" and os.geteuid() != 0:
+        pytest.skip("needs root, to make a folder of another user")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server = EmbeddedPostgres(home / "/".join(["a long path"] * 10))
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o755)
+    if kind == "link":
+        server.socket_dir.symlink_to(theirs)
+    else:
+        theirs.rename(server.socket_dir)
+        theirs = server.socket_dir
+        os.chown(theirs, 65534, 65534)
+    before = theirs.stat()
+    with pytest.raises(EmbeddedPostgresError, match="belongs to somebody else"):
+        server.start()
+    after = theirs.stat()
+    assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)
+
+
 def test_room_is_kept_for_what_must_be_written_on_a_full_disk(home: Path) -> None:
     server = EmbeddedPostgres(home)
     server.root.mkdir(parents=True)
