@@ -36,6 +36,7 @@ from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.fault_text import NUMBER, read_amount
+from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words
 
 HYPOTHESIS = re.compile(
     rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
@@ -45,6 +46,7 @@ OUTCOMES = {
     "held": ("green", "Hypothesis met"),
     "broken": ("bold red", "Hypothesis not met"),
     "inconclusive": ("yellow", "Inconclusive"),
+    "not-tested": ("yellow", "Not tested"),
 }
 
 
@@ -174,7 +176,11 @@ def emulate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report."""
+    """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report.
+
+    Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not possible, 3 inconclusive, 4 not tested:
+    a fault did not happen, or none was planned for a hypothesis about the baseline; 130 interrupted.
+    """
     asked: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
         "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
@@ -221,8 +227,15 @@ def emulate(
     else:
         print_report(Console(), document)
         print_answers(Console(), document["events"])
-    if document["verdict"]["outcome"] == "broken":
-        raise typer.Exit(1)
+    raise typer.Exit(_exit_status(document))
+
+
+def _exit_status(document: Json) -> int:
+    """As of `scenario run`; a run without a hypothesis is judged by its faults alone."""
+    outcome = document["verdict"]["outcome"]
+    if outcome == "none":
+        return EXIT_STATUS["not-tested" if document["not_injected"] else "held"]
+    return EXIT_STATUS[outcome]
 
 
 def _upgrade(text: str) -> Json:
@@ -339,7 +352,8 @@ def run_session(
         finally:
             processes.end()
             fabric.stop()
-    return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": sink.events}
+    events = sorted(sink.events, key=lambda event: event["at_secs"])
+    return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": events}
 
 
 def _rate(text: str) -> float:
@@ -376,6 +390,8 @@ def print_report(console: Console, document: Json) -> None:
     if verdict["outcome"] != "none":
         style, title = OUTCOMES[verdict["outcome"]]
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")
+    for fault in document["not_injected"]:
+        console.print(f"[yellow]missing[/]: {escape(missing_in_words(fault))}", highlight=False)
     table = Table("", "s", "goodput", "least", "ABT", "stalled flows", "CPU", box=None)
     for name, one in document["windows"].items():
         table.add_row(

@@ -31,17 +31,16 @@ from cubeyard.cli.common import (
 from cubeyard.engine import Engine, Json, OnProgress
 from cubeyard.experiments.scenario import reading
 from cubeyard.experiments.scenario.reading import Read
-from cubeyard.experiments.scenario.verdict import HypothesisVerdict, RunVerdict
+from cubeyard.experiments.scenario.verdict import EXIT_STATUS, HypothesisVerdict, RunVerdict
 from cubeyard.kit.errors import FieldError, ProblemError
 
-EXIT_BROKEN = 1
-EXIT_INCONCLUSIVE = 3
 MAX_FILE_BYTES = 64 * 2**20
 """Of a plan's file."""
 MARKS = {
     "held": ("green", "held"),
     "broken": ("bold red", "broken"),
     "inconclusive": ("yellow", "inconclusive"),
+    "not-tested": ("yellow", "not tested"),
 }
 ENGINES = {"flow": "flow", "packet": "packet", "emulation": "emulation", "emulated": "emulation"}
 MODES = ("containers", "namespaces")
@@ -73,7 +72,7 @@ def run(
     """Run a scenario here and judge its hypotheses.
 
     Exit status: 0 all held, 1 one is broken, 2 the file or an option is not valid, 3 inconclusive: a hypothesis could not be
-    judged, or this machine could not run it; 130 interrupted.
+    judged, or this machine could not run it; 4 not tested: there are no hypotheses, or a fault did not happen; 130 interrupted.
     """
     for path, option in ((junit, "--junit"), (json_file, "--json")):
         if path is not None and not path.absolute().parent.is_dir():
@@ -99,7 +98,7 @@ def run(
         }
         _save(json_file, "--json", orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE))
     _print(Console(soft_wrap=True), name, chosen.request.engine, found)
-    raise typer.Exit({"held": 0, "broken": EXIT_BROKEN, "inconclusive": EXIT_INCONCLUSIVE}[found.outcome])
+    raise typer.Exit(EXIT_STATUS[found.outcome])
 
 
 @scenario_app.command("check")
@@ -161,7 +160,7 @@ def told(file: str) -> Iterator[None]:
                 print_finding(errors, finding)
             if not error.findings:
                 errors.print(f"[bold red]error:[/bold red] {escape(error.detail)}", highlight=False)
-        raise typer.Exit(EXIT_INCONCLUSIVE if error.status >= 500 else EXIT_IMPOSSIBLE) from None
+        raise typer.Exit(EXIT_STATUS["inconclusive"] if error.status >= 500 else EXIT_IMPOSSIBLE) from None
 
 
 def _print_error(file: str, error: FieldError) -> None:
@@ -227,7 +226,7 @@ def _override(source: Read, engine: str | None, mode: str | None) -> tuple[Read,
 def _with_left_out(found: RunVerdict, left_out: list[HypothesisVerdict]) -> RunVerdict:
     from cubeyard.experiments.scenario.verdict import whole
 
-    return whole([*found.hypotheses, *left_out])
+    return whole([*found.hypotheses, *left_out], found.not_injected)
 
 
 def _document(source: Read) -> Json:
@@ -322,7 +321,7 @@ def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
         except StoppedError:
             errors.print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-    return verdicts.whole(verdicts.of_report(chosen.request.hypotheses, report)), {
+    return verdicts.of_emulation(chosen.request.hypotheses, report), {
         "engine_version": report["engine_version"],
         "report": report,
     }
@@ -336,6 +335,8 @@ def _print(console: Console, name: str, engine: str, found: RunVerdict) -> None:
         console.print(f"  [{style}]{title}[/]: {escape(one.title)}. {escape(one.sentence)}", highlight=False)
     if not found.hypotheses:
         console.print("  It has no hypotheses.", style="dim")
+    for missing in found.not_injected:
+        console.print(f"  [yellow]missing[/]: {escape(missing)}", highlight=False)
 
 
 def _print_drawn(console: Console, faults: list[Json]) -> None:

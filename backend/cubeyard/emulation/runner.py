@@ -20,6 +20,7 @@ from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
+from cubeyard.experiments.scenario.verdict import missing_in_words
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.runs.frames import Frames
@@ -108,7 +109,7 @@ class EmulationRunner:
         self._entered: int | None = None
         self._relay: ShellRelay | None = None
 
-    def run(self, run_id: str, document: Json, frames: Frames) -> None:
+    def run(self, run_id: str, document: Json, frames: Frames) -> str:
         from cubeyard.emulation.session.session import Session
 
         question = read(self._engine, document)
@@ -117,6 +118,7 @@ class EmulationRunner:
         report = Session(self._settings, self._place, run_id, question, sink).run()
         frames.lease.check()
         frames.write("report", {"point": 0, **report}, 0)
+        return " ".join(missing_in_words(fault) for fault in report["not_injected"])
 
     def lab(self, told: OnProgress | None) -> Lab:
         """Where a figure is measured, over the same fabric."""

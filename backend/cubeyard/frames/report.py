@@ -44,8 +44,11 @@ class Verdict(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     outcome: Annotated[
-        Literal["held", "broken", "inconclusive", "none"],
-        Field(description="Inconclusive: it was not met while this machine was busy, which may have been the cause."),
+        Literal["held", "broken", "inconclusive", "not-tested", "none"],
+        Field(
+            description="Inconclusive: it was not met while this machine was busy, which may have been the cause. Not tested: a fault "
+            "that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested."
+        ),
     ]
     sentence: str
     unit: NotRequired[str]
@@ -112,6 +115,12 @@ class ReportedFault(ScheduledFault):
     last_move_secs: float | None
     moves: Annotated[int, Field(description="Flows that took another path within 30 s.")]
     recovered_secs: Annotated[float | None, Field(description="Until the goodput was back at 95 % of before.")]
+
+
+class MissingFault(ScheduledFault):
+    """A fault that was planned or ordered and did not happen."""
+
+    reason: str
 
 
 class Probing(TypedDict):
@@ -244,6 +253,7 @@ class ReportFrame(TypedDict):
     windows: dict[Literal["before", "during", "after"], WindowMeans]
     fidelity: Fidelity
     faults: list[ReportedFault]
+    not_injected: Annotated[NotRequired[list[MissingFault]], Field(description="Absent in older runs.")]
     upgrade: NotRequired[ReportedUpgrade]
     images: NotRequired[list[ReportedImage]]
     path_switches: int

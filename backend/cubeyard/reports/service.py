@@ -119,7 +119,10 @@ def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
         asked.append(("Link rate", f"{settings.rate(document['link_gbps'] * settings.GIGA)} instead of the plan's"))
     if document["flow_gigabits"] is not None:
         asked.append(("Each flow sends", f"{shown(document['flow_gigabits'])} Gb"))
-    asked += [("Fault", _words(one["target"]) + _when(one)) for one in document["faults"]]
+    asked += [
+        ("Fault", f"{session.kind_in_words(fault)} of {_words(fault['target'])}{_when(fault)}")
+        for fault in document["faults"]
+    ]
     varied: dict[str, list[str]] = {}
     for kind, ratio in failures_of(document):
         if kind is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cubeyard.experiments.fault_kinds import PARAMETERS
+from cubeyard.experiments.scenario.verdict import missing_in_words
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
 from cubeyard.reports.settings import rate
 
@@ -45,7 +46,12 @@ LINK_COLUMNS = (
 LATENCY_COLUMNS = (Column("Of requests"), Column("Value", number=True), Column("Fidelity"))
 
 
-OUTCOMES = {"held": "Hypothesis met: ", "broken": "Hypothesis not met: ", "inconclusive": "Inconclusive: "}
+OUTCOMES = {
+    "held": "Hypothesis met: ",
+    "broken": "Hypothesis not met: ",
+    "inconclusive": "Inconclusive: ",
+    "not-tested": "Not tested: ",
+}
 
 
 def findings(report: Json) -> list[str]:
@@ -61,6 +67,7 @@ def findings(report: Json) -> list[str]:
         f"Aggregate goodput {rate(report['aggregate_goodput_bits_per_sec'])}; headers leave {rate(ideal)} of the ideal{share}.",
         f"ABT {rate(report['abt_bits_per_sec'])}; the flow engine predicts {rate(predicted_abt)} without headers.",
         *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
+        *(missing_in_words(fault) for fault in report.get("not_injected") or []),
     ]
 
 
@@ -172,12 +179,12 @@ def _fault(one: Json, scheduled: int, worth: str) -> list[Cell]:
         None if one[key] is None else one[key] * 1e3 for key in ("detected_secs", "first_move_secs", "last_move_secs")
     )
     return [
-        _fault_name(one["id"], scheduled), _kind(one), ", ".join(one["targets"]), one["injected_at_secs"],
+        _fault_name(one["id"], scheduled), kind_in_words(one), ", ".join(one["targets"]), one["injected_at_secs"],
         one["recovered_at_secs"], *millis, one["moves"], one["recovered_secs"], worth,
     ]  # fmt: skip
 
 
-def _kind(fault: Json) -> str:
+def kind_in_words(fault: Json) -> str:
     """In words, with the amount of kinds that have one."""
     given = ((fault.get(name), parameter.unit) for name, parameter in PARAMETERS.items())
     amounts = [AMOUNTS[unit](value) for value, unit in given if value is not None]

@@ -224,7 +224,8 @@ def read_verdict(
     id: Id,
     format: Annotated[Literal["json", "junit"], Query()] = "json",
 ) -> Response:
-    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, an inconclusive one is skipped."""
+    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one that is inconclusive or not
+    tested is skipped."""
     run = service.read(id)
     document = experiments.row(_experiment(service.row(id))).document
     secs = request.app.state.settings.predict_secs

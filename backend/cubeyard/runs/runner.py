@@ -43,8 +43,9 @@ TO_LONG_LANE = "It goes on in the lane for long runs."
 class RunsEngine(Protocol):
     """Runs an engine that the binding does not compute."""
 
-    def run(self, run_id: str, document: Json, frames: Frames) -> None:
-        """Do an experiment's run, frame by frame, up to the one that is point 0. Raises OverError when it is over."""
+    def run(self, run_id: str, document: Json, frames: Frames) -> str:
+        """Do an experiment's run, frame by frame, up to the one that is point 0, and return a remark on it, or nothing. Raises
+        OverError when it is over."""
         ...
 
 
@@ -97,7 +98,7 @@ class RunRunner:
         lease = self._lease(begun)
         share = self._share(begun, lease)
         try:
-            self._do(begun, lease, share)
+            remark = self._do(begun, lease, share)
         except OverError:
             bound.info("run_over", given_back=self._give_back(lease, share), points=_written(share))
         except AWAY as error:
@@ -115,7 +116,7 @@ class RunRunner:
             self._end(lease, "failed", said, share)
         else:
             if share is None:
-                self._end(lease, "succeeded", "")
+                self._end(lease, "succeeded", remark)
             secs = round(time.perf_counter() - started, 2)
             ended = "run_left" if share is not None and not share.finished else "run_succeeded"
             bound.info(ended, seconds=secs, points=_written(share))
@@ -126,13 +127,14 @@ class RunRunner:
         assert begun.document is not None
         return Share(self._database, self._engine, self._queue, lease, begun.document, begun.chunk)
 
-    def _do(self, begun: Begun, lease: Lease, share: Share | None) -> None:
+    def _do(self, begun: Begun, lease: Lease, share: Share | None) -> str:
         with lease.renewed():
             if share is not None:
                 share.work()
-            else:
-                self._alone(begun, Frames(self._database, lease))
-                lease.check()
+                return ""
+            remark = self._alone(begun, Frames(self._database, lease))
+            lease.check()
+            return remark
 
     def _lease(self, begun: Begun) -> Lease:
         """Held until the worker is told to stop, and no longer than this lane allows."""
@@ -181,11 +183,11 @@ class RunRunner:
             return None
         return take(session, self._queue, row, holder)
 
-    def _alone(self, begun: Begun, frames: Frames) -> None:
+    def _alone(self, begun: Begun, frames: Frames) -> str:
         """What one worker does from start to end. What a dead one had measured is measured again."""
         run, document = begun.run, begun.document
         if run.points_done >= run.points_total:
-            return
+            return ""
         if document is None:
             assert run.figure is not None
             told = _reporter(frames.lease)
@@ -193,11 +195,11 @@ class RunRunner:
             result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, show, whole=run.whole))
             frames.lease.check()
             frames.write("figure", result, 0)
-            return
+            return ""
         name = document["engine"]
         if name not in self._runners:
             raise ProblemError(503, "no-engine", f'This worker does not run engine "{name}".')
-        self._runners[name].run(run.id, document, frames)
+        return self._runners[name].run(run.id, document, frames)
 
     def _end(self, lease: Lease, state: str, reason: str, share: Share | None = None) -> None:
         """Room for this is kept on the database's disk. Where it is not enough, this takes until there is some, or the worker

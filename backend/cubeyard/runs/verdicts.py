@@ -25,13 +25,13 @@ def verdict(database: Database, engine: Engine, run: Run, document: Json, limit_
     Shares need the network without faults, which is computed within `limit_secs`.
     """
     claims = claims_of(document)
-    if run.state != "succeeded" or not claims:
+    if run.state != "succeeded" or not (claims or run.kind == "emulation"):
         reason = f"The run {run.state}." if run.state in ("failed", "cancelled") else "The run has not ended."
         return verdicts.whole([verdicts.inconclusive(one, reason) for one in claims])
     if run.kind == "emulation":
         for frame in frames_of(database, run.id):
             if frame.kind == "report":
-                return verdicts.whole(verdicts.of_report(claims, orjson.loads(frame.payload)))
+                return verdicts.of_emulation(claims, orjson.loads(frame.payload))
         raise ProblemError(409, "no-report", f"Run {run.id} has no report.")
     return verdicts.whole(
         verdicts.of_points(claims, _results(database, run, document), _Baselines(engine, limit_secs).of)

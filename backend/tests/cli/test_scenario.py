@@ -28,7 +28,10 @@ def test_a_scenario_that_holds(tmp_path: Path) -> None:
     least = min(one["result"]["abt_gbps"] for one in found["points"])
     shares = found["verdict"]["hypotheses"][1]
     healthy = RUNNER.invoke(scenario_app, ["run", "-"], input=Path(file).read_text().replace("ratio: 0.1", "ratio: 0"))
-    assert healthy.exit_code == 0
+    assert healthy.exit_code == 4, "two of the hypotheses are shares of the baseline, and nothing fails"
+    assert "No fault was injected" in healthy.output
+    emptied = Path(file).read_text().partition("hypotheses:")[0]
+    assert RUNNER.invoke(scenario_app, ["run", "-"], input=emptied).exit_code == 4, "it has no hypotheses"
     assert 0 < shares["worst"] < 1
     assert least > 0
 

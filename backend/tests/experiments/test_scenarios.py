@@ -175,14 +175,49 @@ def test_a_hypothesis_holds_at_every_point_or_not() -> None:
     assert "at point 1" in found[2].sentence
     assert verdict.whole(found).outcome == "broken"
     assert [one.outcome for one in judged([share], results, {"abt_gbps": 7.0}, fault)] == ["broken"]
-    assert judged([share], results, "unused", [])[0].worst == 1.0, "without faults, the share is of itself"
+    (of_itself, absolute) = judged([share, abt], results, "unused", [])
+    assert (of_itself.outcome, of_itself.sentence) == ("not-tested", "Not tested. No fault was injected.")
+    assert absolute.outcome == "held"
+    assert absolute.sentence.endswith("No fault was injected.")
+    nothing = judged([abt], results, "unused", [{"target": {"selector": "10% of links"}, "at_secs": 0}])
+    assert (nothing[0].outcome, verdict.whole(nothing).outcome) == ("not-tested",) * 2, "the fault struck nothing"
     unknown = judged([share, {"metric": "goodput", "bound": 0}], results, "It takes too long.", fault)
     assert [(one.outcome, one.sentence[:7]) for one in unknown] == [
         ("inconclusive", "It take"),
         ("inconclusive", "Max-min"),
     ]
     assert verdict.whole(unknown).outcome == "inconclusive"
-    assert verdict.whole([]).outcome == "held"
+    assert verdict.whole([]).outcome == "not-tested"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "of_all"),
+    [
+        (["held", "not-tested"], "not-tested"),
+        (["not-tested", "inconclusive", "held"], "inconclusive"),
+        (["inconclusive", "broken"], "broken"),
+        (["held", "held"], "held"),
+    ],
+)
+def test_the_worst_outcome_is_that_of_all(outcomes: list[Any], of_all: str) -> None:
+    claim = StatedHypothesis(metric="abt", bound=1)
+    each = [verdict.inconclusive(claim, "").model_copy(update={"outcome": outcome}) for outcome in outcomes]
+    assert verdict.whole(each).outcome == of_all
+
+
+def test_an_emulation_is_judged_by_what_its_report_names_as_missing() -> None:
+    missing = {"id": "f1", "kind": "link-loss", "targets": ["00/<0,0>"], "reason": "this kernel has no netem"}
+    report = {
+        "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
+        "verdicts": [],
+        "not_injected": [missing],
+    }
+    found = verdict.of_emulation([], report)
+    assert (found.outcome, found.not_injected) == (
+        "not-tested", ["f1 (link-loss of 00/<0,0>) was not injected: this kernel has no netem"],
+    )  # fmt: skip
+    older = {"verdict": {"outcome": "none", "sentence": "Goodput was not tested."}}
+    assert verdict.of_emulation([StatedHypothesis(metric="goodput", bound=1)], older).outcome == "not-tested"
 
 
 def test_junit_has_a_case_for_each_hypothesis() -> None:
@@ -191,7 +226,7 @@ def test_junit_has_a_case_for_each_hypothesis() -> None:
         StatedHypothesis(metric="drops", bound=0),
         StatedHypothesis(metric="goodput", bound=1e9),
     ]
-    outcomes: Any = ["held", "broken", "inconclusive"]
+    outcomes: Any = ["held", "broken", "not-tested"]
     each = [
         verdict.inconclusive(one, "why \x00 <&>").model_copy(update={"outcome": told})
         for one, told in zip(claims, outcomes, strict=True)
@@ -207,7 +242,8 @@ def test_junit_has_a_case_for_each_hypothesis() -> None:
     ]  # fmt: skip
     assert [[one.tag for one in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
     empty = ElementTree.fromstring(junit("x", verdict.whole([])))
-    assert len(empty.findall(".//testcase")) == 1
+    assert len(empty.findall(".//testcase/skipped")) == 1, "nothing was tested"
+    assert (empty.get("tests"), empty.get("skipped")) == ("1", "1")
 
 
 def test_the_api_reads_writes_and_saves_scenarios(client: TestClient) -> None:

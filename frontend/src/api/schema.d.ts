@@ -1162,7 +1162,8 @@ export interface paths {
         };
         /**
          * Whether the hypotheses of a run held, as JSON or JUnit XML
-         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, an inconclusive one is skipped.
+         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one that is inconclusive or not
+         *     tested is skipped.
          */
         get: operations["read_verdict"];
         put?: never;
@@ -5581,10 +5582,10 @@ export interface components {
             unit: "bit/s" | "of baseline" | "flows" | "s" | "packets" | "timeouts";
             /**
              * Outcome
-             * @description `inconclusive`: it could not be judged; the sentence says why.
+             * @description `inconclusive`: it could not be judged; `not-tested`: what it is about did not happen. The sentence says why.
              * @enum {string}
              */
-            outcome: "held" | "broken" | "inconclusive";
+            outcome: "held" | "broken" | "inconclusive" | "not-tested";
             /**
              * Worst
              * @description The value nearest to breaking it, or furthest beyond; null: there is none.
@@ -7858,12 +7859,18 @@ export interface components {
         RunVerdict: {
             /**
              * Outcome
-             * @description `broken` if any is broken, else `inconclusive` if any is, else `held`; with no hypothesis `held`.
+             * @description `broken` if any is broken, else `inconclusive` if any is, else `not-tested` if any is, else `held`; with no hypothesis `not-tested`.
              * @enum {string}
              */
-            outcome: "held" | "broken" | "inconclusive";
+            outcome: "held" | "broken" | "inconclusive" | "not-tested";
             /** Hypotheses */
             hypotheses: components["schemas"]["HypothesisVerdict"][];
+            /**
+             * Not Injected
+             * @description Faults that were planned and did not happen, each with its reason.
+             * @default []
+             */
+            not_injected: string[];
         };
         /**
          * ScenarioText
@@ -9517,6 +9524,11 @@ export interface components {
              */
             flap_secs: number | null;
             /**
+             * Planned Secs
+             * @description When it was to strike; absent in older runs.
+             */
+            planned_secs?: number;
+            /**
              * State
              * @enum {string}
              */
@@ -9959,6 +9971,40 @@ export interface components {
             ab_longest_queue_bytes: number;
             /** Ba Longest Queue Bytes */
             ba_longest_queue_bytes: number;
+        };
+        /**
+         * MissingFault
+         * @description A fault that was planned or ordered and did not happen.
+         */
+        MissingFault: {
+            /**
+             * Id
+             * @description `f1`, `f2`, ... of the experiment; `l1`, `l2`, ... injected meanwhile.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description As the engine's catalogue of fault kinds names it.
+             */
+            kind: string;
+            /** Targets */
+            targets: string[];
+            /** At Secs */
+            at_secs: number;
+            /**
+             * Until Secs
+             * @description Null: permanently.
+             */
+            until_secs: number | null;
+            /**
+             * Flap Secs
+             * @description On and off for this long each; null: once.
+             */
+            flap_secs: number | null;
+            /** Reason */
+            reason: string;
+        } & {
+            [key: string]: unknown;
         };
         /** NeighbourAlive */
         NeighbourAlive: {
@@ -10602,6 +10648,11 @@ export interface components {
             fidelity: components["schemas"]["Fidelity"];
             /** Faults */
             faults: components["schemas"]["ReportedFault"][];
+            /**
+             * Not Injected
+             * @description Absent in older runs.
+             */
+            not_injected?: components["schemas"]["MissingFault"][];
             upgrade?: components["schemas"]["ReportedUpgrade"];
             /** Images */
             images?: components["schemas"]["ReportedImage"][];
@@ -11354,10 +11405,10 @@ export interface components {
         Verdict: {
             /**
              * Outcome
-             * @description Inconclusive: it was not met while this machine was busy, which may have been the cause.
+             * @description Inconclusive: it was not met while this machine was busy, which may have been the cause. Not tested: a fault that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested.
              * @enum {string}
              */
-            outcome: "held" | "broken" | "inconclusive" | "none";
+            outcome: "held" | "broken" | "inconclusive" | "not-tested" | "none";
             /** Sentence */
             sentence: string;
             /** Unit */

@@ -167,7 +167,7 @@ class Due:
     fault: Fault = field(compare=False)
 
 
-NEVER = "The run was over before it."
+NEVER = "The run ended before this fault was due."
 """Why a fault that was ordered did not happen."""
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from cubeyard.emulation.judge.fidelity import BUSY_CPU
 from cubeyard.emulation.measure.window import Reading
 from cubeyard.experiments.hypotheses import Hypothesis
+from cubeyard.experiments.scenario.verdict import NO_FAULT, WORST
 
 Json = dict[str, Any]
 
@@ -27,8 +29,20 @@ UNITS = {
 }
 
 
+@dataclass(frozen=True)
+class Struck:
+    """What of the planned faults happened, in words for verdicts."""
+
+    any: bool = False
+    """Whether a fault was injected, or an upgrade began."""
+    missing: tuple[str, ...] = ()
+    """Faults that were planned and not injected."""
+    short: tuple[str, ...] = ()
+    """Faults that began late and did not last as long as planned."""
+
+
 class Guard:
-    """Tells when the hypothesis has been broken for longer than it forgives."""
+    """Reports when the hypothesis has been broken for longer than it forgives."""
 
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
@@ -67,14 +81,21 @@ class Guard:
         return now * self._before_count / before if before > 0 else None
 
     def watch(
-        self, at_secs: float, secs: float, reading: Reading, cpu: float = 0.0, expected: Reading | None = None
+        self,
+        at_secs: float,
+        secs: float,
+        reading: Reading,
+        cpu: float = 0.0,
+        expected: Reading | None = None,
+        *,
+        struck: bool = True,
     ) -> bool:
         """Whether the run ends now. `cpu` is the share of all cores of this machine over the `secs` of this reading.
 
         `expected` is what the model gives with the faults of this moment. Where that does not meet the hypothesis either, a
-        busy machine is no excuse.
+        busy machine is no excuse. Until a fault has `struck`, a share of the baseline is no test of anything.
         """
-        if self.hypothesis is None or (value := self.value(reading)) is None:
+        if self.hypothesis is None or (self._is_share and not struck) or (value := self.value(reading)) is None:
             return False
         most = self.hypothesis.metric == "stalled-flows"
         if self.worst is None or (value > self.worst if most else value < self.worst):
@@ -101,21 +122,26 @@ class Guard:
         return value > self.hypothesis.bound if most else value < self.hypothesis.bound
 
     @property
-    def outcome(self) -> Literal["held", "broken", "inconclusive", "none"]:
-        """Inconclusive where this machine was busy while the hypothesis was not met, against expectation."""
-        if self.worst is None:
-            return "none"
-        if self.broken_at_secs is None:
-            return "held"
-        return "inconclusive" if self.cpu >= BUSY_CPU else "broken"
+    def _is_share(self) -> bool:
+        return self.hypothesis is not None and self.hypothesis.metric.endswith("-share")
 
-    def document(self) -> Json:
+    def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
+        """Inconclusive where this machine was busy while the hypothesis was not met, against expectation."""
+        if self.hypothesis is None:
+            return "none"
+        if self.broken_at_secs is not None:
+            return "inconclusive" if self.cpu >= BUSY_CPU else "broken"
+        if self.worst is None or struck.missing:
+            return "not-tested"
+        return "inconclusive" if struck.short else "held"
+
+    def document(self, struck: Struck) -> Json:
         """The verdict for the report, with the hypothesis's own fields."""
         if self.hypothesis is None:
             return {"outcome": "none", "sentence": "The run had no hypothesis."}
         return {
-            "outcome": self.outcome,
-            "sentence": self._sentence(self.hypothesis),
+            "outcome": self.outcome(struck),
+            "sentence": self._sentence(self.hypothesis, struck),
             **self.hypothesis.model_dump(),
             "unit": UNITS[self.hypothesis.metric],
             "worst": self.worst,
@@ -123,24 +149,22 @@ class Guard:
             "broken_at_secs": self.broken_at_secs,
         }
 
-    def _sentence(self, hypothesis: Hypothesis) -> str:
+    def _sentence(self, hypothesis: Hypothesis, struck: Struck) -> str:
         name, bound, secs = NAMES[hypothesis.metric], _bound(hypothesis), f"{hypothesis.for_secs:g} s"
         most = hypothesis.metric == "stalled-flows"
+        why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.short])
         if self.worst is None:
-            return f"{name} was not tested: no fault was injected, or nothing was received before the first one."
+            return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
         if self.broken_at_secs is None:
-            return f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
+            told = f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
+            return f"{told} {why}".rstrip()
         told = f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
-        if self.outcome == "broken":
-            return f"{told}."
+        if self.outcome(struck) == "broken":
+            return f"{told}. {why}".rstrip()
         return (
             f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit. "
             "Take slower links or fewer flows."
         )
-
-
-RANKS = ("none", "held", "inconclusive", "broken")
-"""Of outcomes: the last is the one to be told first."""
 
 
 class Guards:
@@ -155,20 +179,27 @@ class Guards:
             guard.before(reading)
 
     def watch(
-        self, at_secs: float, secs: float, reading: Reading, cpu: float = 0.0, expected: Reading | None = None
+        self,
+        at_secs: float,
+        secs: float,
+        reading: Reading,
+        cpu: float = 0.0,
+        expected: Reading | None = None,
+        *,
+        struck: bool = True,
     ) -> bool:
         """Whether any of them ends the run now."""
-        ends = [guard.watch(at_secs, secs, reading, cpu, expected) for guard in self._each]
+        ends = [guard.watch(at_secs, secs, reading, cpu, expected, struck=struck) for guard in self._each]
         return any(ends)
 
-    def document(self) -> Json:
+    def document(self, struck: Struck) -> Json:
         """The verdict of the whole run: that of the hypothesis which fared worst, the first of equals."""
-        worst = max(self._each, key=lambda guard: RANKS.index(guard.outcome), default=Guard(None))
-        return worst.document()
+        each = self.documents(struck)
+        return min(each, key=lambda verdict: WORST.index(verdict["outcome"]), default=Guard(None).document(struck))
 
-    def documents(self) -> list[Json]:
+    def documents(self, struck: Struck) -> list[Json]:
         """The verdict on each hypothesis, in their order."""
-        return [guard.document() for guard in self._each]
+        return [guard.document(struck) for guard in self._each]
 
 
 def _bound(hypothesis: Hypothesis) -> str:

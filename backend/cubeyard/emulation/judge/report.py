@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from cubeyard.emulation.judge.fidelity import Calibration, Observed, OverPaths, judge
-from cubeyard.emulation.judge.guard import Guards
+from cubeyard.emulation.judge.guard import Guards, Struck
 from cubeyard.emulation.judge.meant import Meant, meant_of
 from cubeyard.emulation.measure import latency
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
+from cubeyard.experiments.scenario.verdict import missing_in_words
 
 Json = dict[str, Any]
 
@@ -37,8 +38,10 @@ def make(
     *,
     ended: str,
     timings: Json,
+    not_injected: Sequence[Json] = (),
+    upgraded: bool = False,
 ) -> Json:
-    """The document. `faults` are what was injected, each with its times."""
+    """The document. `faults` are what was injected, each with its times; `not_injected` what was planned and did not happen."""
     question = recorder.question
     quiet = _quiet(recorder)
     ideal = question.prediction.ideal_bits_per_sec
@@ -65,10 +68,11 @@ def make(
     )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     consequences = Consequences(recorder)
+    struck = Struck(bool(faults) or upgraded, tuple(missing_in_words(fault) for fault in not_injected))
     return {
         "ended": ended,
-        "verdict": guards.document(),
-        "verdicts": guards.documents(),
+        "verdict": guards.document(struck),
+        "verdicts": guards.documents(struck),
         "aggregate_goodput_bits_per_sec": total["goodput_bits_per_sec"],
         "ideal_bits_per_sec": round(ideal),
         "header_efficiency": round(efficiency, 4),
@@ -80,6 +84,7 @@ def make(
         },
         "fidelity": judge(calibration, observed),
         "faults": [{**fault, **consequences.of(fault)} for fault in faults],
+        "not_injected": list(not_injected),
         "path_switches": recorder.events.switches,
         **({} if question.requests is None else latency.report(recorder.latencies, question.requests)),
         "probing": probing(recorder.events),

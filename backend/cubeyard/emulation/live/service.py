@@ -129,7 +129,7 @@ class SessionService:
                     id=fault.id,
                     kind=fault.kind,
                     targets=fault.names,
-                    at_secs=frame.get("at_secs", None if fault in live else fault.at_secs),
+                    at_secs=frame.get("planned_secs", None if fault in live else fault.at_secs),
                     until_secs=frame.get("until_secs", fault.until_secs),
                     live=fault in live,
                     state=frame["state"],

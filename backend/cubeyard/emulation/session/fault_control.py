@@ -45,6 +45,7 @@ class FaultControl:
         """Ids of flows that no path or no end is left for: ABT is of the others, measured as predicted."""
         self.happened: list[Json] = []
         """Every injection, with its times."""
+        self._missing: dict[str, Json] = {}
         self.predicted: list[Json] = []
         """The payloads of all `predicted` frames."""
 
@@ -59,6 +60,11 @@ class FaultControl:
     def tested(self) -> bool:
         """Whether the hypothesis is watched now: from the first fault on, or always where none is scheduled."""
         return bool(self.happened) or not self._question.schedule.faults
+
+    @property
+    def missing(self) -> list[Json]:
+        """Faults that were planned or ordered and not injected, each with the reason."""
+        return list(self._missing.values())
 
     def _expected_by(self, prediction: Prediction) -> Reading:
         stalled = len(self._cut_off_by(prediction))
@@ -92,15 +98,25 @@ class FaultControl:
         return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
 
     def end(self, at_secs: float) -> None:
-        """The run is over: refuse the orders that came too late, and write a frame of each fault that was ordered and did not happen."""
+        """The run has ended: refuse the orders that came too late, and write a frame of each fault that did not happen."""
         for order in self._sink.orders():
             if order.fault is not None:
                 self._ordered[order.fault.id] = order.fault.at(at_secs)
             self._sink.done(order, {"ok": False, "reason": NEVER})
-        outcome = {"state": "failed", "at_secs": round(at_secs, 3), "ok": False, "reason": NEVER}
-        for fault in self._ordered.values():
-            self._sink.frame("fault", {**fault.described(), **outcome})
+        tried = {*self._missing, *(one["id"] for one in self.happened)}
+        planned = (fault for fault in self._question.schedule.faults if fault.id not in tried)
+        for fault in [*planned, *self._ordered.values()]:
+            self._miss(fault, at_secs, NEVER)
         self._ordered.clear()
+
+    def _miss(self, fault: Fault, at_secs: float, reason: str) -> None:
+        """A fault did not happen."""
+        self._missing.setdefault(fault.id, {**fault.described(), "reason": reason})
+        self._tell(fault, "failed", at_secs, {"ok": False, "reason": reason})
+
+    def _tell(self, fault: Fault, state: str, at_secs: float, outcome: Json) -> None:
+        times = {"at_secs": round(at_secs, 3), "planned_secs": fault.at_secs}
+        self._sink.frame("fault", {**fault.described(), "state": state, **times, **outcome})
 
     def _carry_out(self, order: Order, at_secs: float) -> Json:
         if order.kind == "stop-all":
@@ -131,11 +147,13 @@ class FaultControl:
             raise
         except ProblemError as error:
             outcome = {"ok": False, "reason": error.detail}
+            if action == "inject":
+                self._miss(fault, at_secs, error.detail)
+                return outcome
         else:
             at_secs = max(at_secs, self._clock.secs(at_nanos))
             self._remember(action, fault, round(at_secs, 3), at_nanos)
-        state = STATES[action] if outcome["ok"] else "failed"
-        self._sink.frame("fault", {**fault.described(), "state": state, "at_secs": round(at_secs, 3), **outcome})
+        self._tell(fault, STATES[action] if outcome["ok"] else "failed", at_secs, outcome)
         if outcome["ok"]:
             self._predict(at_secs)
         return outcome

@@ -92,7 +92,14 @@ class Session:
                     self._place.forget(self._run)
             self._faults.end(self._at_secs)
         document = report.make(
-            self._recorder, self._guards, calibration, self._faults.happened, ended=ended, timings=timings
+            self._recorder,
+            self._guards,
+            calibration,
+            self._faults.happened,
+            ended=ended,
+            timings=timings,
+            not_injected=self._faults.missing,
+            upgraded=bool(self._upgrading.times),
         )
         document["predicted_steps"] = self._faults.predicted
         upgrade = self._upgrading.document(self._recorder.events.connections_lost)
@@ -182,7 +189,9 @@ class Session:
             return False
         if part == "before":
             self._guards.before(reading)
-        return self._faults.tested and self._guards.watch(self._at_secs, secs, reading, tick.cpu, self._faults.expected)
+        return self._faults.tested and self._guards.watch(
+            self._at_secs, secs, reading, tick.cpu, self._faults.expected, struck=part != "before"
+        )
 
     def _tell_second(self, second: Json | None) -> None:
         if second is not None:

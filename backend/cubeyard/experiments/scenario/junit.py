@@ -1,4 +1,5 @@
-"""Verdicts as JUnit XML, which CI systems show: one test case a hypothesis; an inconclusive one is skipped with its reason."""
+"""Verdicts as JUnit XML, which CI systems show: one test case a hypothesis; one that is inconclusive or not tested
+is skipped with its reason."""
 
 from __future__ import annotations
 
@@ -8,16 +9,17 @@ from xml.etree import ElementTree
 from cubeyard.experiments.scenario.verdict import RunVerdict
 
 MEDIA_TYPE = "application/xml"
+SKIPPED = ("inconclusive", "not-tested")
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties: dict[str, str] | None = None) -> bytes:
-    """The XML of one suite. A scenario without hypotheses has one case, which passes: that it ran."""
+    """The XML of one suite. A scenario without hypotheses has one case, which is skipped: nothing was tested."""
     cases = verdict.hypotheses
     counts = {
         "tests": max(1, len(cases)),
         "failures": sum(one.outcome == "broken" for one in cases),
-        "skipped": sum(one.outcome == "inconclusive" for one in cases),
+        "skipped": sum(one.outcome in SKIPPED for one in cases) if cases else 1,
         "errors": 0,
     }
     told = {"name": _plain(name), **{key: str(value) for key, value in counts.items()}}
@@ -34,12 +36,13 @@ def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties:
         sentence = _plain(one.sentence)
         if one.outcome == "broken":
             ElementTree.SubElement(case, "failure", {"message": sentence, "type": one.metric}).text = sentence
-        elif one.outcome == "inconclusive":
+        elif one.outcome in SKIPPED:
             ElementTree.SubElement(case, "skipped", {"message": sentence})
         else:
             ElementTree.SubElement(case, "system-out").text = sentence
     if not cases:
-        _case(suite, name, "It ran; it has no hypotheses")
+        message = _plain(" ".join(["It has no hypotheses.", *verdict.not_injected]))
+        ElementTree.SubElement(_case(suite, name, "It ran"), "skipped", {"message": message})
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 

@@ -1,4 +1,4 @@
-"""Hypotheses against what was computed or measured: held, broken, or inconclusive with the reason."""
+"""Hypotheses against what was computed or measured: held, broken, inconclusive or not tested, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from cubeyard.experiments.points import Point
 from cubeyard.kit.models import Model
 
 Json = dict[str, Any]
-Outcome = Literal["held", "broken", "inconclusive"]
+Outcome = Literal["held", "broken", "inconclusive", "not-tested"]
+WORST: tuple[Outcome, ...] = ("broken", "inconclusive", "not-tested", "held")
+"""The outcome of several hypotheses is the first of these that one of them has."""
+EXIT_STATUS: dict[Outcome, int] = {"held": 0, "broken": 1, "inconclusive": 3, "not-tested": 4}
+"""Of every command that judges a run."""
+NO_FAULT = "No fault was injected."
+STRUCK = ("servers", "switches", "links", "degraded_links")
+"""Counts in the `failures` of an engine's result."""
 Baseline = Callable[[Point], Mapping[str, Any] | str]
 """The result of a point without its faults, or why there is none."""
 
@@ -25,7 +32,9 @@ class HypothesisVerdict(Model):
     metric: AnyMetric
     bound: float
     unit: Unit
-    outcome: Outcome = Field(description="`inconclusive`: it could not be judged; the sentence says why.")
+    outcome: Outcome = Field(
+        description="`inconclusive`: it could not be judged; `not-tested`: what it is about did not happen. The sentence says why."
+    )
     worst: float | None = Field(
         description="The value nearest to breaking it, or furthest beyond; null: there is none."
     )
@@ -36,16 +45,20 @@ class RunVerdict(Model):
     """Whether every hypothesis held."""
 
     outcome: Outcome = Field(
-        description="`broken` if any is broken, else `inconclusive` if any is, else `held`; with no hypothesis `held`."
+        description="`broken` if any is broken, else `inconclusive` if any is, else `not-tested` if any is, else `held`; "
+        "with no hypothesis `not-tested`."
     )
     hypotheses: list[HypothesisVerdict]
+    not_injected: list[str] = Field(
+        default=[], description="Faults that were planned and did not happen, each with its reason."
+    )
 
 
-def whole(each: Sequence[HypothesisVerdict]) -> RunVerdict:
+def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -> RunVerdict:
     """The verdict of all."""
-    outcomes = {one.outcome for one in each}
-    outcome: Outcome = "broken" if "broken" in outcomes else "inconclusive" if "inconclusive" in outcomes else "held"
-    return RunVerdict(outcome=outcome, hypotheses=list(each))
+    outcomes = {verdict.outcome for verdict in each} or {"not-tested"}
+    outcome = next(outcome for outcome in WORST if outcome in outcomes)
+    return RunVerdict(outcome=outcome, hypotheses=list(each), not_injected=list(not_injected))
 
 
 def inconclusive(claim: StatedHypothesis, reason: str) -> HypothesisVerdict:
@@ -70,10 +83,30 @@ def of_points(
 ) -> list[HypothesisVerdict]:
     """Each hypothesis at every point that an engine computed. Keeps of each point only the values that are judged."""
     values: list[list[tuple[Point, float | str]]] = [[] for _ in claims]
+    planned = struck = False
     for point, result in results:
+        planned = planned or any(fault["target"].get("ratio") != 0 for fault in point.experiment["faults"])
+        struck = struck or _strikes(point, result)
         for claim, found in zip(claims, values, strict=True):
             found.append((point, _value(claim, point, result, baseline)))
-    return [_over_points(claim, found) for claim, found in zip(claims, values, strict=True)]
+    verdicts = [_over_points(claim, found) for claim, found in zip(claims, values, strict=True)]
+    return verdicts if struck else [_without_fault(verdict, planned=planned) for verdict in verdicts]
+
+
+def _strikes(point: Point, result: Mapping[str, Any]) -> bool:
+    """Whether anything fails. Names always strike; a share may be of too few devices. The packet engine counts no later faults."""
+    if any(result.get("failures", {}).get(name) for name in STRUCK):
+        return True
+    later = point.experiment.get("engine") == "packet"
+    return any("names" in fault["target"] or (later and fault["at_secs"] > 0) for fault in point.experiment["faults"])
+
+
+def _without_fault(verdict: HypothesisVerdict, *, planned: bool) -> HypothesisVerdict:
+    """A share of the baseline says nothing of a network that nothing struck, nor does a fault that struck nothing."""
+    reason = "The faults strike nothing: their share of these devices is none." if planned else NO_FAULT
+    if verdict.outcome == "held" and (planned or verdict.metric.endswith("-share")):
+        return verdict.model_copy(update={"outcome": "not-tested", "worst": None, "sentence": f"Not tested. {reason}"})
+    return verdict.model_copy(update={"sentence": f"{verdict.sentence} {reason}"})
 
 
 def without_faults(point: Point) -> Point:
@@ -146,6 +179,17 @@ def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> 
     told = report.get("verdicts") or [report["verdict"]]
     found = []
     for claim, one in zip(claims, told, strict=False):
-        outcome: Outcome = one["outcome"] if one["outcome"] in ("held", "broken") else "inconclusive"
+        # Of older reports, `none`.
+        outcome: Outcome = one["outcome"] if one["outcome"] in WORST else "not-tested"
         found.append(_verdict(claim, outcome, one.get("worst"), one["sentence"]))
     return found
+
+
+def of_emulation(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> RunVerdict:
+    """The verdict of an emulation's report."""
+    return whole(of_report(claims, report), [missing_in_words(fault) for fault in report.get("not_injected") or []])
+
+
+def missing_in_words(fault: Mapping[str, Any]) -> str:
+    """A fault that did not happen, of a report."""
+    return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was not injected: {fault['reason']}"

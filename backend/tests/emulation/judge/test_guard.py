@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.judge.fidelity import BUSY_CPU
-from cubeyard.emulation.judge.guard import Guard, Guards
+from cubeyard.emulation.judge.guard import Guard, Guards, Struck
 from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.experiments.hypotheses import Hypothesis, Metric
 
 TICK_SECS = 0.125
 """Has no rounding errors."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
+STRUCK = Struck(any=True)
 
 
 @given(
@@ -90,7 +91,7 @@ def test_it_is_broken_by_the_first_violation_that_lasts(
     assert told == [abort and i == broken for i in range(len(values))], "it is said once"
     assert guard.violations == sum(wrong)
     assert guard.worst == (((max if most else min)(values) / share) if values else None)
-    assert guard.outcome == ("none" if not values else "held" if broken is None else "broken")
+    assert guard.outcome(STRUCK) == ("not-tested" if not values else "held" if broken is None else "broken")
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -104,7 +105,7 @@ def test_a_busy_machine_is_no_excuse_where_the_model_does_not_meet_the_hypothesi
         guard.before(reading(metric, 100))
         for i, one in enumerate(expected):
             guard.watch(i * TICK_SECS, TICK_SECS, reading(metric, bad), 1.0, reading(metric, one))
-        return guard.outcome
+        return guard.outcome(STRUCK)
 
     assert outcome([good] * 4) == "inconclusive"
     assert outcome([bad] * 4) == "broken"
@@ -116,18 +117,40 @@ def test_a_share_of_nothing_is_not_known() -> None:
     assert not guard.watch(0.0, 10.0, Reading(0.0, 0.0, 3))
     guard.before(Reading(0.0, 0.0, 3))
     assert not guard.watch(0.1, 10.0, Reading(0.0, 0.0, 3))
-    found = guard.document()
-    assert (found["outcome"], found["worst"], found["violations"]) == ("none", None, 0)
-    assert found["sentence"] == (
-        "Goodput was not tested: no fault was injected, or nothing was received before the first one."
-    )
+    found = guard.document(STRUCK)
+    assert (found["outcome"], found["worst"], found["violations"]) == ("not-tested", None, 0)
+    assert found["sentence"] == "Goodput was not tested. Nothing was received before the first fault."
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_share_is_not_tested_without_a_fault_and_an_absolute_bound_is_judged(metric: Metric) -> None:
+    most = metric == "stalled-flows"
+    guard = Guard(Hypothesis(metric=metric, bound=0.5 if metric.endswith("-share") else 50, for_secs=0.25))
+    guard.before(reading(metric, 100))
+    for number in range(4):
+        guard.watch(number * 0.125, 0.125, reading(metric, 40 if most else 60), struck=False)
+    found = guard.document(Struck())
+    assert found["outcome"] == ("not-tested" if metric.endswith("-share") else "held")
+    assert found["sentence"].endswith("No fault was injected.")
+
+
+@pytest.mark.parametrize("value", [60, 40])
+def test_a_fault_that_did_not_happen_leaves_a_hypothesis_untested_but_not_one_that_is_broken(value: int) -> None:
+    guard, _ = watched(Hypothesis(metric="goodput", bound=50, for_secs=0.25), [value] * 3)
+    missing = "f2 (link-loss of 00/<0,0>) was not injected: this kernel has no netem"
+    short = "f1 was injected 5.0 s late and ended after 0.1 of 3 s."
+    assert guard.document(Struck(True, (missing,)))["sentence"].endswith(missing)
+    broken = value == 40
+    assert guard.outcome(Struck(True, (missing,))) == ("broken" if broken else "not-tested")
+    assert guard.outcome(Struck(True, (), (short,))) == ("broken" if broken else "inconclusive")
+    assert short in guard.document(Struck(True, (), (short,)))["sentence"]
 
 
 def test_a_run_without_a_hypothesis_says_so() -> None:
     guard = Guard(None)
     assert guard.watch(0.0, 1.0, Reading(0.0, 0.0, 3)) is False
-    assert guard.outcome == "none"
-    assert guard.document() == {"outcome": "none", "sentence": "The run had no hypothesis."}
+    assert guard.outcome(STRUCK) == "none"
+    assert guard.document(STRUCK) == {"outcome": "none", "sentence": "The run had no hypothesis."}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +166,7 @@ def test_a_run_without_a_hypothesis_says_so() -> None:
 def test_the_verdict_in_words(metric: Metric, bound: float, value: int, sentence: str, unit: str) -> None:
     guard, _ = watched(Hypothesis(metric=metric, bound=bound, for_secs=0.25), [value, value])
     broken = "(until" in sentence
-    assert guard.document() == {
+    assert guard.document(STRUCK) == {
         "outcome": "broken" if broken else "held",
         "sentence": sentence,
         "metric": metric,
@@ -165,8 +188,10 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
         guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), one)
     busy = (cpu[0] + cpu[1]) / 2
     assert guard.cpu == pytest.approx(busy), "of the violation, up to when it had lasted"
-    assert guard.outcome == ("inconclusive" if guard.cpu >= BUSY_CPU else "broken")
-    assert ("this machine may have been the limit" in guard.document()["sentence"]) is (guard.outcome == "inconclusive")
+    assert guard.outcome(STRUCK) == ("inconclusive" if guard.cpu >= BUSY_CPU else "broken")
+    assert ("this machine may have been the limit" in guard.document(STRUCK)["sentence"]) is (
+        guard.outcome(STRUCK) == "inconclusive"
+    )
 
 
 def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
@@ -179,7 +204,7 @@ def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
     )
     low = Reading(60.0, 40.0, 0)
     assert [guards.watch(number * 0.25, 0.25, low) for number in range(2)] == [True, False], "once"
-    assert [one["outcome"] for one in guards.documents()] == ["held", "held", "broken"]
-    assert guards.document() == guards.documents()[2]
-    assert Guards([]).document() == Guard(None).document()
-    assert Guards([]).documents() == []
+    assert [one["outcome"] for one in guards.documents(STRUCK)] == ["held", "held", "broken"]
+    assert guards.document(STRUCK) == guards.documents(STRUCK)[2]
+    assert Guards([]).document(STRUCK) == Guard(None).document(STRUCK)
+    assert Guards([]).documents(STRUCK) == []

@@ -333,6 +333,7 @@ def test_the_whole_report(engine: Engine) -> None:
                 "recovered_secs": 1.8,
             },
         ],
+        "not_injected": [],
         "path_switches": 1,
         "probing": {"rounds": 5, "mean_secs": 0.001669},
         "events_left_out": [{"server": "11", "count": 3}, {"server": "", "count": 1}],

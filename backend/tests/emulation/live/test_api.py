@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cubeyard.emulation.faults.faults import NEVER
 from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.repository import OrderRepository
 from cubeyard.emulation.runner import DatabaseSink
@@ -244,6 +245,6 @@ def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, ru
             answer = client.request(method, f"{API}/runs/{found}/{path}", json=body)
             assert (answer.status_code, answer.json()["type"]) == (409, f"urn:cubeyard:problem:{code}")
     (never,) = client.get(f"{API}/runs/{run}/faults").json()["items"]
-    assert (never["state"], never["at_secs"], never["reason"]) == ("failed", 5, "The run was over before it.")
+    assert (never["state"], never["at_secs"], never["reason"]) == ("failed", 5, NEVER)
     assert client.post(f"{API}/runs/{run}/faults/preview", json=PULLED).status_code == 200, "breaks nothing"
     assert client.post(f"{API}/runs/{'0' * 14}/stop-all").status_code == 404

@@ -10,11 +10,13 @@ import pytest
 
 from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.faults.faults import NEVER
 from cubeyard.emulation.live.service import resolve_live
 from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine
+from cubeyard.experiments.hypotheses import Hypothesis
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
@@ -271,6 +273,29 @@ def test_a_hypothesis_without_a_fault_is_watched_from_the_start(engine: Engine, 
     assert (report["ended"], report["verdict"]["outcome"]) == ("aborted", "broken")
 
 
+@pytest.mark.parametrize("at_secs", [0.3, 9.0])
+def test_a_hypothesis_about_a_fault_that_did_not_happen_is_not_tested(
+    engine: Engine, place: Place, fabric: Scripted, at_secs: float
+) -> None:
+    """Either it cannot be injected, or the run ends before."""
+    fabric.fails = {"inject"}
+    pulled = {"at_secs": at_secs, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    sink = Kept()
+    report = run(place, question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 1.0}), sink)
+    assert report["verdict"]["outcome"] == "not-tested"
+    assert "f1 (cable-pulled of 00/<0,0>) was not injected" in report["verdict"]["sentence"]
+    assert [frame["state"] for frame in sink.of("fault")] == ["failed"]
+    assert sink.of("fault")[0]["planned_secs"] == at_secs
+
+
+def test_a_share_of_the_baseline_is_not_tested_without_a_fault(engine: Engine, place: Place, fabric: Scripted) -> None:
+    report = run(place, question(engine, hypothesis={"metric": "goodput-share", "bound": 0.9, "for_secs": 0.3}), Kept())
+    assert report["verdict"]["outcome"] == "not-tested"
+    upgraded_share = upgraded(engine, 0.4)
+    upgraded_share.hypotheses.append(Hypothesis(metric="goodput-share", bound=0.01))
+    assert run(place, upgraded_share, Kept())["verdict"]["outcome"] == "held", "an upgrade is a test of it"
+
+
 def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: Place, fabric: Scripted) -> None:
     """A server whose switches are both off lives and reaches nobody: its two flows are counted beside ABT, not in it."""
     off = {"at_secs": 0.3, "kind": "switch-off", "target": {"names": ["<0,0>", "<1,0>"]}}
@@ -312,7 +337,7 @@ def test_a_fault_that_is_ordered_too_late_is_told(engine: Engine, place: Place, 
     sink.asked = [(OVER, Order(1, "inject", fault=fault))]
     report = run(place, asked, sink)
     (frame,) = sink.of("fault")
-    assert (frame["id"], frame["state"], frame["reason"]) == ("l1", "failed", "The run was over before it.")
+    assert (frame["id"], frame["state"], frame["reason"]) == ("l1", "failed", NEVER)
     assert sink.outcomes[1] == {"ok": False, "reason": frame["reason"]}
     assert report["faults"] == []
     assert not fabric.faults
@@ -336,6 +361,8 @@ def test_a_fault_that_cannot_be_made_fails_alone(engine: Engine, place: Place, f
     report = run(place, question(engine, faults=[loss]), sink)
     (frame,) = sink.of("fault")
     assert (frame["state"], frame["reason"]) == ("failed", "inject is not possible now. Wait.")
+    (missing,) = report["not_injected"]
+    assert (missing["id"], missing["targets"], missing["reason"]) == ("f1", ["00/<0,0>"], frame["reason"])
     assert report["faults"] == []
     assert report["windows"].keys() == {"before"}, "nothing was broken"
     assert report["ended"] == "done"

@@ -13,6 +13,7 @@ const OUTCOMES = {
   held: { icon: "check", text: "Met" },
   broken: { icon: "error", text: "Not met" },
   inconclusive: { icon: "info", text: "Inconclusive" },
+  "not-tested": { icon: "warning", text: "Not tested" },
 } as const;
 
 export default function VerdictPanel({ run }: { run: Run }) {
@@ -55,6 +56,14 @@ export default function VerdictPanel({ run }: { run: Run }) {
             </li>
           );
         })}
+        {data.not_injected?.map((missing) => (
+          <li key={missing} data-outcome="not-tested">
+            <Icon name="warning" size={16} />
+            <span>
+              <strong>{missing}</strong>
+            </span>
+          </li>
+        ))}
       </ul>
     </section>
   );

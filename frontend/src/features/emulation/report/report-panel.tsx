@@ -12,7 +12,8 @@ import styles from "./report-panel.module.css";
 const OUTCOMES = {
   held: { icon: "check", text: "Hypothesis met" },
   broken: { icon: "error", text: "Hypothesis not met" },
-  inconclusive: { icon: "info", text: "Inconclusive: this machine was busy when it was not met" },
+  inconclusive: { icon: "info", text: "Inconclusive" },
+  "not-tested": { icon: "warning", text: "Not tested" },
   none: { icon: "info", text: "No hypothesis" },
 } as const;
 
@@ -38,6 +39,8 @@ const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
 export function Verdict({ report }: { report: Report }) {
   const { verdict, fidelity } = report;
   const { icon, text } = OUTCOMES[verdict.outcome];
+  // The sentence of a hypothesis that was not tested names them.
+  const missing = verdict.outcome === "not-tested" ? [] : (report.not_injected ?? []);
   return (
     <section
       className={styles.verdict}
@@ -48,6 +51,12 @@ export function Verdict({ report }: { report: Report }) {
       <Icon name={icon} />
       <p>
         <strong>{text}</strong> {verdict.outcome !== "none" && verdict.sentence}
+        {missing.map(({ id, kind, targets, reason }) => (
+          <span key={id} data-missing={id}>
+            {" "}
+            {id} ({faultKind(kind).title}: {targets.slice(0, 3).join(", ")}) was not injected: {reason}
+          </span>
+        ))}
       </p>
       <span className={styles.space} />
       <p className={styles.fidelityLine}>
