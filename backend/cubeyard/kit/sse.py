@@ -13,18 +13,23 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import psycopg
 import structlog
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from psycopg import sql
 from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from cubeyard.kit.auth.revocation import until_revoked
 
 log = structlog.get_logger(__name__)
 
 MEDIA_TYPE = "text/event-stream"
 KEEPALIVE = KEEPALIVE_COMMENT
 RECONNECT_SECS = 1.0
+LAST_SECS = 1.0
+"""For the last event to a client that may not read."""
 
 __all__ = ["KEEPALIVE", "MEDIA_TYPE", "EventStream", "Listener", "Topic", "event"]
 
@@ -35,7 +40,8 @@ def event(name: str, data: str, *, seq: int | None = None) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """The stream is closed when the client is gone, not when the garbage is collected."""
+    """The stream is closed when the client is gone, not when the garbage is collected. It ends when
+    the caller's token is revoked."""
 
     media_type = MEDIA_TYPE
 
@@ -44,10 +50,32 @@ class EventStream(StreamingResponse):
         self._generator = content
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        revoked = asyncio.ensure_future(until_revoked(scope))
+        sent = asyncio.ensure_future(super().__call__(scope, receive, sending))
         try:
-            await super().__call__(scope, receive, send)
+            await asyncio.wait((revoked, sent), return_when=asyncio.FIRST_COMPLETED)
+            if sent.done():
+                sent.result()
         finally:
+            for task in (revoked, sent):
+                task.cancel()
+            await asyncio.gather(revoked, sent, return_exceptions=True)
             await self._generator.aclose()
+        if not revoked.cancelled() and has_started:
+            last = {"type": "http.response.body", "body": self.last(revoked.result())}
+            with contextlib.suppress(TimeoutError, OSError):
+                await asyncio.wait_for(send(last), LAST_SECS)
+
+    def last(self, reason: str) -> bytes:
+        """The last bytes to a client whose token was revoked."""
+        return event("revoked", orjson.dumps({"reason": reason}).decode())
 
 
 class Topic:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Mount
+from starlette.types import Message
 
 from cubeyard.app import create_app
+from cubeyard.kit.auth import revocation
+from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import Database
+from cubeyard.kit.sse import EventStream
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
 
@@ -151,3 +160,51 @@ def test_a_session_ends_with_its_token_with_its_time_and_with_a_new_configuratio
 def test_on_loopback_a_wrong_token_is_still_wrong(client: TestClient) -> None:
     assert client.get(PLANS).status_code == 200
     assert client.get(PLANS, headers=bearer("wrong")).status_code == 401
+
+
+def test_a_stream_ends_once_its_token_is_revoked(
+    exposed: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revocation, "CHECK_SECS", 0.05)
+    made = exposed.post("/api/v1/tokens", json={"name": "reader"}, headers=bearer("configured-token")).json()
+    app: Any = exposed.app
+    app.routes.insert(0, Mount("/endless", EventStream(_endless())))
+
+    async def read() -> tuple[float, list[Message]]:
+        sent: list[Message] = []
+        revoked_at = 0.0
+
+        async def send(message: Message) -> None:
+            nonlocal revoked_at
+            sent.append(message)
+            if len(sent) == 3:
+                revoked_at = time.monotonic()
+                await run_in_threadpool(_revoke, database, made["id"])
+
+        headers = [(b"host", b"10.0.0.7:8000"), (b"authorization", f"Bearer {made['token']}".encode())]
+        scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "GET", "path": "/endless/x", "raw_path": b"/endless/x"}  # fmt: skip
+        whole = {**scope, "query_string": b"", "headers": headers, "client": ("10.1.2.3", 40000), "scheme": "http"}
+        await asyncio.wait_for(exposed.app(whole, _never, send), 20)
+        return time.monotonic() - revoked_at, sent
+
+    secs, sent = asyncio.run(read())
+    assert secs < 2
+    assert (sent[0]["status"], sent[-1].get("more_body", False)) == (200, False)
+    assert b"event: revoked" in sent[-1]["body"]
+    assert b"The token was revoked" in sent[-1]["body"]
+
+
+async def _endless() -> AsyncGenerator[bytes]:
+    while True:
+        yield b": more\n\n"
+        await asyncio.sleep(0.01)
+
+
+async def _never() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def _revoke(database: Database, token: str) -> None:
+    with database.session() as session:
+        AuthService(session, None).revoke(token)

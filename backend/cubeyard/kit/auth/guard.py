@@ -12,12 +12,14 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from cubeyard.kit.auth.revocation import Checks
 from cubeyard.kit.auth.service import AuthService, Identity
 from cubeyard.kit.problems import problem_response
 from cubeyard.settings import Settings, is_loopback
@@ -40,6 +42,7 @@ class Guard:
         self.settings = settings
         self.application = application
         self._hosts = {"localhost", *(host.lower() for host in settings.allowed_hosts)}
+        self._checks = Checks()
         self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,11 +107,11 @@ class Guard:
             scheme = "bearer"
         is_bearer = scheme.lower() == "bearer" and bool(bearer.strip())
         if is_bearer or (self.settings.exposed and COOKIE in cookies and scope["path"] not in OPEN_PATHS):
-            identity = await run_in_threadpool(
-                self._identify, bearer.strip() if is_bearer else None, cookies.get(COOKIE)
-            )
+            credential = (bearer.strip() if is_bearer else None, cookies.get(COOKIE))
+            identity = await run_in_threadpool(self._identify, *credential)
             if identity is not None:
                 scope.setdefault("state", {})["identity"] = identity
+                self._checks.attach(scope, credential, lambda: self._is_allowed(*credential))
                 return None
             if is_bearer:
                 return self._unauthorised(scope, "The token is not known here, or was revoked.")
@@ -123,6 +126,12 @@ class Guard:
         return problem_response(
             scope, 401, "token-needed", detail, headers={"www-authenticate": 'Bearer realm="cubeyard"'}
         )
+
+    async def _is_allowed(self, bearer: str | None, cookie: str | None) -> bool:
+        try:
+            return await run_in_threadpool(self._identify, bearer, cookie) is not None
+        except SQLAlchemyError:
+            return True  # The database does not answer: nobody revokes anything there.
 
     def _identify(self, bearer: str | None, cookie: str | None) -> Identity | None:
         state: Any = self.application.state

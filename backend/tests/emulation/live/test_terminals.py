@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from pydantic import SecretStr
 from starlette.testclient import WebSocketDenialResponse
 
 from cubeyard.app import create_app
+from cubeyard.emulation.live.terminal import endpoints, session
+from cubeyard.kit.auth import revocation
 from cubeyard.kit.auth.guard import COOKIE
 from cubeyard.kit.db import Database
 from cubeyard.settings import Settings
@@ -96,3 +100,66 @@ def test_terminals_can_be_turned_off_and_namespaces_have_none(
     assert "containers only" in end_of(client, plain)["reason"]
     nobody = "0" * 14
     assert f"run {nobody}" in end_of(client, nobody)["reason"]
+
+
+class Silent:
+    """A shell that prints nothing until it is closed."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+        self.sizes = 0
+
+    def read(self) -> bytes:
+        self.closed.wait(20)
+        return b""
+
+    def write(self, data: bytes) -> None: ...
+
+    def resize(self, columns: int, rows: int) -> None:  # noqa: ARG002
+        self.sizes += 1
+
+    def state(self) -> str:
+        return "running"
+
+    def exit_code(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_a_shell_ends_once_its_token_is_revoked(
+    settings: Settings, database: Database, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Silent()
+    monkeypatch.setattr(endpoints, "_shell", lambda *_: shell)
+    monkeypatch.setattr(revocation, "CHECK_SECS", 0.05)
+    exposed = settings.model_copy(update={"host": "0.0.0.0", "token": SecretStr(TOKEN)})
+    with TestClient(create_app(exposed, database=database), base_url="http://10.0.0.9") as other:
+        configured = {"authorization": f"Bearer {TOKEN}"}
+        made = other.post(f"{API}/tokens", json={"name": "operator"}, headers=configured).json()
+        sent = {"host": "10.0.0.9", "authorization": f"Bearer {made['token']}"}
+        with other.websocket_connect(f"{API}/runs/{run}/servers/00/terminal", headers=sent) as socket:
+            assert socket.receive_json()["state"] == "running"
+            assert other.delete(f"{API}/tokens/{made['id']}", headers=configured).status_code == 204
+            assert "The token was revoked" in socket.receive_json()["reason"]
+    assert shell.closed.is_set()
+
+
+def test_a_new_size_is_not_typing(
+    settings: Settings, database: Database, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Silent()
+    monkeypatch.setattr(endpoints, "_shell", lambda *_: shell)
+    monkeypatch.setattr(session, "LOOK_SECS", 0.05)
+    idle = settings.model_copy(update={"terminal_idle_secs": 0.5})
+    with TestClient(create_app(idle, database=database), base_url="http://localhost") as other:
+        address = f"{API}/runs/{run}/servers/00/terminal"
+        with other.websocket_connect(address, headers={"host": "localhost"}) as socket:
+            assert socket.receive_json()["state"] == "running"
+            deadline = time.monotonic() + 2
+            while time.monotonic() < deadline and not shell.closed.is_set():
+                socket.send_json({"type": "resize", "columns": 80, "rows": 24})
+                time.sleep(0.1)
+            assert "nothing was typed for 0.5 s" in socket.receive_json()["reason"]
+    assert shell.sizes > 1

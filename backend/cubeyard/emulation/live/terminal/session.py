@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from cubeyard.emulation.deploy.shells import OpenShell
 from cubeyard.emulation.live.terminal.schemas import FromPage, Resized, ServerNews, TerminalEnd, TerminalState, Typed
+from cubeyard.kit.auth.revocation import until_revoked
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -158,8 +159,9 @@ class _Session:
         self._typed_at = asyncio.get_running_loop().time()
 
     async def until_end(self) -> TerminalEnd:
-        """Why it ended. The first of three that returns decides."""
-        work = [asyncio.ensure_future(one) for one in (self._printing(), self._typing(), self._looking())]
+        """Why it ended. The first of four that returns decides."""
+        every = (self._printing(), self._typing(), self._looking(), self._allowed())
+        work = [asyncio.ensure_future(one) for one in every]
         try:
             done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
             return next(iter(done)).result()
@@ -195,7 +197,8 @@ class _Session:
             except (ValidationError, KeyError) as error:
                 shown = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "send text, not bytes"
                 return TerminalEnd(reason=f"A message was not understood: {shown}", exit_code=None)
-            self._typed_at = asyncio.get_running_loop().time()
+            if isinstance(message, Typed):
+                self._typed_at = asyncio.get_running_loop().time()
             # In a thread: a frozen server takes a little, then nothing.
             await run_sync(self._take, message, abandon_on_cancel=True, limiter=self._terminals.helpers)
 
@@ -204,6 +207,9 @@ class _Session:
             self._shell.write(message.data.encode(errors="replace"))
         else:
             self._shell.resize(message.columns, message.rows)
+
+    async def _allowed(self) -> TerminalEnd:
+        return TerminalEnd(reason=await until_revoked(self._websocket.scope), exit_code=None)
 
     async def _looking(self) -> TerminalEnd:
         """At the server's state, and at how long nobody has typed."""
