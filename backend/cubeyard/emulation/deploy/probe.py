@@ -51,7 +51,29 @@ KERNEL = {
 }
 
 
+SWITCHES = {
+    "user_images": ("images", "Images of users"),
+    "terminals": ("terminals", "Terminals in servers' containers"),
+}
+"""Settings that turn something off for everybody."""
+
+
 def probe(settings: Settings) -> Machine:
+    """The machine, or each of several, and what the installation's settings turn off."""
+    machine = _probed(settings)
+    return machine.model_copy(update={"capabilities": [*machine.capabilities, *_switches(settings)]})
+
+
+def _switches(settings: Settings) -> list[Capability]:
+    switches = []
+    for field, (name, title) in SWITCHES.items():
+        on, setting = getattr(settings, field), f"CUBEYARD_{field.upper()}"
+        reason, fix = ("Turned on.", "") if on else (f"Turned off by {setting}.", f"Set {setting}=true.")
+        switches.append(Capability(name=name, title=title, available=on, reason=reason, fix=fix, needed=False))
+    return switches
+
+
+def _probed(settings: Settings) -> Machine:
     place = Place.of(settings)
     binaries = _binaries(settings)
     if settings.spread:

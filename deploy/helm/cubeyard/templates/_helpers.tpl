@@ -55,6 +55,10 @@ seccompProfile:
 {{- end }}
 - name: CUBEYARD_FABRIC_START
   value: "false"
+{{- range $name, $value := .Values.settings }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "cubeyard.clusterJson" -}}
@@ -63,7 +67,7 @@ seccompProfile:
 
 {{/* Pods read their settings once: an upgrade that changes these replaces them. */}}
 {{- define "cubeyard.settings" -}}
-checksum/settings: {{ printf "%s %s %s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token | sha256sum }}
+checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token (toJson .Values.settings) | sha256sum }}
 {{- end }}
 
 {{- define "cubeyard.mounts" -}}

@@ -1,0 +1,65 @@
+"""Every setting reaches the services of a deployment, and the API says which of its parts are turned off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cubeyard.emulation.deploy.probe import SWITCHES, probe
+from cubeyard.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[4]
+OF_THE_DEPLOYMENT = {
+    *("database_url", "home", "host", "port", "token", "allowed_hosts", "frontend_dir"),
+    *("fabric_dir", "fabric_start", "fabric_sudo", "programs_dir", "cluster"),
+}
+"""What the deployment itself sets, or what means nothing in its containers."""
+Json = dict[str, Any]
+
+
+def test_compose_passes_every_setting_to_api_and_worker() -> None:
+    services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    wanted = {f"CUBEYARD_{name.upper()}" for name in Settings.model_fields if name not in OF_THE_DEPLOYMENT}
+    for service in ("api", "worker"):
+        assert wanted <= set(services[service]["environment"]), service
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
+@pytest.mark.parametrize("value", ["false", None])
+def test_a_setting_in_env_reaches_the_services(tmp_path: Path, value: str | None) -> None:
+    kept = {name: one for name, one in os.environ.items() if not name.startswith("CUBEYARD_")}
+    secrets = "POSTGRES_PASSWORD=a\nCUBEYARD_TOKEN=b\n"
+    (tmp_path / ".env").write_text(secrets + (f"CUBEYARD_TERMINALS={value}\n" if value is not None else ""))
+    shutil.copy(ROOT / "docker-compose.yml", tmp_path)
+    said = subprocess.run(
+        ["docker-compose", "config"], cwd=tmp_path, env=kept, capture_output=True, text=True, check=True
+    )
+    for service in ("api", "worker"):
+        assert yaml.safe_load(said.stdout)["services"][service]["environment"].get("CUBEYARD_TERMINALS") == value
+
+
+def test_the_chart_has_the_switches_as_values() -> None:
+    values: Json = yaml.safe_load((ROOT / "deploy/helm/cubeyard/values.yaml").read_text())
+    names = {f"CUBEYARD_{name.upper()}" for name in SWITCHES}
+    assert set(values["settings"]) == names
+    rendered = yaml.safe_load_all((ROOT / "deploy/kubernetes/cubeyard.yaml").read_text())
+    for document in rendered:
+        if document["kind"] in ("Deployment", "StatefulSet"):
+            (container,) = document["spec"]["template"]["spec"]["containers"]
+            assert names <= {one["name"] for one in container["env"]}, document["kind"]
+
+
+def test_the_api_says_what_is_turned_off(settings: Settings) -> None:
+    off = settings.model_copy(update={"terminals": False, "user_images": False})
+    for given, available in ((settings, True), (off, False)):
+        found = {one.name: one for one in probe(given).capabilities}
+        for name in ("images", "terminals"):
+            assert found[name].available is available
+            assert not found[name].needed
+    assert found["terminals"].reason == "Turned off by CUBEYARD_TERMINALS."
