@@ -360,7 +360,7 @@ def _rate(text: str) -> float:
     """Bits per second of `100M`, `1G`, `250k`."""
     value = read_amount(text, "bit/s") or 0.0
     if value <= 0:
-        refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G.")
+        refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G; B is bytes.")
     return value
 
 

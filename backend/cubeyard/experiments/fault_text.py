@@ -14,6 +14,8 @@ FAULT = re.compile(
 AMOUNT = re.compile(rf"^(?P<number>{NUMBER})\s*(?P<unit>\D*)$")
 BITS_PER_SEC = re.compile(r"(?:bit|b)?(?:/s|ps)?$")
 """The rest of a rate's unit, which may be left out."""
+BYTES = re.compile(r"B(?![iI][tT])|[bB][yY][tT]")
+"""In the unit of a rate: `MBps`, `MB/s`, `Mbyte/s`. `Mbps` and `MBit/s` are bits."""
 UNITS: dict[str, dict[str, float]] = {
     "bit/s": {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9},
     "": {"": 1.0, "%": 0.01},
@@ -60,9 +62,10 @@ def _amount(kind: str, amount: str | None, text: str) -> Json:
 
 
 def read_amount(text: str, unit_of_value: str) -> float | None:
-    """`10M` in bit/s, `5%` as a ratio (without unit), `20ms` in s, as a number in that unit; None if it is none."""
+    """`10M` in bit/s, `5%` as a ratio (without unit), `20ms` in s, as a number in that unit; None if it is none, or a rate in
+    bytes: it is an eighth of what it is taken for as often as not."""
     found = AMOUNT.match(text.strip())
-    if found is None:
+    if found is None or (unit_of_value == "bit/s" and BYTES.search(found["unit"])):
         return None
     unit = found["unit"].lower()
     factor = UNITS[unit_of_value].get(BITS_PER_SEC.sub("", unit) if unit_of_value == "bit/s" else unit)

@@ -16,7 +16,16 @@ from tests.emulation.setup.test_fitting import document_of
 
 
 @pytest.mark.parametrize(
-    ("text", "rate"), [("100M", 1e8), ("1G", 1e9), ("250k", 250e3), ("5000", 5000.0), ("2.5 Gbit/s", 2.5e9)]
+    ("text", "rate"),
+    [
+        ("100M", 1e8),
+        ("1G", 1e9),
+        ("250k", 250e3),
+        ("5000", 5000.0),
+        ("2.5 Gbit/s", 2.5e9),
+        ("10Mbps", 1e7),
+        ("10MBit/s", 1e7),
+    ],
 )
 def test_a_rate_is_read_from_text(text: str, rate: float) -> None:
     assert _rate(text) == pytest.approx(rate)
@@ -67,6 +76,8 @@ def test_a_hypothesis_is_read_from_text() -> None:
         (_rate, "fast"),
         (_rate, "-5M"),
         (_rate, "0"),
+        *((_rate, f"10{unit}") for unit in ("MBps", "MB/s", "MB", "mbyte/s", "MBPS", "GBps", "B/s", "20MiB")),
+        (read_fault, "link-rate:2MBps=00/<0,0>@1"),
         (read_fault, "03"),
         (_hypothesis, "x"),
         (_hypothesis, "abt>=1.2.3"),

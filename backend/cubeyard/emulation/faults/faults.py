@@ -17,6 +17,9 @@ from cubeyard.kit.errors import field_error
 Json = dict[str, Any]
 
 
+NOUNS: dict[Target, str] = {"server": "servers", "switch": "switches", "link": "links"}
+
+
 @dataclass(frozen=True)
 class Strike:
     """One kind of fault on one device or link."""
@@ -134,6 +137,18 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
         else:
             at = {"port": list(links[one].a)} if exact == "port-down" else {"link": one}
             yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[one]), parameters)
+    if not found and not hit["nodes"] and not hit["links"]:
+        count = {"server": len(network.servers), "switch": len(network.switches), "link": len(network.links)}
+        shares = ", ".join(f"{count[target]} {NOUNS[target]}" for target in KINDS[kind].targets)
+        share = asked["target"]
+        words = share.get("selector") or f"{share.get('ratio', 0) * 100:g}% of {NOUNS.get(share.get('kind'), 'racks')}"
+        raise field_error(
+            f"{where}.target",
+            asked["target"],
+            f"{words} is none: the run has {shares}.",
+            limit="at least one",
+            hint="Give a larger share, or names.",
+        )
     if not found:
         hits = " or ".join(f"a {target}" for target in KINDS[kind].targets)
         raise field_error(
@@ -167,6 +182,8 @@ class Due:
     fault: Fault = field(compare=False)
 
 
+NEEDS_NETEM = frozenset({"link-loss", "link-delay"})
+"""Kinds that the kernel carries out by its queue `netem`."""
 NEVER = "The run ended before this fault was due."
 """Why a fault that was ordered did not happen."""
 
@@ -184,6 +201,18 @@ class Schedule:
     @classmethod
     def read(cls, engine: Engine, network: Network, asked: list[Json], seed: int) -> Schedule:
         return cls(resolve(engine, network, asked, seed, [f"f{i + 1}" for i in range(len(asked))]))
+
+    def refuse_impossible(self, probed: Json) -> None:
+        """Raises a 422 for a fault that a kernel cannot carry out, by what its fabric has `probed`."""
+        for number, fault in enumerate(self.faults):
+            if fault.kind in NEEDS_NETEM and probed.get("netem") is False:
+                why = (probed.get("reasons") or {}).get("netem", "it has no netem")
+                raise field_error(
+                    f"body.faults.{number}.kind",
+                    fault.kind,
+                    f"The kernel cannot inject {fault.id}, {fault.kind} of {', '.join(fault.names[:3])}: {why}.",
+                    hint="Load the module `sch_netem`, choose another kind, or predict the run.",
+                )
 
     def again(self) -> Schedule:
         """A new schedule of the same faults."""

@@ -14,8 +14,9 @@ import structlog
 
 from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
-from cubeyard.emulation.fabric.client import FabricGoneError
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.faults.faults import NEEDS_NETEM
 from cubeyard.emulation.judge import report
 from cubeyard.emulation.judge.fidelity import Calibration
 from cubeyard.emulation.judge.guard import Guards
@@ -40,6 +41,7 @@ log = structlog.get_logger(__name__)
 
 WATCH_SECS = 2.0
 """How often the Docker engine is asked which containers run."""
+PROBE_SECS = 10.0
 DOCKER_GONE_SECS = 8.0
 """A Docker engine that does not answer for longer ends the session; one that restarts is back sooner."""
 SERVERS_ENDED = "All servers' containers ended at once: the engine restarted, the node was drained, or something stopped them. Start the run again."
@@ -66,9 +68,10 @@ class Session:
     def run(self) -> Json:
         """The report. Whatever happens, nothing of the run is left when this returns or raises.
 
-        Raises ProblemError: 409 if another process holds the run, 503 for a fabric or Docker engine that is gone, and what
+        Raises ProblemError: 422 for a fault that this machine cannot inject, 409 if another process holds the run, 503 for a fabric or Docker engine that is gone, and what
         the deployment and the sink raise.
         """
+        self._refuse_impossible()
         with self._place.held(self._run) as mine:
             if not mine:
                 raise ProblemError(409, "run-held", f"Another process holds run {self._run}.")
@@ -109,6 +112,15 @@ class Session:
             document["images"] = self._programs.document()
         self._sink.progress(1.0)
         return document
+
+    def _refuse_impossible(self) -> None:
+        """Refuse faults that the kernels of the hosts cannot carry out, before anything starts."""
+        schedule = self._question.schedule
+        if not any(fault.kind in NEEDS_NETEM for fault in schedule.faults):
+            return
+        for host in self._deployment.spread.hosts:
+            with FabricClient(host.socket) as client:
+                schedule.refuse_impossible(client.call("probe", PROBE_SECS))
 
     def _sink_quietly(self, kind: str, payload: Json) -> None:
         """A frame on the way out: what ends the session must not keep the rest from being removed."""

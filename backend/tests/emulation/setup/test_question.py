@@ -151,6 +151,14 @@ def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
         ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
         ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
         ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
+        (
+            {"faults": [{"kind": "link-rate", "rate_bits_per_sec": 1e6, "target": {"selector": "1% of links"}}]},
+            "1% of links is none: the run has 32 links",
+        ),
+        (
+            {"faults": [{"kind": "server-off", "target": {"kind": "server", "ratio": 0.01}}]},
+            "1% of servers is none: the run has 16 servers",
+        ),
         ({"faults": [{"target": {"selector": "a few switches"}}]}, "is not understood"),
     ],
 )
