@@ -36,7 +36,7 @@ from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.fault_text import NUMBER, read_amount
-from cubeyard.experiments.scenario.verdict import EXIT_STATUS, missing_in_words
+from cubeyard.experiments.scenario.verdict import EXIT_STATUS, late_in_words, missing_in_words
 
 HYPOTHESIS = re.compile(
     rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
@@ -233,9 +233,11 @@ def emulate(
 def _exit_status(document: Json) -> int:
     """As of `scenario run`; a run without a hypothesis is judged by its faults alone."""
     outcome = document["verdict"]["outcome"]
-    if outcome == "none":
-        return EXIT_STATUS["not-tested" if document["not_injected"] else "held"]
-    return EXIT_STATUS[outcome]
+    if outcome != "none":
+        return EXIT_STATUS[outcome]
+    if document["not_injected"]:
+        return EXIT_STATUS["not-tested"]
+    return EXIT_STATUS["inconclusive" if any("lasted_secs" in fault for fault in document["faults"]) else "held"]
 
 
 def _upgrade(text: str) -> Json:
@@ -392,6 +394,9 @@ def print_report(console: Console, document: Json) -> None:
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")
     for fault in document["not_injected"]:
         console.print(f"[yellow]missing[/]: {escape(missing_in_words(fault))}", highlight=False)
+    for fault in document["faults"]:
+        if "late_secs" in fault:
+            console.print(f"[yellow]late[/]: {escape(late_in_words(fault))}", highlight=False)
     table = Table("", "s", "goodput", "least", "ABT", "stalled flows", "CPU", box=None)
     for name, one in document["windows"].items():
         table.add_row(
@@ -417,7 +422,7 @@ def print_report(console: Console, document: Json) -> None:
     print_images(console, document.get("images", []))
     for fault in document["faults"]:
         noticed = (
-            "not detected"
+            ("it was down already" if fault.get("already_down") else "not detected")
             if fault["detected_secs"] is None
             else f"detected after {fault['detected_secs'] * 1e3:.0f} ms"
         )
@@ -430,5 +435,5 @@ def print_report(console: Console, document: Json) -> None:
         )
 
 
-def _mega(bits_per_sec: float) -> str:
-    return f"{bits_per_sec / 1e6:,.1f} Mb/s"
+def _mega(bits_per_sec: float | None) -> str:
+    return "–" if bits_per_sec is None else f"{bits_per_sec / 1e6:,.1f} Mb/s"

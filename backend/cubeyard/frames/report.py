@@ -15,7 +15,9 @@ class WindowMeans(TypedDict):
 
     secs: float
     goodput_bits_per_sec: float
-    least_goodput_bits_per_sec: Annotated[float, Field(description="Of any second.")]
+    least_goodput_bits_per_sec: Annotated[
+        float | None, Field(description="Of any second; null for less than a second.")
+    ]
     abt_bits_per_sec: Annotated[
         float,
         Field(
@@ -23,7 +25,7 @@ class WindowMeans(TypedDict):
             "its stretches by time."
         ),
     ]
-    least_abt_bits_per_sec: Annotated[float, Field(description="Of any second.")]
+    least_abt_bits_per_sec: Annotated[float | None, Field(description="Of any second; null for less than a second.")]
     stalled_flows: Annotated[int, Field(description="Flows that carried nothing in all of the time.")]
     most_stalled_flows: Annotated[NotRequired[int], Field(description="Flows without progress in the worst second.")]
     cut_off_flows: Annotated[
@@ -110,11 +112,22 @@ class ReportedFault(ScheduledFault):
     injected_at_secs: float
     recovered_at_secs: Annotated[float | None, Field(description="Null: active to the end.")]
     at_nanos: int
-    detected_secs: float | None
+    detected_secs: Annotated[
+        float | None,
+        Field(description="Until a surviving neighbour reported it or the first flow moved; null: neither."),
+    ]
+    already_down: Annotated[
+        NotRequired[bool], Field(description="Another fault had taken down all of it, so nobody could detect this one.")
+    ]
     first_move_secs: float | None
     last_move_secs: float | None
     moves: Annotated[int, Field(description="Flows that took another path within 30 s.")]
     recovered_secs: Annotated[float | None, Field(description="Until the goodput was back at 95 % of before.")]
+    late_secs: Annotated[NotRequired[float], Field(description="Absent unless it was injected later than planned.")]
+    lasted_secs: Annotated[
+        NotRequired[float], Field(description="Of a late fault that the run's end cut short: how long it was active.")
+    ]
+    planned_secs: Annotated[NotRequired[float], Field(description="How long it would have been active in time.")]
 
 
 class MissingFault(ScheduledFault):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cubeyard.experiments.fault_kinds import PARAMETERS
-from cubeyard.experiments.scenario.verdict import missing_in_words
+from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_words
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
 from cubeyard.reports.settings import rate
 
@@ -68,6 +68,7 @@ def findings(report: Json) -> list[str]:
         f"ABT {rate(report['abt_bits_per_sec'])}; the flow engine predicts {rate(predicted_abt)} without headers.",
         *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
         *(missing_in_words(fault) for fault in report.get("not_injected") or []),
+        *(late_in_words(fault) for fault in report["faults"] if "late_secs" in fault),
     ]
 
 
@@ -161,7 +162,7 @@ def _stretches(report: Json, worth: str) -> Section:
     found[WHOLE] = report["total"]
     columns = (Column("Mean"), *(Column(name, number=True) for name in found), Column("Fidelity"))
     rows: list[list[Cell]] = [
-        [title, *("" if key not in one else words(one[key]) for one in found.values()), worth]
+        [title, *("" if one.get(key) is None else words(one[key]) for one in found.values()), worth]
         for title, key, words in MEASURES
     ]
     title = f"Before, during and after the {event}" if event else "The whole run"

@@ -214,7 +214,7 @@ def test_an_emulation_is_judged_by_what_its_report_names_as_missing() -> None:
     }
     found = verdict.of_emulation([], report)
     assert (found.outcome, found.not_injected) == (
-        "not-tested", ["f1 (link-loss of 00/<0,0>) was not injected: this kernel has no netem"],
+        "not-tested", ["f1 (link-loss of 00/<0,0>) was not injected: this kernel has no netem."],
     )  # fmt: skip
     older = {"verdict": {"outcome": "none", "sentence": "Goodput was not tested."}}
     assert verdict.of_emulation([StatedHypothesis(metric="goodput", bound=1)], older).outcome == "not-tested"

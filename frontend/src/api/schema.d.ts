@@ -10719,8 +10719,16 @@ export interface components {
             recovered_at_secs: number | null;
             /** At Nanos */
             at_nanos: number;
-            /** Detected Secs */
+            /**
+             * Detected Secs
+             * @description Until a surviving neighbour reported it or the first flow moved; null: neither.
+             */
             detected_secs: number | null;
+            /**
+             * Already Down
+             * @description Another fault had taken down all of it, so nobody could detect this one.
+             */
+            already_down?: boolean;
             /** First Move Secs */
             first_move_secs: number | null;
             /** Last Move Secs */
@@ -10735,6 +10743,21 @@ export interface components {
              * @description Until the goodput was back at 95 % of before.
              */
             recovered_secs: number | null;
+            /**
+             * Late Secs
+             * @description Absent unless it was injected later than planned.
+             */
+            late_secs?: number;
+            /**
+             * Lasted Secs
+             * @description Of a late fault that the run's end cut short: how long it was active.
+             */
+            lasted_secs?: number;
+            /**
+             * Planned Secs
+             * @description How long it would have been active in time.
+             */
+            planned_secs?: number;
         } & {
             [key: string]: unknown;
         };
@@ -11433,9 +11456,9 @@ export interface components {
             goodput_bits_per_sec: number;
             /**
              * Least Goodput Bits Per Sec
-             * @description Of any second.
+             * @description Of any second; null for less than a second.
              */
-            least_goodput_bits_per_sec: number;
+            least_goodput_bits_per_sec: number | null;
             /**
              * Abt Bits Per Sec
              * @description Flows times the slowest one's mean rate, of flows that were not cut off; of the whole run: the mean of its stretches by time.
@@ -11443,9 +11466,9 @@ export interface components {
             abt_bits_per_sec: number;
             /**
              * Least Abt Bits Per Sec
-             * @description Of any second.
+             * @description Of any second; null for less than a second.
              */
-            least_abt_bits_per_sec: number;
+            least_abt_bits_per_sec: number | null;
             /**
              * Stalled Flows
              * @description Flows that carried nothing in all of the time.

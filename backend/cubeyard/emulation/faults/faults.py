@@ -180,10 +180,14 @@ class Due:
     order: int
     action: Literal["inject", "recover"] = field(compare=False)
     fault: Fault = field(compare=False)
+    last: bool = field(default=False, compare=False)
+    """The end of the fault: one that flaps stays off."""
 
 
 NEEDS_NETEM = frozenset({"link-loss", "link-delay"})
 """Kinds that the kernel carries out by its queue `netem`."""
+LATE_SECS = 0.2
+"""A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick more it is late."""
 NEVER = "The run ended before this fault was due."
 """Why a fault that was ordered did not happen."""
 
@@ -221,14 +225,21 @@ class Schedule:
     def add(self, fault: Fault) -> None:
         self._push(fault.at_secs, "inject", fault)
         if fault.until_secs is not None:
-            self._push(fault.until_secs, "recover", fault)
+            self._push(fault.until_secs, "recover", fault, last=True)
+
+    def delay(self, fault_id: str, secs: float) -> None:
+        """What is to come of a fault that was late is later by as much: it keeps its length."""
+        for due in self._waiting:
+            if due.fault.id == fault_id:
+                due.at_secs += secs
+        heapq.heapify(self._waiting)
 
     def due(self, now_secs: float) -> Iterator[Due]:
         """What is due at `now_secs`, in order of time, each once."""
         while self._waiting and self._waiting[0].at_secs <= now_secs:
             one = heapq.heappop(self._waiting)
             if one.fault.flap_secs is not None:
-                if one.action == "recover" and one.at_secs == one.fault.until_secs:
+                if one.last:
                     self.cancel(one.fault.id)
                 else:
                     other: Literal["inject", "recover"] = "recover" if one.action == "inject" else "inject"
@@ -246,6 +257,6 @@ class Schedule:
         times = [fault.at_secs for fault in self.faults]
         return max([*times, *(fault.until_secs for fault in self.faults if fault.until_secs is not None)], default=0.0)
 
-    def _push(self, at_secs: float, action: Literal["inject", "recover"], fault: Fault) -> None:
+    def _push(self, at_secs: float, action: Literal["inject", "recover"], fault: Fault, *, last: bool = False) -> None:
         self._order += 1
-        heapq.heappush(self._waiting, Due(at_secs, self._order, action, fault))
+        heapq.heappush(self._waiting, Due(at_secs, self._order, action, fault, last))

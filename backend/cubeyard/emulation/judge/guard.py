@@ -37,6 +37,8 @@ class Struck:
     """Whether a fault was injected, or an upgrade began."""
     missing: tuple[str, ...] = ()
     """Faults that were planned and not injected."""
+    late: tuple[str, ...] = ()
+    """Faults that began late and lasted as long as planned."""
     short: tuple[str, ...] = ()
     """Faults that began late and did not last as long as planned."""
 
@@ -152,7 +154,7 @@ class Guard:
     def _sentence(self, hypothesis: Hypothesis, struck: Struck) -> str:
         name, bound, secs = NAMES[hypothesis.metric], _bound(hypothesis), f"{hypothesis.for_secs:g} s"
         most = hypothesis.metric == "stalled-flows"
-        why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.short])
+        why = " ".join([*([] if struck.any else [NO_FAULT]), *struck.missing, *struck.late, *struck.short])
         if self.worst is None:
             return f"{name} was not tested. {why or 'Nothing was received before the first fault.'}"
         if self.broken_at_secs is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 import numpy as np
 
+from cubeyard.emulation.judge.consequences import Consequences
 from cubeyard.emulation.judge.fidelity import Calibration, Observed, OverPaths, judge
 from cubeyard.emulation.judge.guard import Guards, Struck
 from cubeyard.emulation.judge.meant import Meant, meant_of
@@ -17,17 +16,9 @@ from cubeyard.emulation.measure import latency
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
-from cubeyard.experiments.scenario.verdict import missing_in_words
+from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_words
 
 Json = dict[str, Any]
-
-DETECTED = frozenset({"neighbour-dead", "path-failed", "carrier"})
-MOVED = frozenset({"path-switched"})
-WATCHED_SECS = 30.0
-"""An event later than this after a fault is not counted as its consequence."""
-BACK_SHARE = 0.95
-QUIET_SECS = 1.0
-"""What was measured before the first fault says something from so long on."""
 
 
 def make(
@@ -43,7 +34,7 @@ def make(
 ) -> Json:
     """The document. `faults` are what was injected, each with its times; `not_injected` what was planned and did not happen."""
     question = recorder.question
-    quiet = _quiet(recorder)
+    quiet = recorder.quiet
     ideal = question.prediction.ideal_bits_per_sec
     efficiency = question.network.header_efficiency
     meant = meant_of(recorder, quiet) if quiet is not None else Meant.nothing()
@@ -67,8 +58,15 @@ def make(
         observed, short_flows_share=meant.short_flows_share, over_before=meant.over_before, wait=meant.wait
     )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
-    consequences = Consequences(recorder)
-    struck = Struck(bool(faults) or upgraded, tuple(missing_in_words(fault) for fault in not_injected))
+    faults = [cut_short(fault, recorder) for fault in faults]
+    consequences = Consequences(recorder, faults)
+    late = [fault for fault in faults if "late_secs" in fault]
+    struck = Struck(
+        bool(faults) or upgraded,
+        tuple(missing_in_words(fault) for fault in not_injected),
+        tuple(late_in_words(fault) for fault in late if "lasted_secs" not in fault),
+        tuple(late_in_words(fault) for fault in late if "lasted_secs" in fault),
+    )
     return {
         "ended": ended,
         "verdict": guards.document(struck),
@@ -83,7 +81,7 @@ def make(
             name: recorder.parts[name].document() for name in ("before", "during", "after") if name in recorder.parts
         },
         "fidelity": judge(calibration, observed),
-        "faults": [{**fault, **consequences.of(fault)} for fault in faults],
+        "faults": consequences.documents(),
         "not_injected": list(not_injected),
         "path_switches": recorder.events.switches,
         **({} if question.requests is None else latency.report(recorder.latencies, question.requests)),
@@ -103,6 +101,16 @@ def make(
         },
         "timings": timings,
     }
+
+
+def cut_short(fault: Json, recorder: Recorder) -> Json:
+    """A late fault that was still active when the run ended, with how long it lasted and was planned to last before that."""
+    if "late_secs" not in fault or fault["recovered_at_secs"] is not None:
+        return fault
+    ended = recorder.question.settings.seconds
+    until = ended if fault["until_secs"] is None else min(fault["until_secs"], ended)
+    lasted = max(ended - fault["injected_at_secs"], 0.0)
+    return {**fault, "lasted_secs": round(lasted, 3), "planned_secs": round(until - fault["at_secs"], 3)}
 
 
 def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:
@@ -135,62 +143,3 @@ def probing(events: Events) -> Json:
     """How often servers probed the paths of a flow, and how long that took on average."""
     mean_secs = events.probing_nanos / events.probings / 1e9 if events.probings else 0.0
     return {"rounds": events.probings, "mean_secs": round(mean_secs, 6)}
-
-
-def _quiet(recorder: Recorder) -> Sums | None:
-    """The time before the first fault, if it was long enough."""
-    before = recorder.parts.get("before")
-    return before if before is not None and before.secs >= QUIET_SECS - 1e-6 else None
-
-
-class Consequences:
-    """When a fault was noticed, when flows had moved, and when the goodput was back, in seconds after it.
-
-    An hour of a flapping cable has thousands of faults and many more events: each fault searches what is sorted.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        events = recorder.events.all
-        self._detected = sorted(_times(events, DETECTED))
-        # A flow goes back when a fault ends, in the same millisecond perhaps: that is no consequence of one.
-        self._moved = sorted(_times((event for event in events if event.get("reason") != "recovery"), MOVED))
-        self._series = recorder.series
-        quiet = _quiet(recorder)
-        self._enough = quiet.goodput_bits_per_sec * BACK_SHARE if quiet is not None else None
-
-    def of(self, fault: Json) -> Json:
-        struck = fault["at_nanos"]
-        recovered_secs = fault["recovered_at_secs"]
-        # Flows that move after the fault has ended go back.
-        lasted = WATCHED_SECS if recovered_secs is None else recovered_secs - fault["injected_at_secs"]
-        detected = _following(self._detected, struck, WATCHED_SECS)
-        moved = _following(self._moved, struck, min(lasted, WATCHED_SECS))
-        return {
-            "detected_secs": _secs(detected[0] - struck) if detected else None,
-            "first_move_secs": _secs(moved[0] - struck) if moved else None,
-            "last_move_secs": _secs(moved[-1] - struck) if moved else None,
-            "moves": len(moved),
-            "recovered_secs": self._back(fault["injected_at_secs"]),
-        }
-
-    def _back(self, started_secs: float) -> float | None:
-        """How long until the goodput was again nearly what it had been, by the series of seconds."""
-        if self._enough is None:
-            return None
-        # A point of the series is a mean over a second: that second has to begin after the fault.
-        for at_secs, goodput, _ in self._series[bisect_right(self._series, (started_secs + 1.0, inf)) :]:
-            if goodput >= self._enough:
-                return round(at_secs - started_secs, 1)
-        return None
-
-
-def _times(events: Iterable[Json], kinds: frozenset[str]) -> Iterable[int]:
-    return (event["at_nanos"] for event in events if event["kind"] in kinds and event["at_nanos"] is not None)
-
-
-def _following(times: list[int], struck: int, secs: float) -> list[int]:
-    return times[bisect_left(times, struck) : bisect_right(times, struck + int(secs * 1e9))]
-
-
-def _secs(nanos: int) -> float:
-    return round(nanos / 1e9, 4)

@@ -58,6 +58,18 @@ NOT_CELLS = frozenset({"t", "kind", "server", "at_nanos", "at_secs", "cells"})
 MOST_CELLS = 16
 
 
+@dataclass(frozen=True)
+class Move:
+    """A flow took another path."""
+
+    at_nanos: int
+    server: int | None
+    """Which reports it."""
+    path: list[int]
+    """The one that it left."""
+    reason: str
+
+
 @dataclass
 class Events:
     """Between two ticks. `flows` is their number in the workload; `server_at` names the server with an address."""
@@ -67,6 +79,8 @@ class Events:
     server_at: Callable[[str], str | None] = field(default={}.get)
     all: deque[Json] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """Everything taken in, short."""
+    moves: deque[Move] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """Of flows whose path was known."""
     switches: int = 0
     """How often a flow took another path."""
     paths: dict[int, list[int]] = field(default_factory=dict)
@@ -82,6 +96,8 @@ class Events:
     """How often a flow's paths were probed."""
     probing_nanos: int = 0
     """How long all of that took."""
+    _last_paths: dict[Hashable, list[int]] = field(default_factory=dict)
+    """Of each flow, return traffic and other applications' included."""
     _waiting: FairQueue[Json] = field(default_factory=lambda: FairQueue(WAITING))
     _routes: FairQueue[Route] = field(default_factory=lambda: FairQueue(WAITING))
     _counts: Counter[str] = field(default_factory=Counter)
@@ -121,6 +137,8 @@ class Events:
             whole = {**short, "at_nanos": at_nanos}
             for part in in_parts(whole, EVENT_BYTES) if kind in LONG else [whole]:
                 self._tell(part, at_secs)
+        if kind in ROUTES and path is not None and event.get("flow") is not None:
+            self._take_path(event, kind, orjson.dumps(event["flow"]) if row is None else row, path, at_nanos)
         if kind in ROUTES and row is not None and path is not None:
             self._routes.put(event.get("server"), (row, path))
             self.paths[row] = path
@@ -133,6 +151,14 @@ class Events:
             self.probing_nanos += took_nanos
         if kind in COUNTED:
             self._counts[kind] += 1
+
+    def _take_path(self, event: Json, kind: str, flow: Hashable, path: list[int], at_nanos: int | None) -> None:
+        """A flow has a path, and may have left another."""
+        left = self._last_paths.get(flow)
+        if left is not None and kind == "path-switched" and at_nanos is not None:
+            self.moves.append(Move(at_nanos, event.get("server"), left, str(event.get("reason"))))
+        if left is not None or len(self._last_paths) < REMEMBERED:
+            self._last_paths[flow] = path
 
     def _tell(self, event: Json, at_secs: float) -> None:
         """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that does not fit it."""

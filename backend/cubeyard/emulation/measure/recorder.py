@@ -17,7 +17,7 @@ from cubeyard.emulation.measure.latency import Latencies
 from cubeyard.emulation.measure.paths import PathsTaken
 from cubeyard.emulation.measure.sums import Sums
 from cubeyard.emulation.measure.tick import Tick
-from cubeyard.emulation.measure.window import Reading, Window
+from cubeyard.emulation.measure.window import EPSILON_SECS, WINDOW_SECS, Reading, Window
 from cubeyard.emulation.setup.question import Question
 from cubeyard.experiments.emulation import MAX_SUBFLOWS
 from cubeyard.frames.tick import LatencyCounts, TickFrame, TickPhase
@@ -25,6 +25,8 @@ from cubeyard.frames.tick import LatencyCounts, TickFrame, TickPhase
 Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
 
+QUIET_SECS = 1.0
+"""What was measured before the first fault says something from so long on."""
 SHORTEST_SECS = 0.02
 """The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and repeats the one before."""
 WAYS = ((0, "ab"), (1, "ba"))
@@ -71,6 +73,9 @@ class Recorder:
         self.latencies = Latencies()
         """Of requests that had an outcome in the measured time."""
         self._finished = 0
+        self._part: Part | None = None
+        self._part_secs = 0.0
+        """Since when the part has been this one, without interruption."""
 
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
@@ -112,6 +117,12 @@ class Recorder:
         return len(self._done) == len(self._received)
 
     @property
+    def quiet(self) -> Sums | None:
+        """The time before the first fault, if it was long enough."""
+        before = self.parts.get("before")
+        return before if before is not None and before.secs >= QUIET_SECS - EPSILON_SECS else None
+
+    @property
     def received_before(self) -> np.ndarray:
         """[flow] Bytes that came before anything was counted, while the flows settled."""
         return self._received - self.total.flows
@@ -137,8 +148,13 @@ class Recorder:
         ended = self._flows_of(dead) | set(cut_off)
         self._cut_off = len(ended)
         self.reading = self._window.read(ended, self._done)
-        self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading, ended)
-        self.total.add(secs, tick, self.reading, ended)
+        self._part_secs = secs + (self._part_secs if part == self._part else 0.0)
+        self._part = part
+        # A second that began in another part is not this one's.
+        own = self.reading if self._part_secs >= WINDOW_SECS - EPSILON_SECS else None
+        whole = self.reading if self.total.secs + secs >= WINDOW_SECS - EPSILON_SECS else None
+        self.parts.setdefault(part, self._sums()).add(secs, tick, own, ended)
+        self.total.add(secs, tick, whole, ended)
         if part == "before":
             # What flows can carry does not follow from one of their paths.
             paths = {} if self.events.several else self.events.paths

@@ -43,7 +43,8 @@ class Sums:
     most_stalled_flows: int = 0
     """Flows without progress in the worst second."""
 
-    def add(self, secs: float, tick: Tick, reading: Reading, dead: Collection[int]) -> None:
+    def add(self, secs: float, tick: Tick, reading: Reading | None, dead: Collection[int]) -> None:
+        """`reading` is of a second of this stretch; None while less of it has passed."""
         self.secs += secs
         self.alive[list(dead)] = False
         self.ticks += 1
@@ -58,9 +59,10 @@ class Sums:
         self.cpu += tick.cpu * secs
         if tick.own_cpu is not None:
             self.own_cpu = (self.own_cpu or 0.0) + tick.own_cpu * secs
-        self.least_bits_per_sec = _least(self.least_bits_per_sec, reading.goodput_bits_per_sec)
-        self.least_abt_bits_per_sec = _least(self.least_abt_bits_per_sec, reading.abt_bits_per_sec)
-        self.most_stalled_flows = max(self.most_stalled_flows, reading.stalled_flows)
+        if reading is not None:
+            self.least_bits_per_sec = _least(self.least_bits_per_sec, reading.goodput_bits_per_sec)
+            self.least_abt_bits_per_sec = _least(self.least_abt_bits_per_sec, reading.abt_bits_per_sec)
+            self.most_stalled_flows = max(self.most_stalled_flows, reading.stalled_flows)
 
     @property
     def goodput_bits_per_sec(self) -> float:
@@ -83,9 +85,9 @@ class Sums:
         return {
             "secs": round(self.secs, 2),
             "goodput_bits_per_sec": round(self.goodput_bits_per_sec),
-            "least_goodput_bits_per_sec": round(self.least_bits_per_sec or 0.0),
+            "least_goodput_bits_per_sec": _at_most(self.least_bits_per_sec, self.goodput_bits_per_sec),
             "abt_bits_per_sec": round(self.abt_bits_per_sec),
-            "least_abt_bits_per_sec": round(self.least_abt_bits_per_sec or 0.0),
+            "least_abt_bits_per_sec": _at_most(self.least_abt_bits_per_sec, self.abt_bits_per_sec),
             "stalled_flows": self.stalled_flows,
             "most_stalled_flows": self.most_stalled_flows,
             "cut_off_flows": int((~self.alive).sum()),
@@ -94,6 +96,11 @@ class Sums:
             "queue_drops": int(self.link_drops.sum()),
             "cpu": round(self.cpu / secs, 4),
         }
+
+
+def _at_most(least: float | None, mean: float) -> int | None:
+    """The least of any second, which a remainder of less than a second may be below."""
+    return None if least is None else round(min(least, mean))
 
 
 def _least(had: float | None, now: float) -> float:

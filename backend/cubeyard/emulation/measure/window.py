@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 
+EPSILON_SECS = 1e-6
 WINDOW_SECS = 1.0
 """Rates are means over this long: TCP's own swings are not the network's."""
 
@@ -31,7 +32,7 @@ class Window:
         self._ticks.append((secs, goodput_bytes))
         self._secs += secs
         self._sums = [had + more for had, more in zip(self._sums, goodput_bytes, strict=True)]
-        while self._secs - self._ticks[0][0] >= WINDOW_SECS - 1e-6:
+        while self._secs - self._ticks[0][0] >= WINDOW_SECS - EPSILON_SECS:
             gone_secs, gone = self._ticks.popleft()
             self._secs -= gone_secs
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.faults.damage import WHOLE, Damage
-from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule
+from cubeyard.emulation.faults.faults import LATE_SECS, NEVER, Fault, Schedule
 from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.recorder import Part
 from cubeyard.emulation.measure.window import Reading
@@ -21,6 +25,20 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 STATES = {"inject": "injected", "recover": "recovered"}
+
+
+@dataclass(frozen=True)
+class State:
+    """What was broken from a moment on, and what is expected of the network then."""
+
+    at_secs: float
+    part: Part
+    dead: frozenset[int]
+    """Servers that are off."""
+    cut_off: frozenset[int]
+    """Ids of flows that no path or no end is left for: ABT is of the others, measured as predicted."""
+    expected: Reading
+    """What the model gives."""
 
 
 class FaultControl:
@@ -39,27 +57,30 @@ class FaultControl:
         upgrade = question.upgrade
         self._damage = Damage.of(upgrade.missing) if upgrade is not None else WHOLE
         """Of the latest `predicted` frame."""
-        self.expected = self._expected_by(question.prediction)
-        """What the model gives for the network as it is now."""
-        self.cut_off = self._cut_off_by(question.prediction)
-        """Ids of flows that no path or no end is left for: ABT is of the others, measured as predicted."""
+        self._prediction = question.prediction
         self.happened: list[Json] = []
         """Every injection, with its times."""
+        self._states = deque([self._state_from(-inf)])
+        """In order of time; the first is that of the latest tick."""
         self._missing: dict[str, Json] = {}
         self.predicted: list[Json] = []
         """The payloads of all `predicted` frames."""
 
-    @property
-    def part(self) -> Part:
-        """Before the first fault, while any is active, or after."""
-        if not self.happened:
-            return self._upgrading.part
-        return "during" if self._injector.active else "after"
+    def state(self, at_secs: float) -> State:
+        """How the network was in the tick that ends at `at_secs`. Ticks come in order, and may be read long after."""
+        while len(self._states) > 1 and self._states[1].at_secs < at_secs:
+            self._states.popleft()
+        return self._states[0]
 
-    @property
-    def tested(self) -> bool:
-        """Whether the hypothesis is watched now: from the first fault on, or always where none is scheduled."""
-        return bool(self.happened) or not self._question.schedule.faults
+    def _state_from(self, at_secs: float) -> State:
+        active = bool(self._injector.active)
+        part = self._upgrading.part if not self.happened else "during" if active else "after"
+        cut_off, expected = self._cut_off_by(self._prediction), self._expected_by(self._prediction)
+        return State(at_secs, part, frozenset(self._injector.dead), cut_off, expected)
+
+    def is_tested(self, state: State) -> bool:
+        """Whether the hypothesis is watched then: from the first fault on, or always where none is scheduled."""
+        return state.part != "before" or not self._question.schedule.faults
 
     @property
     def missing(self) -> list[Json]:
@@ -76,13 +97,17 @@ class FaultControl:
 
     def act(self, at_secs: float, *, scheduled: bool) -> None:
         """Carry out the orders given since the last call, and, if `scheduled`, what is due at `at_secs` of the measured time."""
+        # Ticks that were read late say nothing of the time now.
+        at_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
         if scheduled:
             for due in self._schedule.due(at_secs):
-                self._do(due.action, due.fault, at_secs)
+                if due.action == "recover" or at_secs < self._question.settings.seconds:
+                    self._do(due.action, due.fault, at_secs, due.at_secs)
         for order in self._sink.orders():
             self._sink.done(order, self._carry_out(order, at_secs))
         if scheduled and self._upgrading.act(at_secs):
             self._predict(at_secs)
+            self._states.append(self._state_from(at_secs))
 
     def stop_all(self, at_secs: float, why: str) -> Json:
         """Cancel scheduled faults, recover active ones, and confirm it with a frame. `{ok, reason}`."""
@@ -135,8 +160,9 @@ class FaultControl:
         self._schedule.add(fault)
         return {"ok": True}
 
-    def _do(self, action: str, fault: Fault, at_secs: float) -> Json:
-        """Inject or recover, and write a frame. A failure is the fault's, not the session's: `{ok, reason}`."""
+    def _do(self, action: str, fault: Fault, at_secs: float, due_secs: float = inf) -> Json:
+        """Inject or recover what was due at `due_secs`, and write a frame. A failure is the fault's, not the session's:
+        `{ok, reason}`."""
         outcome: Json = {"ok": True}
         self._ordered.pop(fault.id, None)
         if action == "recover" and fault.id not in self._injector.active:
@@ -152,16 +178,20 @@ class FaultControl:
                 return outcome
         else:
             at_secs = max(at_secs, self._clock.secs(at_nanos))
-            self._remember(action, fault, round(at_secs, 3), at_nanos)
+            late_secs = at_secs - due_secs if at_secs - due_secs > LATE_SECS else 0.0
+            self._schedule.delay(fault.id, late_secs)
+            self._remember(action, fault, round(at_secs, 3), at_nanos, late_secs)
         self._tell(fault, STATES[action] if outcome["ok"] else "failed", at_secs, outcome)
         if outcome["ok"]:
             self._predict(at_secs)
+            self._states.append(self._state_from(at_secs))
         return outcome
 
-    def _remember(self, action: str, fault: Fault, at_secs: float, at_nanos: int) -> None:
+    def _remember(self, action: str, fault: Fault, at_secs: float, at_nanos: int, late_secs: float) -> None:
         if action == "inject":
             times = {"injected_at_secs": at_secs, "recovered_at_secs": None, "at_nanos": at_nanos}
-            self.happened.append({**fault.described(), **times})
+            late = {"late_secs": round(late_secs, 3)} if late_secs else {}
+            self.happened.append({**fault.described(), **times, **late})
             return
         for one in self.happened:
             if one["id"] == fault.id and one["recovered_at_secs"] is None:
@@ -173,8 +203,7 @@ class FaultControl:
         if self._question.predicted_with is None or damage == self._damage:
             return
         self._damage = damage
-        prediction = self._question.predicted_with(damage)
-        self.cut_off, self.expected = self._cut_off_by(prediction), self._expected_by(prediction)
-        expected = prediction.document()
+        self._prediction = self._question.predicted_with(damage)
+        expected = self._prediction.document()
         self.predicted.append({"at_secs": round(at_secs, 3), **damage.document(), **expected})
         self._sink.frame("predicted", self.predicted[-1])

@@ -191,9 +191,10 @@ class Session:
         tick, secs = self._recorder.take(frame)
         self._at_secs = tick.at_secs - self._question.settings.settle_secs
         self._recorder.events.hear(tick.events, self._at_secs)
-        reading, part = self._recorder.reading, self._faults.part
+        state = self._faults.state(self._at_secs)
+        reading, part = self._recorder.reading, state.part
         if counted:
-            reading = self._recorder.count(tick, secs, self._at_secs, part, self._injector.dead, self._faults.cut_off)
+            reading = self._recorder.count(tick, secs, self._at_secs, part, state.dead, state.cut_off)
         payload: Json = {**self._recorder.payload(tick, self._at_secs, part if counted else "settling")}
         self._sink.frame("tick", payload)
         self._tell_second(self._seconds.add(payload, secs))
@@ -201,8 +202,8 @@ class Session:
             return False
         if part == "before":
             self._guards.before(reading)
-        return self._faults.tested and self._guards.watch(
-            self._at_secs, secs, reading, tick.cpu, self._faults.expected, struck=part != "before"
+        return self._faults.is_tested(state) and self._guards.watch(
+            self._at_secs, secs, reading, tick.cpu, state.expected, struck=part != "before"
         )
 
     def _tell_second(self, second: Json | None) -> None:

@@ -190,6 +190,16 @@ def of_emulation(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) 
     return whole(of_report(claims, report), [missing_in_words(fault) for fault in report.get("not_injected") or []])
 
 
+def late_in_words(fault: Mapping[str, Any]) -> str:
+    """A fault of a report that was injected late."""
+    late = (
+        f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was injected {fault['late_secs']:.1f} s late"
+    )
+    if "lasted_secs" not in fault:
+        return f"{late}."
+    return f"{late} and lasted {fault['lasted_secs']:.1f} of {fault['planned_secs']:.1f} s."
+
+
 def missing_in_words(fault: Mapping[str, Any]) -> str:
     """A fault that did not happen, of a report."""
-    return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was not injected: {fault['reason']}"
+    return f"{fault['id']} ({fault['kind']} of {', '.join(fault['targets'])}) was not injected: {fault['reason'].rstrip('.')}."

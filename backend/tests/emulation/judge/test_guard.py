@@ -142,8 +142,8 @@ def test_a_fault_that_did_not_happen_leaves_a_hypothesis_untested_but_not_one_th
     assert guard.document(Struck(True, (missing,)))["sentence"].endswith(missing)
     broken = value == 40
     assert guard.outcome(Struck(True, (missing,))) == ("broken" if broken else "not-tested")
-    assert guard.outcome(Struck(True, (), (short,))) == ("broken" if broken else "inconclusive")
-    assert short in guard.document(Struck(True, (), (short,)))["sentence"]
+    assert guard.outcome(Struck(True, short=(short,))) == ("broken" if broken else "inconclusive")
+    assert short in guard.document(Struck(True, short=(short,)))["sentence"]
 
 
 def test_a_run_without_a_hypothesis_says_so() -> None:

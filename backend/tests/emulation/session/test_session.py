@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,17 @@ class Kept:
         self.outcomes: dict[int, Json] = {}
         self.stop_after: str | None = None
         self.over_after: str | None = None
+        self.pause: tuple[float, float] | None = None
+        """When this process is stopped, on the run's clock, and for how many seconds."""
         self._at = 0.0
 
     def frame(self, kind: str, payload: Json) -> None:
         self.frames.append((kind, checked(kind, payload)))
         if kind == "tick":
             self._at = payload["at_secs"]
+            if self.pause is not None and self._at >= self.pause[0]:
+                secs, self.pause = self.pause[1], None
+                time.sleep(secs)
         if payload.get("phase") == "removing":
             self._at = OVER
 
@@ -149,6 +155,40 @@ def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric
     assert during < 0.6 * before
     assert after > 0.8 * before
     assert report["faults"][0]["injected_at_secs"] == struck
+
+
+def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    sink.pause = (0.3, 0.8)
+    pulled = {"at_secs": 0.4, "until_secs": 0.8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    asked = question(engine, faults=[pulled], seconds=2.6, hypothesis={"metric": "goodput", "bound": 0.0})
+    report = run(place, asked, sink)
+    (fault,) = report["faults"]
+    assert fault["at_secs"] == 0.4
+    assert fault["injected_at_secs"] - 0.4 == pytest.approx(fault["late_secs"], abs=0.001)
+    assert fault["late_secs"] > 0.5
+    assert fault["recovered_at_secs"] - fault["injected_at_secs"] >= 0.4
+    assert report["windows"]["before"]["secs"] == pytest.approx(fault["injected_at_secs"], abs=0.2)
+    assert report["verdict"]["outcome"] == "held"
+    assert "was injected" in report["verdict"]["sentence"]
+    assert "s late" in report["verdict"]["sentence"]
+
+
+def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    sink = Kept()
+    sink.pause = (0.3, 0.9)
+    pulled = {"at_secs": 0.4, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    asked = question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 0.0})
+    report = run(place, asked, sink)
+    (fault,) = report["faults"]
+    assert fault["lasted_secs"] < fault["planned_secs"] == 0.8
+    assert report["verdict"]["outcome"] == "inconclusive"
+    sink = Kept()
+    sink.pause = (0.3, 1.6)
+    never = run(place, asked, sink)
+    assert (never["faults"], never["not_injected"][0]["reason"]) == ([], NEVER), "it was stopped over the end"
 
 
 def upgraded(engine: Engine, at_secs: float | None) -> Question:

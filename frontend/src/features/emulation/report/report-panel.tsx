@@ -19,12 +19,14 @@ const OUTCOMES = {
 
 const WINDOWS = ["before", "during", "after"] as const;
 
+const rateOrNone = (bitsPerSec: number | null) => (bitsPerSec === null ? "–" : formatBitsPerSec(bitsPerSec));
+
 const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
   { name: "Duration", of: ({ secs }) => secsText(secs) },
   { name: "Goodput", of: (w) => formatBitsPerSec(w.goodput_bits_per_sec) },
-  { name: "Lowest goodput", of: (w) => formatBitsPerSec(w.least_goodput_bits_per_sec) },
+  { name: "Lowest goodput", of: (w) => rateOrNone(w.least_goodput_bits_per_sec) },
   { name: "ABT", of: (w) => formatBitsPerSec(w.abt_bits_per_sec) },
-  { name: "Lowest ABT", of: (w) => formatBitsPerSec(w.least_abt_bits_per_sec) },
+  { name: "Lowest ABT", of: (w) => rateOrNone(w.least_abt_bits_per_sec) },
   { name: "Stalled flows", of: (w) => formatCount(w.stalled_flows) },
   { name: "Retransmits", of: (w) => formatCount(w.retransmits) },
   {
@@ -203,7 +205,9 @@ function Recovery({ report, scheduled }: { report: Report; scheduled: number }) 
               {fault.targets.slice(0, 3).join(", ")}
               {fault.targets.length > 3 && " …"}
             </th>
-            <td className={shared.number}>{delay(fault.detected_secs)}</td>
+            <td className={shared.number}>
+              {fault.already_down ? "it was down already" : delay(fault.detected_secs)}
+            </td>
             <td className={shared.number}>{delay(fault.first_move_secs)}</td>
             <td className={shared.number}>{delay(fault.last_move_secs)}</td>
             <td className={shared.number}>{formatCount(fault.moves)}</td>
