@@ -104,8 +104,22 @@ def capture(
     where = f", as capture {found.id}" if output is None or to_pipe else f" to {output}"
     # What is read by another program is the file alone.
     Console(stderr=to_pipe).print(
-        f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}.", highlight=False
+        f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}. {ended_by(found)}",
+        highlight=False,
     )
+
+
+def ended_by(capture: Any) -> str:
+    """The reason of a capture's end, and the option that moves its limit."""
+    from cubeyard.emulation.live.packets.streams import ENDS
+
+    limits = {
+        "bytes": f"{capture.max_bytes:,} bytes: --max-bytes",
+        "secs": f"{capture.max_secs:g} s: --seconds",
+    }
+    if capture.end in limits:
+        return f"Ended at the limit of {limits[capture.end]} sets another one."
+    return ENDS.get(capture.end, "")
 
 
 def _checked(kind: Any, asked: dict[str, Any]) -> Any:

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from cubeyard import __version__
+from cubeyard.cli import output
 
 SUBCOMMANDS = {
     "run": "server:run",
@@ -129,8 +130,15 @@ app = typer.Typer(
 
 def run() -> None:
     """Read the arguments and do the subcommand. Exits with its code."""
+    output.prepare()
     try:
-        app()
+        try:
+            app()
+        finally:
+            output.finish()
+    except output.OutputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
     except ModuleNotFoundError as error:
         package = _missing_package(error)
         if package is None:

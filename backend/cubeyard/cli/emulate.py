@@ -32,6 +32,7 @@ from cubeyard.cli.fitting import Taken
 from cubeyard.cli.images import print_images, read_image
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
+from cubeyard.cli.output import kept
 from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
@@ -222,11 +223,12 @@ def emulate(
         except StoppedError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-    if as_json:
-        write(orjson.dumps(document) + b"\n")
-    else:
-        print_report(Console(), document)
-        print_answers(Console(), document["events"])
+    with kept(f"cubeyard-run-{document['run']}.json", lambda: orjson.dumps(document)):
+        if as_json:
+            write(orjson.dumps(document) + b"\n")
+        else:
+            print_report(Console(), document)
+            print_answers(Console(), document["events"])
     raise typer.Exit(_exit_status(document))
 
 

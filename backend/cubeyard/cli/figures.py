@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.common import EXIT_INTERRUPTED, explained, progress, settings_of, write
+from cubeyard.cli.output import kept
 from cubeyard.cli.place import own_lab
 from cubeyard.engine import CancelledError, Engine, Json
 from cubeyard.figures.catalog import FigureCatalog
@@ -58,9 +59,10 @@ def figure(
         except CancelledError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
-        if as_json:
-            write(document + b"\n")
-        else:
+        with kept(f"cubeyard-figure-{figure_id}.json", lambda: document):
+            if as_json:
+                write(document + b"\n")
+                return
             _print_figure(Console(), orjson.loads(document))
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from cubeyard.cli.common import (
     settings_of,
     write,
 )
+from cubeyard.cli.output import kept, save
 from cubeyard.engine import Engine, Json, OnProgress
 from cubeyard.experiments.scenario import reading
 from cubeyard.experiments.scenario.reading import Read
@@ -84,20 +86,23 @@ def run(
         found, document = _answered(chosen, source)
     found = _with_left_out(found, left_out)
     name = chosen.scenario.name
-    if junit is not None:
-        from cubeyard.experiments.scenario.junit import junit as as_junit
+    secs = time.monotonic() - began
+    whole = {
+        "scenario": name,
+        "engine": chosen.request.engine,
+        "verdict": found.model_dump(mode="json"),
+        **document,
+    }
+    as_json = orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
+    with kept(f"cubeyard-scenario-{_file_name(name)}.json", lambda: as_json):
+        if junit is not None:
+            from cubeyard.experiments.scenario.junit import junit as as_junit
 
-        properties = {"file": file, "engine": chosen.request.engine, "seeds": str(chosen.request.seeds)}
-        _save(junit, "--junit", as_junit(name, found, time.monotonic() - began, properties))
-    if json_file is not None:
-        whole = {
-            "scenario": name,
-            "engine": chosen.request.engine,
-            "verdict": found.model_dump(mode="json"),
-            **document,
-        }
-        _save(json_file, "--json", orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE))
-    _print(Console(soft_wrap=True), name, chosen.request.engine, found)
+            properties = {"file": file, "engine": chosen.request.engine, "seeds": str(chosen.request.seeds)}
+            save(junit, "--junit", as_junit(name, found, secs, properties))
+        if json_file is not None:
+            save(json_file, "--json", as_json)
+        _print(Console(soft_wrap=True), name, chosen.request.engine, found)
     raise typer.Exit(EXIT_STATUS[found.outcome])
 
 
@@ -349,6 +354,10 @@ def _print_drawn(console: Console, faults: list[Json]) -> None:
         console.print(
             f"  {one['at_secs']:g} s, {until}: {KINDS[one['kind']].title}, {names}", highlight=False, markup=False
         )
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"\W", "-", name)[:60]
 
 
 def _put(output: str, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 import structlog
@@ -17,7 +18,9 @@ def configure(level: str = "info", form: str = "json") -> None:
         structlog.processors.format_exc_info,
     ]
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if form == "console" else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
+        if form == "console"
+        else structlog.processors.JSONRenderer()
     )
     structlog.configure(
         processors=[

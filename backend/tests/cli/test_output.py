@@ -1,0 +1,97 @@
+"""Standard output that is full or closed, terminals without a width, and escape codes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import structlog
+import typer
+
+from cubeyard.cli import output
+from cubeyard.cli.capture import ended_by
+from cubeyard.kit import logs
+from tests.processes import PROGRAM, environment
+
+ASKED = ("paths", "--spec", '{"family":"bcube","n":2,"k":1}', "00", "11")
+
+
+def shell(line: str, home: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """`sh -c LINE`, in which `"$@"` is the program with its question."""
+    command = ["sh", "-c", line, "sh", *PROGRAM, *ASKED]
+    return subprocess.run(command, env=environment(home, **more), capture_output=True, text=True, cwd=home, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"), [('"$@" > /dev/full', "No space left on device"), ('"$@" >&-', "it is closed")]
+)
+def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path: Path, line: str, why: str) -> None:
+    done = shell(line, tmp_path)
+    assert done.stderr == f"error: Standard output cannot be written: {why}.\n"
+    assert done.returncode == 1
+
+
+def test_a_terminal_without_a_width_gets_text_all_the_same(tmp_path: Path) -> None:
+    done = shell('COLUMNS=0 LINES=0 "$@"', tmp_path)
+    assert (done.returncode, done.stdout) == (0, shell('"$@"', tmp_path).stdout)
+    assert "00" in done.stdout
+
+
+def test_a_measured_report_is_kept_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        text = io.TextIOWrapper(io.BufferedWriter(output.RawOutput(full.fileno())))
+        monkeypatch.setattr(sys, "stdout", text)
+        with pytest.raises(typer.Exit), output.kept("report.json", lambda: b"{}"):
+            print("a report")
+        text.flush()  # as at exit: nothing fails again
+    assert (tmp_path / "report.json").read_bytes() == b"{}"
+    assert f"No space left on device. The report is in {tmp_path}/report.json." in capsys.readouterr().err
+
+
+def test_a_report_is_kept_if_the_file_of_an_option_has_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(typer.Exit), output.kept("report.json", lambda: b"{}"):
+        output.save(Path("/dev/full"), "--junit", b"<testsuite/>")
+    assert (tmp_path / "report.json").exists()
+    assert "--junit cannot be written: No space left on device: /dev/full." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "no_color", "colours"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_logs_have_colours_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, no_color: str, colours: bool
+) -> None:
+    before = logging.getLogger().handlers[:]
+    text = io.StringIO()
+    monkeypatch.setattr(text, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stderr", text)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    try:
+        logs.configure("warning", "console")
+        structlog.get_logger("test").warning("something", of="a run")
+    finally:
+        logging.getLogger().handlers[:] = before
+    assert ("\x1b" in text.getvalue()) is colours
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("bytes", "Ended at the limit of 4,194,304 bytes: --max-bytes sets another one."),
+        ("secs", "Ended at the limit of 10 s: --seconds sets another one."),
+        ("interface-down", "The link went down, its server was turned off, or the run ended."),
+    ],
+)
+def test_a_capture_says_what_ended_it(end: str, said: str) -> None:
+    assert ended_by(SimpleNamespace(end=end, max_bytes=4 * 2**20, max_secs=10.0)) == said
