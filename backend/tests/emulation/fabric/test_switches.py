@@ -33,15 +33,15 @@ def test_compose_passes_every_setting_to_api_and_worker() -> None:
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
 @pytest.mark.parametrize("value", ["false", None])
 def test_a_setting_in_env_reaches_the_services(tmp_path: Path, value: str | None) -> None:
-    kept = {name: one for name, one in os.environ.items() if not name.startswith("CUBEYARD_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CUBEYARD_")}
     secrets = "POSTGRES_PASSWORD=a\nCUBEYARD_TOKEN=b\n"
     (tmp_path / ".env").write_text(secrets + (f"CUBEYARD_TERMINALS={value}\n" if value is not None else ""))
     shutil.copy(ROOT / "docker-compose.yml", tmp_path)
-    said = subprocess.run(
+    shown = subprocess.run(
         ["docker-compose", "config"], cwd=tmp_path, env=kept, capture_output=True, text=True, check=True
     )
     for service in ("api", "worker"):
-        assert yaml.safe_load(said.stdout)["services"][service]["environment"].get("CUBEYARD_TERMINALS") == value
+        assert yaml.safe_load(shown.stdout)["services"][service]["environment"].get("CUBEYARD_TERMINALS") == value
 
 
 def test_the_chart_has_the_switches_as_values() -> None:
@@ -52,14 +52,14 @@ def test_the_chart_has_the_switches_as_values() -> None:
     for document in rendered:
         if document["kind"] in ("Deployment", "StatefulSet"):
             (container,) = document["spec"]["template"]["spec"]["containers"]
-            assert names <= {one["name"] for one in container["env"]}, document["kind"]
+            assert names <= {variable["name"] for variable in container["env"]}, document["kind"]
 
 
 def test_the_api_says_what_is_turned_off(settings: Settings) -> None:
     off = settings.model_copy(update={"terminals": False, "user_images": False})
     for given, available in ((settings, True), (off, False)):
-        found = {one.name: one for one in probe(given).capabilities}
+        parts = {part.name: part for part in probe(given).capabilities}
         for name in ("images", "terminals"):
-            assert found[name].available is available
-            assert not found[name].needed
-    assert found["terminals"].reason == "Turned off by CUBEYARD_TERMINALS."
+            assert parts[name].available is available
+            assert not parts[name].needed
+    assert parts["terminals"].reason == "Turned off by CUBEYARD_TERMINALS."
