@@ -42,6 +42,8 @@ from cubeyard.experiments.scenario.verdict import EXIT_STATUS, late_in_words, mi
 HYPOTHESIS = re.compile(
     rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
 )
+WHOLE = ("none", "machine")
+"""Causes that the verdict alone shows: a faithful measurement below the prediction is not green."""
 STYLES = {"faithful": "green", "host-limited": "yellow", "unknown": "yellow"}
 OUTCOMES = {
     "held": ("green", "Hypothesis met"),
@@ -388,9 +390,8 @@ def print_report(console: Console, document: Json) -> None:
         f"{_mega(document['ideal_bits_per_sec'] * document['header_efficiency'])} ideal without headers",
         highlight=False,
     )
-    console.print(
-        f"[{STYLES[fidelity['verdict']]}]{fidelity['verdict']}[/]: {escape(fidelity['reason'])}", highlight=False
-    )
+    style = STYLES[fidelity["verdict"]] if fidelity["cause"] in WHOLE else "yellow"
+    console.print(f"[{style}]{fidelity['verdict']}[/]: {escape(fidelity['reason'])}", highlight=False)
     if verdict["outcome"] != "none":
         style, title = OUTCOMES[verdict["outcome"]]
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")

@@ -24,7 +24,7 @@ class ScheduledFault(TypedDict):
 class FaultFrame(ScheduledFault):
     """A fault was injected, recovered, or could not be. `at_secs` is when."""
 
-    planned_secs: Annotated[NotRequired[float], Field(description="When it was to strike; absent in older runs.")]
+    planned_secs: Annotated[NotRequired[float], Field(description="The time of its schedule; absent in older runs.")]
     state: Literal["injected", "recovered", "failed"]
     ok: bool
     reason: Annotated[NotRequired[str], Field(description="Why it failed.")]

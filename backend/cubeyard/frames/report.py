@@ -83,10 +83,25 @@ class Fidelity(TypedDict):
 
     verdict: Literal["faithful", "host-limited", "unknown"]
     cause: Annotated[
-        NotRequired[Literal["none", "paths", "tcp", "machine", "unknown"]],
-        Field(description="What the measurement lacks of the prediction is due to."),
+        NotRequired[Literal["none", "paths", "tcp", "machine", "neighbours", "unknown"]],
+        Field(
+            description="Why the measurement is below the prediction; `neighbours`: some were declared dead without a fault."
+        ),
     ]
     reason: str
+    advice: Annotated[
+        NotRequired[Literal["fair-queues", "less-work"] | None],
+        Field(description="Fair queues, or slower links or fewer flows, would help."),
+    ]
+    deaths: Annotated[NotRequired[int], Field(description="How often a neighbour was declared dead without a fault.")]
+    late_ticks: Annotated[NotRequired[float], Field(description="Share of the ticks that came late.")]
+    wait_secs: Annotated[
+        NotRequired[float | None],
+        Field(description="How long the run's processes waited for a processor each time, on average."),
+    ]
+    backlog_drops: Annotated[
+        NotRequired[int], Field(description="Packets that the kernel dropped because it was behind with its work.")
+    ]
     cpu: Annotated[float | None, Field(description="Share of all cores in use.")]
     own_cpu: Annotated[
         NotRequired[float | None], Field(description="Share of all cores that this run used; null if it is not known.")

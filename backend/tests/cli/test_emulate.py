@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 
-from cubeyard.cli.emulate import _hypothesis, _rate, _upgrade
+from cubeyard.cli.emulate import _exit_status, _hypothesis, _rate, _upgrade, print_report
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.fitting import Taken
 from cubeyard.engine import Engine
@@ -109,3 +110,50 @@ def test_what_is_outside_of_the_part_is_left_out_only_after_a_yes(
     capsys.readouterr()
     assert Taken(None, yes=False).of(engine, small) == small
     assert capsys.readouterr().err == "", "nothing is printed of a plan that is run as it is"
+
+
+MISSING = {"id": "f1", "kind": "link-loss", "targets": ["0.0/<0,0>"], "reason": "this kernel has no netem"}
+PULLED = {
+    "id": "f2", "kind": "cable-pulled", "targets": ["0.0/<0,0>"], "injected_at_secs": 9.0, "late_secs": 5.0, "lasted_secs": 1.0,
+    "planned_secs": 3.0, "detected_secs": None, "last_move_secs": None, "already_down": True,
+}  # fmt: skip
+
+
+def reported(**more: Any) -> dict[str, Any]:
+    window = {
+        "secs": 0.4, "goodput_bits_per_sec": 2e6, "least_goodput_bits_per_sec": None, "abt_bits_per_sec": 2e6,
+        "stalled_flows": 0, "cpu": 0.3,
+    }  # fmt: skip
+    return {
+        "aggregate_goodput_bits_per_sec": 9.6e6, "ideal_bits_per_sec": 1e7, "header_efficiency": 0.97,
+        "fidelity": {"verdict": "faithful", "cause": "none", "reason": "Nothing is missing."},
+        "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."}, "windows": {"during": window}, "faults": [],
+        "not_injected": [], **more,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({}, 0),
+        ({"not_injected": [MISSING]}, 4),
+        ({"faults": [PULLED]}, 3),
+        ({"verdict": {"outcome": "held"}}, 0),
+        ({"verdict": {"outcome": "broken"}, "not_injected": [MISSING]}, 1),
+        ({"verdict": {"outcome": "inconclusive"}}, 3),
+        ({"verdict": {"outcome": "not-tested"}}, 4),
+    ],
+)
+def test_the_exit_status_is_that_of_a_scenario(more: dict[str, Any], status: int) -> None:
+    assert _exit_status(reported(**more)) == status
+
+
+def test_a_printed_report_names_faults_that_did_not_happen_or_were_late_or_down_already() -> None:
+    console = Console(file=io.StringIO(), width=300)
+    print_report(console, reported(not_injected=[MISSING], faults=[PULLED]))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "missing: f1 (link-loss of 0.0/<0,0>) was not injected: this kernel has no netem." in text
+    assert "late: f2 (cable-pulled of 0.0/<0,0>) was injected 5.0 s late and lasted 1.0 of 3.0 s." in text
+    assert "it was down already" in text
+    assert "–" in text, "of less than a second there is no least goodput"

@@ -51,7 +51,8 @@ class Scripted:
         self.network: Json = {}
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
-        self.started = 0.0
+        self.started = self.framed = 0.0
+        """When flows began, and of the latest frame, how long after that."""
         self.changed = threading.Condition()
 
     def answer(self, method: str, params: Json) -> Json:
@@ -65,7 +66,7 @@ class Scripted:
         if method == "workload":
             self.flows = params["flows"]
         if method == "start":
-            self.started = time.monotonic()
+            self.started, self.framed = time.monotonic(), 0.0
         if method == "tell":
             self.tell(params)
         if method == "inject":
@@ -103,7 +104,9 @@ class Scripted:
 
     def frame(self, number: int) -> Json:
         now = time.monotonic() - self.started
-        each = 1e8 / 8 * TICK_SECS * self.rate(now, self.faults)
+        # As much as the time allows, however late this machine is.
+        each = 1e8 / 8 * max(now - self.framed, 0.0) * self.rate(now, self.faults)
+        self.framed = now
         links, servers = len(self.network["links"]), len(self.network["servers"])
         return {
             "tick": number,

@@ -9588,12 +9588,37 @@ export interface components {
             verdict: "faithful" | "host-limited" | "unknown";
             /**
              * Cause
-             * @description What the measurement lacks of the prediction is due to.
+             * @description What the measurement lacks of the prediction is due to; `neighbours`: some were declared dead without a fault.
              * @enum {string}
              */
-            cause?: "none" | "paths" | "tcp" | "machine" | "unknown";
+            cause?: "none" | "paths" | "tcp" | "machine" | "neighbours" | "unknown";
             /** Reason */
             reason: string;
+            /**
+             * Advice
+             * @description What helps: fair queues, or slower links or fewer flows.
+             */
+            advice?: ("fair-queues" | "less-work") | null;
+            /**
+             * Deaths
+             * @description How often a neighbour was declared dead without a fault.
+             */
+            deaths?: number;
+            /**
+             * Late Ticks
+             * @description Share of the ticks that came late.
+             */
+            late_ticks?: number;
+            /**
+             * Wait Secs
+             * @description How long the run's processes waited for a processor each time, on average.
+             */
+            wait_secs?: number | null;
+            /**
+             * Backlog Drops
+             * @description Packets that the kernel dropped because it was behind with its work.
+             */
+            backlog_drops?: number;
             /**
              * Cpu
              * @description Share of all cores in use.

@@ -228,7 +228,7 @@ class Schedule:
             self._push(fault.until_secs, "recover", fault, last=True)
 
     def delay(self, fault_id: str, secs: float) -> None:
-        """What is to come of a fault that was late is later by as much: it keeps its length."""
+        """Move the rest of a late fault by its delay: it keeps its length."""
         for due in self._waiting:
             if due.fault.id == fault_id:
                 due.at_secs += secs

@@ -39,7 +39,7 @@ class _Struck:
     nodes: frozenset[int]
     elements: frozenset[Element]
     links: frozenset[int]
-    """Those that it affects, all links of a struck node among them."""
+    """Every link that carries nothing or less; a struck node's links too."""
     already_down: bool = False
     detected: list[int] = field(default_factory=list)
     moved: list[int] = field(default_factory=list)
@@ -74,10 +74,10 @@ class _Map:
 
     @cached_property
     def _link_ids(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        ids: dict[str, list[int]] = {}
         for link in self._network.links:
-            found.setdefault(self._network.link_name(link), []).append(link.id)
-        return found
+            ids.setdefault(self._network.link_name(link), []).append(link.id)
+        return ids
 
     def struck(self, fault: Json) -> _Struck:
         nodes = {self._network.id_of[name] for name in fault["targets"] if name in self._network.id_of}
@@ -106,7 +106,7 @@ class _Map:
     def path(self, nodes: Sequence[int]) -> frozenset[Element]:
         key = tuple(nodes)
         if key not in self._paths:
-            hops = (one for near, far in pairwise(key) for one in self.hop(near, far))
+            hops = (hop for near, far in pairwise(key) for hop in self.hop(near, far))
             self._paths[key] = frozenset((*(("node", node) for node in key), *hops))
         return self._paths[key]
 
@@ -122,7 +122,7 @@ class _Map:
         elif kind == "path-failed":
             reporter = event["reporter"]
             gone = event["unreachable"]
-            about = (*(("node", one) for one in gone), *(hop for one in gone for hop in self.hop(reporter, one)))
+            about = (*(("node", node) for node in gone), *(hop for node in gone for hop in self.hop(reporter, node)))
         elif kind == "carrier" and not event["up"] and (reporter, event["port"]) in self._at:
             link, far = self._at[reporter, event["port"]]
             about = (("link", link), ("node", far))
@@ -168,11 +168,12 @@ class Consequences:
             recent = self._begun(struck, recent)
 
     def _begun(self, struck: _Struck, recent: list[_Struck]) -> list[_Struck]:
-        """With a fault that begins; without those that are long over."""
-        active = [one for one in recent if one.until_nanos > struck.at_nanos and not one.carries]
-        down = frozenset[int]().union(*(one.links for one in active))
+        """Add a fault that begins, and drop faults that ended long ago."""
+        active = [fault for fault in recent if fault.until_nanos > struck.at_nanos and not fault.carries]
+        down = frozenset[int]().union(*(fault.links for fault in active))
         struck.already_down = bool(struck.links) and struck.links <= down
-        return [*(one for one in recent if one.until_nanos + WATCHED_SECS * 1e9 > struck.at_nanos), struck]
+        oldest_nanos = struck.at_nanos - WATCHED_SECS * 1e9
+        return [*(fault for fault in recent if fault.until_nanos > oldest_nanos), struck]
 
     @staticmethod
     def _explained(notice: _Notice, recent: list[_Struck]) -> bool:

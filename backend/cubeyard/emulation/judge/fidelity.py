@@ -1,8 +1,10 @@
 """Whether the numbers are the network's or the machine's: said with every run, with the reason.
 
-CPU is elastic, so neither a busy machine nor a missing share of the ideal condemns a run alone. A pair measured alone shows
-what the machine does when it has room; the run shows what is left of that. What the paths that flows took allow is computed
-beside the plan's prediction: it separates what the paths cost from what TCP does on them. [ours]
+CPU is elastic, so neither a busy machine nor a missing share of the ideal condemns a run alone. A
+pair measured alone shows the machine with room to spare. The machine was the
+limit only if it delayed the run: late ticks, long waits for a processor, or packets lost in the
+kernel's backlog. Max-min rates over the paths that flows took, compared with the plan's
+prediction, separate the cost of the paths from the effect of TCP. [ours]
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import Any, Literal
 
 Json = dict[str, Any]
 Verdict = Literal["faithful", "host-limited", "unknown"]
-Cause = Literal["none", "paths", "tcp", "machine", "unknown"]
+Cause = Literal["none", "paths", "tcp", "machine", "neighbours", "unknown"]
+Advice = Literal["fair-queues", "less-work"]
 
 GOOD_SHARE = 0.95
 """Of what headers leave of the ideal: at or above it nothing was missing."""
@@ -22,8 +25,14 @@ GOOD_ABT_SHARE = 0.75
 """Of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth below its fair share. [measured]"""
 BUSY_CPU = 0.90
 """Of all cores: above it the machine may have been what was missing."""
+OWN_CPU = 0.6
+"""Share of all cores: above it, slower links or fewer flows leave the run less work."""
+LATE_TICKS = 0.1
+"""Share of all ticks: the fabric reads counters ten times a second, a sample of how long processes
+wait for a processor."""
+LONG_WAIT_SECS = 0.01
+"""For a processor, each time, on average: as long as a full queue of a 100 Mb/s link."""
 OTHER_PATHS = "flows took other paths than predicted."
-LESS_WORK = "take slower links or fewer flows."
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,28 @@ class Observed:
 
     wait: bool = False
     """No rate is held to clients that wait for each response."""
+    deaths: int = 0
+    """How often a neighbour was declared dead without a fault."""
+    late_ticks: float = 0.0
+    """Share of the ticks that came more than half a tick late."""
+    wait_secs: float | None = None
+    """Mean wait of the run's processes for a processor; None if it is not known."""
+    backlog_drops: int = 0
+    """Packets that the kernel dropped because it was behind with its work."""
+    fair_queues: bool = False
+    """Queues are fair already."""
+
+    @property
+    def delays(self) -> str:
+        """The delays of the run on this machine, in words; empty without any."""
+        parts = []
+        if self.late_ticks >= LATE_TICKS:
+            parts.append(f"{self.late_ticks:.0%} of its ticks were late")
+        if self.wait_secs is not None and self.wait_secs >= LONG_WAIT_SECS:
+            parts.append(f"its processes waited {self.wait_secs * 1e3:.0f} ms each time for a processor")
+        if self.backlog_drops:
+            parts.append(f"the kernel's backlog lost {self.backlog_drops:,} packets")
+        return ", and ".join(parts)
 
     @property
     def of_achievable(self) -> float:
@@ -98,11 +129,18 @@ def judge(calibration: Calibration | None, observed: Observed) -> Json:
     """The verdict with its reason and its cause, and the numbers that they are made of."""
     verdict, cause, reason = _verdict(calibration, observed)
     reason += _left_out(observed)
+    advice = _advice(cause, observed)
+    reason += ADVICE[advice] if advice is not None else ""
     rounded = {"cpu": observed.cpu, "own_cpu": observed.own_cpu, "achieved_over_ideal": observed.achieved_over_ideal}
     return {
         "verdict": verdict,
         "cause": cause,
         "reason": reason,
+        "advice": advice,
+        "deaths": observed.deaths,
+        "late_ticks": round(observed.late_ticks, 4),
+        "wait_secs": None if observed.wait_secs is None else round(observed.wait_secs, 5),
+        "backlog_drops": observed.backlog_drops,
         **{name: None if one is None else round(one, 4) for name, one in rounded.items()},
         "abt_over_predicted": None if observed.abt_over_predicted is None else round(observed.abt_over_predicted, 4),
         "over_paths": None if observed.over_paths is None else observed.over_paths.document(),
@@ -117,12 +155,35 @@ def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, 
         return "unknown", "unknown", _why_nothing(seen)
     if seen.cpu is None:
         return "unknown", "unknown", "The CPU is not known."
-    told = f"Without faults, {seen.of_achievable:.0%} of achievable goodput was reached at {_cpu(seen)}"
-    if seen.stalled_flows and seen.busy:
-        return "host-limited", "machine", f"{told}, and {seen.stalled_flows} flows carried nothing: {LESS_WORK}"
+    words = f"Without faults, {seen.of_achievable:.0%} of achievable goodput was reached at {_cpu(seen)}"
+    if seen.deaths:
+        words = f"{words}, but neighbours were declared dead {_times(seen.deaths)} without a fault"
+        return _limited(seen, words) if seen.delays else ("unknown", "neighbours", f"{words}.")
+    if seen.stalled_flows and seen.delays:
+        return _limited(seen, f"{words}, and {seen.stalled_flows} flows carried nothing")
     if seen.of_achievable >= GOOD_SHARE:
-        return _whole(seen, told)
-    return _why_missing(calibration, seen, told)
+        return _whole(seen, words)
+    return _why_missing(calibration, seen, words)
+
+
+ADVICE: dict[Advice, str] = {
+    "fair-queues": " Run again with fair queues.",
+    "less-work": " Take slower links or fewer flows.",
+}
+
+
+def _advice(cause: Cause, seen: Observed) -> Advice | None:
+    if cause == "tcp" and not seen.fair_queues:
+        return "fair-queues"
+    return "less-work" if cause == "machine" and (seen.own_cpu or 0.0) >= OWN_CPU else None
+
+
+def _limited(seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
+    return "host-limited", "machine", f"{words}: {seen.delays}."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _why_nothing(seen: Observed) -> str:
@@ -147,24 +208,22 @@ def _cpu(seen: Observed) -> str:
     return f"{seen.cpu:.0%} host CPU{own}"
 
 
-def _whole(seen: Observed, told: str) -> tuple[Verdict, Cause, str]:
+def _whole(seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
     """Goodput lacks nothing: the slowest flow may."""
     abt = seen.abt_over_predicted
     if abt is None or abt >= GOOD_ABT_SHARE:
         more = "more than fair shares add up to, because TCP gives more to flows with shorter paths."
         why = more if seen.of_achievable > MORE_THAN_FAIR else "nothing is missing."
-        return "faithful", "none", f"{told}: {why}{_busy_but(seen)}"
-    told = f"{told}, but ABT reached only {abt:.0%} of the prediction"
+        return "faithful", "none", f"{words}: {why}{_busy_but(seen)}"
+    words = f"{words}, but ABT reached only {abt:.0%} of the prediction"
     paths = seen.over_paths
     if paths is not None:
-        told = f"{told}, and {paths.abt_share:.0%} of what the paths taken allow"
+        words = f"{words}, and {paths.abt_share:.0%} of what the paths taken allow"
         if paths.abt_share >= GOOD_ABT_SHARE:
-            return "faithful", "paths", f"{told}: {OTHER_PATHS}"
-    if seen.busy:
-        return "host-limited", "machine", f"{told}: {LESS_WORK}"
+            return "faithful", "paths", f"{words}: {OTHER_PATHS}"
     if paths is None:
-        return "faithful", "unknown", f"{told}: the slowest flow gets less than its fair share, by its path or by TCP."
-    return "faithful", "tcp", f"{told}: TCP gives the slowest flow less than its fair share. Fair queues would not."
+        return "faithful", "unknown", f"{words}: the slowest flow gets less than its fair share, by its path or by TCP."
+    return "faithful", "tcp", f"{words}: TCP gives the slowest flow less than its fair share."
 
 
 def _busy_but(seen: Observed) -> str:
@@ -172,11 +231,11 @@ def _busy_but(seen: Observed) -> str:
     return " The host was busy then, but it was not the limit." if seen.busy else ""
 
 
-def _why_missing(calibration: Calibration | None, seen: Observed, told: str) -> tuple[Verdict, Cause, str]:
+def _why_missing(calibration: Calibration | None, seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
     """A pair alone tells whether the network or the machine lost it."""
     paths = seen.over_paths
     if paths is not None and paths.goodput_share >= GOOD_SHARE and paths.abt_share >= GOOD_ABT_SHARE:
-        of_paths = f"{told}, and {paths.goodput_share:.0%} of what the paths taken allow"
+        of_paths = f"{words}, and {paths.goodput_share:.0%} of what the paths taken allow"
         abt = seen.abt_over_predicted
         if abt is not None and abt < GOOD_ABT_SHARE:
             of_paths += (
@@ -184,12 +243,12 @@ def _why_missing(calibration: Calibration | None, seen: Observed, told: str) -> 
             )
         return "faithful", "paths", f"{of_paths}: {OTHER_PATHS}"
     if calibration is None:
-        return "unknown", "unknown", f"{told}, and no pair was measured alone."
+        return "unknown", "unknown", f"{words}, and no pair was measured alone."
     pair = calibration.share / seen.header_efficiency
     if pair < GOOD_SHARE:
-        reason = f"{told}. Even one pair alone reached only {pair:.0%} of its link."
+        reason = f"{words}. Even one pair alone reached only {pair:.0%} of its link."
         return "host-limited", "machine", reason
-    if seen.busy:
-        return "host-limited", "machine", f"{told}, and one pair alone reached {pair:.0%}: {LESS_WORK}"
-    reason = f"{told}, and one pair alone reached {pair:.0%}: what is missing, the network itself loses."
+    if seen.delays:
+        return _limited(seen, f"{words}, and one pair alone reached {pair:.0%}")
+    reason = f"{words}, and one pair alone reached {pair:.0%}: the network itself loses the rest."
     return "faithful", "unknown" if paths is None else "tcp", reason

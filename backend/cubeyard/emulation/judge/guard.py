@@ -40,7 +40,7 @@ class Struck:
     late: tuple[str, ...] = ()
     """Faults that began late and lasted as long as planned."""
     short: tuple[str, ...] = ()
-    """Faults that began late and did not last as long as planned."""
+    """Faults that began late and that the end of the run cut short."""
 
 
 class Guard:
@@ -163,10 +163,7 @@ class Guard:
         told = f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
         if self.outcome(struck) == "broken":
             return f"{told}. {why}".rstrip()
-        return (
-            f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit. "
-            "Take slower links or fewer flows."
-        )
+        return f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit."
 
 
 class Guards:

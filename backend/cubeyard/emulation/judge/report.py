@@ -21,6 +21,10 @@ from cubeyard.experiments.scenario.verdict import late_in_words, missing_in_word
 Json = dict[str, Any]
 
 
+LONG_ENOUGH = 0.9
+"""The share of its planned length after which a late fault has tested its hypothesis."""
+
+
 def make(
     recorder: Recorder,
     guards: Guards,
@@ -54,12 +58,19 @@ def make(
             None if quiet.own_cpu is None else quiet.own_cpu / quiet.secs,
             _over_paths(recorder, quiet) if free and question.settings.delivery == "unicast" else None,
         )
-    observed = replace(
-        observed, short_flows_share=meant.short_flows_share, over_before=meant.over_before, wait=meant.wait
-    )
-    total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     faults = [cut_short(fault, recorder) for fault in faults]
     consequences = Consequences(recorder, faults)
+    observed = replace(
+        observed,
+        short_flows_share=meant.short_flows_share,
+        over_before=meant.over_before,
+        wait=meant.wait,
+        # Cables of an upgrade come and go.
+        deaths=0 if upgraded else consequences.unexplained,
+        fair_queues=question.settings.queues == "fair",
+        **({} if quiet is None else quiet.delays),
+    )
+    total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     late = [fault for fault in faults if "late_secs" in fault]
     struck = Struck(
         bool(faults) or upgraded,
@@ -104,13 +115,16 @@ def make(
 
 
 def cut_short(fault: Json, recorder: Recorder) -> Json:
-    """A late fault that was still active when the run ended, with how long it lasted and was planned to last before that."""
+    """A late fault with its length and its planned length in the run, if the run's end cut it short."""
     if "late_secs" not in fault or fault["recovered_at_secs"] is not None:
         return fault
     ended = recorder.question.settings.seconds
     until = ended if fault["until_secs"] is None else min(fault["until_secs"], ended)
     lasted = max(ended - fault["injected_at_secs"], 0.0)
-    return {**fault, "lasted_secs": round(lasted, 3), "planned_secs": round(until - fault["at_secs"], 3)}
+    planned = until - fault["at_secs"]
+    if lasted >= planned * LONG_ENOUGH:
+        return fault
+    return {**fault, "lasted_secs": round(lasted, 3), "planned_secs": round(planned, 3)}
 
 
 def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from cubeyard.emulation.measure.clock import Clock
-from cubeyard.emulation.measure.columns import FRAME_BYTES, Few, Units, format_of
+from cubeyard.emulation.measure.columns import FRAME_BYTES, TICK_SECS, Few, Units, format_of
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.latency import Latencies
 from cubeyard.emulation.measure.paths import PathsTaken
@@ -95,6 +95,8 @@ class Recorder:
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         self.clock.sampled(tick.at_secs)
         secs = tick.at_secs - self._last_secs
+        late_secs = secs - (tick.number - self._last_number) * TICK_SECS
+        tick = replace(tick, late=self._last_number > 0 and late_secs > TICK_SECS / 2)
         if tick.missed:
             secs *= 1 - tick.missed / max(tick.number - self._last_number, tick.missed + 1)
         self._last_secs, self._last_number = tick.at_secs, tick.number

@@ -38,6 +38,13 @@ class Sums:
     """Sum of cpu x secs."""
     own_cpu: float | None = None
     """Sum of what the run itself used x secs; None if it is not known."""
+    late_ticks: int = 0
+    wait_secs: float = 0.0
+    """The run's processes waited so long for a processor."""
+    waits: int = 0
+    """How often they waited."""
+    backlog_drops: int = 0
+    """Packets that the kernel dropped because it was behind with its work."""
     least_bits_per_sec: float | None = None
     least_abt_bits_per_sec: float | None = None
     most_stalled_flows: int = 0
@@ -57,6 +64,10 @@ class Sums:
         self.retransmits += sum(tick.retransmits)
         self.drops += sum(tick.drops.values())
         self.cpu += tick.cpu * secs
+        self.late_ticks += tick.late
+        self.wait_secs += tick.wait_secs
+        self.waits += tick.waits
+        self.backlog_drops += tick.backlog_drops
         if tick.own_cpu is not None:
             self.own_cpu = (self.own_cpu or 0.0) + tick.own_cpu * secs
         if reading is not None:
@@ -73,6 +84,15 @@ class Sums:
         """Flows times the slowest one's mean rate, of those that were never cut off."""
         alive = self.flows[self.alive]
         return float(alive.min()) * 8 / self.secs * alive.size if alive.size and self.secs > 0 else 0.0
+
+    @property
+    def delays(self) -> Json:
+        """Delays on this machine, for the verdict."""
+        return {
+            "late_ticks": self.late_ticks / self.ticks if self.ticks else 0.0,
+            "wait_secs": self.wait_secs / self.waits if self.waits else None,
+            "backlog_drops": self.backlog_drops,
+        }
 
     @property
     def stalled_flows(self) -> int:

@@ -41,12 +41,20 @@ class Tick:
     """[flow, subflow, bytes] of what MPTCP's subflows have carried since they were told last."""
     latencies: Latencies | None = None
     """What came of requests; None where nothing did."""
+    late: bool = False
+    """It was read more than half a tick after its time."""
+    wait_secs: float = 0.0
+    """How long processes of the run waited for a processor since the last tick."""
+    waits: int = 0
+    backlog_drops: int = 0
+    """Packets that the kernel dropped because it was behind with its work."""
     missed: int = 0
     """Ticks before it, since the last one, that were lost: what they counted is nowhere."""
 
     @classmethod
     def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
         of_links, of_servers, of_flows = (frame.get(name) or {} for name in ("links", "servers", "flows"))
+        host = frame.get("host") or {}
         forth, back = _column(of_links.get("tx"), links), _column(of_links.get("rx"), links)
         return cls(
             int(frame.get("tick", 0)),
@@ -61,12 +69,15 @@ class Tick:
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
             {kebab(name): int(count) for name, count in (frame.get("drops") or {}).items()},
-            float((frame.get("host") or {}).get("cpu") or 0.0),
-            (frame.get("host") or {}).get("own_cpu"),
+            float(host.get("cpu") or 0.0),
+            host.get("own_cpu"),
             list(frame.get("events") or []),
             [[int(one) for one in row] for row in frame.get("subflows") or []],
             Latencies.of(frame["latencies"]) if frame.get("latencies") else None,
-            int(frame.get("missed", 0)),
+            missed=int(frame.get("missed", 0)),
+            wait_secs=float(host.get("wait_secs") or 0.0),
+            waits=int(host.get("waits") or 0),
+            backlog_drops=int(host.get("backlog_drops") or 0),
         )
 
 

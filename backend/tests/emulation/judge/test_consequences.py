@@ -19,9 +19,9 @@ SECOND = 1_000_000_000
 
 @pytest.fixture
 def recorder(engine: Engine) -> Recorder:
-    found = Recorder(question(engine, TINY, "permutation"))
-    found.clock.sampled(found.question.settings.settle_secs, 0)
-    return found
+    result = Recorder(question(engine, TINY, "permutation"))
+    result.clock.sampled(result.question.settings.settle_secs, 0)
+    return result
 
 
 def fault(kind: str, name: str, at: float, until: float | None = None) -> Json:
@@ -56,8 +56,8 @@ def moved(recorder: Recorder, at: float, *path: str, reason: str = "failure") ->
     recorder.events.moves.append(Move(int(at * SECOND), nodes[0], nodes, reason))
 
 
-def told(recorder: Recorder, *faults: Json) -> list[tuple[float | None, int]]:
-    return [(one["detected_secs"], one["moves"]) for one in Consequences(recorder, faults).documents()]
+def detections(recorder: Recorder, *faults: Json) -> list[tuple[float | None, int]]:
+    return [(row["detected_secs"], row["moves"]) for row in Consequences(recorder, faults).documents()]
 
 
 @pytest.mark.parametrize("kind", ["server-off", "server-killed"])
@@ -65,7 +65,7 @@ def test_a_dead_server_is_detected_by_a_neighbour_not_by_its_own_carrier(recorde
     carrier(recorder, 2.001, "00", 0)
     dead(recorder, 2.002, "00", "01", "carrier")
     dead(recorder, 4.25, "01", "00")
-    assert told(recorder, fault(kind, "00", 2.0)) == [(2.25, 0)]
+    assert detections(recorder, fault(kind, "00", 2.0)) == [(2.25, 0)]
 
 
 def test_a_slower_link_is_not_detected_by_what_a_pulled_cable_did(recorder: Recorder) -> None:
@@ -74,12 +74,12 @@ def test_a_slower_link_is_not_detected_by_what_a_pulled_cable_did(recorder: Reco
     for step in range(49):
         moved(recorder, 2.001 + step / 1000, "00", "01")
     cable, slow = fault("cable-pulled", "00/<0,0>", 2.0), fault("link-rate", "11/<1,1>", 2.0)
-    assert told(recorder, cable, slow) == [(0.0005, 49), (None, 0)]
-    assert told(recorder, slow, cable) == [(None, 0), (0.0005, 49)]
+    assert detections(recorder, cable, slow) == [(0.0005, 49), (None, 0)]
+    assert detections(recorder, slow, cable) == [(None, 0), (0.0005, 49)]
     same = fault("link-rate", "01/<0,0>", 2.0)
-    assert told(recorder, cable, same)[1] == (None, 0), "both are on the path, and one of them explains a failure"
+    assert detections(recorder, cable, same)[1] == (None, 0), "both are on the path, and one of them explains a failure"
     moved(recorder, 5.0, "10", "11", reason="adaptation")
-    assert told(recorder, cable, fault("link-rate", "10/<0,1>", 2.0))[1] == (3.0, 1)
+    assert detections(recorder, cable, fault("link-rate", "10/<0,1>", 2.0))[1] == (3.0, 1)
 
 
 @pytest.mark.parametrize(
@@ -98,33 +98,36 @@ def test_what_is_down_already_is_not_detected_again_nor_when_it_comes_back(
     dead(recorder, first[2] + 2.25, "01", "00")
     for at in (4.0, 5.0, 6.0, 8.0, 9.0):
         carrier(recorder, at, "00", 0, up=True)
-    found = Consequences(recorder, [fault(*first), fault(*second)]).documents()
-    assert [one["detected_secs"] for one in found] == [2.25, None]
-    assert [one.get("already_down") for one in found] == [None, True]
+    result = Consequences(recorder, [fault(*first), fault(*second)]).documents()
+    assert [row["detected_secs"] for row in result] == [2.25, None]
+    assert [row.get("already_down") for row in result] == [None, True]
 
 
 def test_nothing_after_its_end_or_half_a_minute_later_is_a_consequence(recorder: Recorder) -> None:
     dead(recorder, 6.0, "01", "00")
-    assert told(recorder, fault("cable-pulled", "00/<0,0>", 2.0, 5.0)) == [(None, 0)]
+    assert detections(recorder, fault("cable-pulled", "00/<0,0>", 2.0, 5.0)) == [(None, 0)]
     dead(recorder, 40.0, "01", "00")
-    assert told(recorder, fault("cable-pulled", "00/<0,0>", 8.0)) == [(None, 0)]
+    assert detections(recorder, fault("cable-pulled", "00/<0,0>", 8.0)) == [(None, 0)]
 
 
 def test_a_report_of_a_path_belongs_to_the_switch_that_is_off(recorder: Recorder) -> None:
     event = {"kind": "path-failed", "server": ids(recorder)["10"], "reporter": ids(recorder)["00"]}
     recorder.events.all.append({**event, "unreachable": [ids(recorder)["01"]], "at_nanos": 3 * SECOND})
-    assert told(recorder, fault("switch-off", "<0,0>", 2.0), fault("switch-off", "<0,1>", 2.5)) == [(1.0, 0), (None, 0)]
+    assert detections(recorder, fault("switch-off", "<0,0>", 2.0), fault("switch-off", "<0,1>", 2.5)) == [
+        (1.0, 0),
+        (None, 0),
+    ]
 
 
 def test_the_goodput_is_not_back_before_the_fault_was_detected(recorder: Recorder, engine: Engine) -> None:
     recorder.series = [(float(at), 0.0, 0.0) for at in range(12)]
     dead(recorder, 4.25, "01", "00")
-    (found,) = Consequences(recorder, [fault("server-off", "00", 2.0)]).documents()
-    assert found["recovered_secs"] is None, "there is no baseline"
+    (result,) = Consequences(recorder, [fault("server-off", "00", 2.0)]).documents()
+    assert result["recovered_secs"] is None, "there is no baseline"
     recorder.parts["before"] = recorder.total
     recorder.total.secs = 2.0
-    (found,) = Consequences(recorder, [fault("server-off", "00", 2.0)]).documents()
-    assert found["recovered_secs"] >= found["detected_secs"] == 2.25
+    (result,) = Consequences(recorder, [fault("server-off", "00", 2.0)]).documents()
+    assert result["recovered_secs"] >= result["detected_secs"] == 2.25
 
 
 def test_neighbours_declared_dead_without_a_fault_are_counted(recorder: Recorder) -> None:
@@ -140,4 +143,4 @@ def test_an_hour_of_a_flapping_cable_is_soon_reported(recorder: Recorder) -> Non
         moved(recorder, step / 50, "00", "01")
     recorder.series = [(float(at), 0.0, 0.0) for at in range(3600)]
     faults = [fault("cable-pulled", "00/<0,0>", float(at), at + 0.5) for at in range(1000)]
-    assert {moves for _, moves in told(recorder, *faults)} == {26}, "half a second of 50 moves each"
+    assert {moves for _, moves in detections(recorder, *faults)} == {26}, "half a second of 50 moves each"

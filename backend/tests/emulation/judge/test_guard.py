@@ -117,9 +117,9 @@ def test_a_share_of_nothing_is_not_known() -> None:
     assert not guard.watch(0.0, 10.0, Reading(0.0, 0.0, 3))
     guard.before(Reading(0.0, 0.0, 3))
     assert not guard.watch(0.1, 10.0, Reading(0.0, 0.0, 3))
-    found = guard.document(STRUCK)
-    assert (found["outcome"], found["worst"], found["violations"]) == ("not-tested", None, 0)
-    assert found["sentence"] == "Goodput was not tested. Nothing was received before the first fault."
+    result = guard.document(STRUCK)
+    assert (result["outcome"], result["worst"], result["violations"]) == ("not-tested", None, 0)
+    assert result["sentence"] == "Goodput was not tested. Nothing was received before the first fault."
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -129,9 +129,9 @@ def test_a_share_is_not_tested_without_a_fault_and_an_absolute_bound_is_judged(m
     guard.before(reading(metric, 100))
     for number in range(4):
         guard.watch(number * 0.125, 0.125, reading(metric, 40 if most else 60), struck=False)
-    found = guard.document(Struck())
-    assert found["outcome"] == ("not-tested" if metric.endswith("-share") else "held")
-    assert found["sentence"].endswith("No fault was injected.")
+    result = guard.document(Struck())
+    assert result["outcome"] == ("not-tested" if metric.endswith("-share") else "held")
+    assert result["sentence"].endswith("No fault was injected.")
 
 
 @pytest.mark.parametrize("value", [60, 40])

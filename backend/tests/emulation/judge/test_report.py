@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -52,8 +53,8 @@ def pair(share: float | None) -> Calibration | None:
         ),
         (
             0.98, 1.1, BUSY_CPU, 3, "host-limited",
-            "Without faults, 110% of achievable goodput was reached at 90% host CPU, and 3 flows carried nothing: take slower links "
-            "or fewer flows.",
+            "Without faults, 110% of achievable goodput was reached at 90% host CPU, and 3 flows carried nothing: 30% of its ticks "
+            "were late.",
         ),
         (0.98, 1.0, 0.89, 3, "faithful", "Without faults, 100% of achievable goodput was reached at 89% host CPU: nothing is missing."),
         (
@@ -67,13 +68,13 @@ def pair(share: float | None) -> Calibration | None:
         ),
         (
             GOOD_SHARE, 0.8, BUSY_CPU, 0, "host-limited",
-            "Without faults, 80% of achievable goodput was reached at 90% host CPU, and one pair alone reached 95%: take slower links "
-            "or fewer flows.",
+            "Without faults, 80% of achievable goodput was reached at 90% host CPU, and one pair alone reached 95%: 30% of its ticks "
+            "were late.",
         ),
         (
             0.98, 0.8, 0.89, 0, "faithful",
-            "Without faults, 80% of achievable goodput was reached at 89% host CPU, and one pair alone reached 98%: what is missing, "
-            "the network itself loses.",
+            "Without faults, 80% of achievable goodput was reached at 89% host CPU, and one pair alone reached 98%: the network itself "
+            "loses the rest.",
         ),
         (0.98, None, 0.5, 0, "unknown", "Nothing was measured before the first fault."),
         (0.98, 0.8, None, 0, "unknown", "The CPU is not known."),
@@ -82,8 +83,48 @@ def pair(share: float | None) -> Calibration | None:
 def test_the_fidelity_verdict(
     alone: float | None, achieved: float | None, cpu: float | None, stalled: int, verdict: str, reason: str
 ) -> None:
-    found = judge(pair(alone), Observed(achieved, cpu, 1.0, stalled))
-    assert (found["verdict"], found["reason"]) == (verdict, reason)
+    late = 0.3 if cpu == BUSY_CPU else 0.0
+    result = judge(pair(alone), Observed(achieved, cpu, 1.0, stalled, late_ticks=late))
+    assert (result["verdict"], result["reason"]) == (verdict, reason)
+
+
+@pytest.mark.parametrize(
+    ("delays", "words"),
+    [
+        ({"late_ticks": 0.12}, "12% of its ticks were late."),
+        ({"wait_secs": 0.014}, "its processes waited 14 ms each time for a processor."),
+        ({"backlog_drops": 1234}, "the kernel's backlog lost 1,234 packets."),
+        ({"late_ticks": 0.05, "wait_secs": 0.004}, ""),
+    ],
+)
+@pytest.mark.parametrize("cpu", [0.2, 1.0])
+def test_the_run_s_own_delays_tell_the_machine_from_the_network_not_its_load(
+    delays: Json, words: str, cpu: float
+) -> None:
+    result = judge(pair(0.98), Observed(0.7, cpu, 1.0, own_cpu=0.3, over_paths=over_paths(0.5, 0.7), **delays))
+    assert (result["verdict"], result["cause"]) == (("host-limited", "machine") if words else ("faithful", "tcp"))
+    assert words in result["reason"]
+    whole = judge(pair(0.98), Observed(0.97, cpu, 1.0, **delays))
+    assert (whole["verdict"], whole["cause"]) == ("faithful", "none"), "nothing is missing"
+
+
+def test_advice_is_given_only_where_it_helps() -> None:
+    tcp = Observed(0.98, 1.0, 1.0, abt_over_predicted=0.27, over_paths=over_paths(0.3))
+    assert judge(pair(0.98), tcp)["advice"] == "fair-queues"
+    assert judge(pair(0.98), tcp)["reason"].endswith(" Run again with fair queues.")
+    assert judge(pair(0.98), replace(tcp, fair_queues=True))["advice"] is None
+    late = Observed(0.7, 1.0, 1.0, late_ticks=0.5, own_cpu=0.9)
+    assert judge(pair(0.98), late)["advice"] == "less-work"
+    assert judge(pair(0.98), replace(late, own_cpu=0.3))["advice"] is None, "others keep the machine busy"
+
+
+def test_neighbours_declared_dead_without_a_fault_are_a_reason_of_their_own() -> None:
+    seen = Observed(1.0, 0.25, 1.0, abt_over_predicted=0.62, over_paths=over_paths(0.8), deaths=4)
+    result = judge(pair(0.98), seen)
+    assert (result["verdict"], result["cause"]) == ("unknown", "neighbours")
+    assert result["reason"].endswith("but neighbours were declared dead 4 times without a fault.")
+    late = judge(pair(0.98), replace(seen, late_ticks=0.4))
+    assert (late["verdict"], late["cause"]) == ("host-limited", "machine")
 
 
 def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
@@ -94,10 +135,9 @@ def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
 @pytest.mark.parametrize(
     ("cpu", "abt", "of_paths", "verdict", "cause", "says"),
     [
-        (0.95, 0.32, None, "host-limited", "machine", "ABT reached only 32% of the prediction: take slower links"),
         (0.5, 0.32, None, "faithful", "unknown", "ABT reached only 32% of the prediction: the slowest flow"),
         (0.5, 0.32, 0.4, "faithful", "tcp", "and 40% of what the paths taken allow: TCP gives the slowest flow less"),
-        (0.95, 0.32, 0.4, "host-limited", "machine", "40% of what the paths taken allow: take slower links"),
+        (0.95, 0.32, 0.4, "faithful", "tcp", "and 40% of what the paths taken allow: TCP gives the slowest flow less"),
         (0.5, 0.32, GOOD_ABT_SHARE, "faithful", "paths", "75% of what the paths taken allow: flows took other paths"),
         (0.95, 0.32, 0.9, "faithful", "paths", "90% of what the paths taken allow: flows took other paths"),
         (0.95, GOOD_ABT_SHARE, 0.4, "faithful", "none", "more than fair shares"),
@@ -109,10 +149,10 @@ def test_a_verdict_looks_at_abt_as_well_as_goodput(
 ) -> None:
     """Goodput is whole in all of them: what one flow lacks, others have."""
     paths = None if of_paths is None else over_paths(of_paths)
-    found = judge(pair(0.98), Observed(1.16, cpu, 1.0, 0, abt, over_paths=paths))
-    assert (found["verdict"], found["cause"]) == (verdict, cause)
-    assert says in found["reason"]
-    assert found["abt_over_predicted"] == abt
+    result = judge(pair(0.98), Observed(1.16, cpu, 1.0, 0, abt, over_paths=paths))
+    assert (result["verdict"], result["cause"]) == (verdict, cause)
+    assert says in result["reason"]
+    assert result["abt_over_predicted"] == abt
 
 
 @pytest.mark.parametrize(
@@ -127,26 +167,27 @@ def test_a_verdict_looks_at_abt_as_well_as_goodput(
 def test_goodput_that_the_paths_do_not_allow_is_not_missing(
     cpu: float, alone: float, goodput_of_paths: float, verdict: str, cause: str
 ) -> None:
-    found = judge(pair(alone), Observed(0.8, cpu, 1.0, over_paths=over_paths(0.9, goodput_of_paths)))
-    assert (found["verdict"], found["cause"]) == (verdict, cause)
+    late = 0.3 if cpu > BUSY_CPU else 0.0
+    result = judge(pair(alone), Observed(0.8, cpu, 1.0, over_paths=over_paths(0.9, goodput_of_paths), late_ticks=late))
+    assert (result["verdict"], result["cause"]) == (verdict, cause)
 
 
 def test_missing_goodput_says_what_became_of_abt_too() -> None:
-    found = judge(pair(0.98), Observed(0.89, 0.5, 1.0, 0, 0.57, over_paths=over_paths(0.76, 0.98)))
+    result = judge(pair(0.98), Observed(0.89, 0.5, 1.0, 0, 0.57, over_paths=over_paths(0.76, 0.98)))
     assert (
         "and 98% of what the paths taken allow; ABT reached 57% of the prediction, and 76% of what these paths allow: "
-        "flows took other paths than predicted." in found["reason"]
+        "flows took other paths than predicted." in result["reason"]
     )
 
 
 def test_a_busy_host_says_how_much_of_it_was_the_run_s() -> None:
-    found = judge(pair(0.98), Observed(1.0, 0.98, 1.0, own_cpu=0.31))
-    assert found["verdict"] == "faithful"
+    result = judge(pair(0.98), Observed(1.0, 0.98, 1.0, own_cpu=0.31))
+    assert result["verdict"] == "faithful"
     assert (
         "at 98% host CPU (31% by this run): nothing is missing. The host was busy then, but it was not"
-        in found["reason"]
+        in result["reason"]
     )
-    assert (found["cpu"], found["own_cpu"]) == (0.98, 0.31)
+    assert (result["cpu"], result["own_cpu"]) == (0.98, 0.31)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["before", "during", "after"]), st.integers(1, 30)), min_size=1, max_size=3))
@@ -162,10 +203,10 @@ def test_abt_of_the_whole_run_lies_between_those_of_its_stretches(
             frame["flows"]["bytes"] = [10_000 * (1 + (row + at) % 4) for row in range(4)]
             tick, secs = recorder.take({**frame, "at_secs": number / 10})
             recorder.count(tick, secs, number / 10, part)
-    found = report(recorder)
-    each = [one["abt_bits_per_sec"] for one in found["windows"].values()]
-    assert min(each) - 1 <= found["total"]["abt_bits_per_sec"] <= max(each) + 1
-    assert found["abt_bits_per_sec"] == found["total"]["abt_bits_per_sec"]
+    result = report(recorder)
+    each = [one["abt_bits_per_sec"] for one in result["windows"].values()]
+    assert min(each) - 1 <= result["total"]["abt_bits_per_sec"] <= max(each) + 1
+    assert result["abt_bits_per_sec"] == result["total"]["abt_bits_per_sec"]
 
 
 def test_abt_is_of_the_flows_that_are_not_cut_off(engine: Engine) -> None:
@@ -176,16 +217,21 @@ def test_abt_is_of_the_flows_that_are_not_cut_off(engine: Engine) -> None:
         tick, secs = recorder.take({**frame, "at_secs": number / 10})
         reading = recorder.count(tick, secs, number / 10, "during", set(), {0})
     assert reading.abt_bits_per_sec == pytest.approx(3e7)
-    found = report(recorder)["windows"]["during"]
-    assert (found["abt_bits_per_sec"], found["cut_off_flows"]) == (3e7, 1)
+    result = report(recorder)["windows"]["during"]
+    assert (result["abt_bits_per_sec"], result["cut_off_flows"]) == (3e7, 1)
     assert recorder.payload(tick, 2.0, "during").get("cut_off_flows") == 1
 
 
 def test_a_verdict_comes_with_what_it_is_made_of() -> None:
-    found = judge(Calibration("00", "01", 87_654_321, 1e8), Observed(0.8123456, 0.4567891, 0.98765432))
-    assert {name: one for name, one in found.items() if name != "reason"} == {
+    result = judge(Calibration("00", "01", 87_654_321, 1e8), Observed(0.8123456, 0.4567891, 0.98765432))
+    assert {name: one for name, one in result.items() if name != "reason"} == {
         "verdict": "host-limited",
         "cause": "machine",
+        "advice": None,
+        "deaths": 0,
+        "late_ticks": 0.0,
+        "wait_secs": None,
+        "backlog_drops": 0,
         "cpu": 0.4568,
         "own_cpu": None,
         "over_paths": None,
@@ -201,8 +247,8 @@ def test_a_verdict_comes_with_what_it_is_made_of() -> None:
             "achieved_over_ideal": 0.8765,
         },
     }
-    assert "only 89% of its link" in found["reason"], "headers are not what it lacks"
-    assert "82% of achievable goodput" in found["reason"]
+    assert "only 89% of its link" in result["reason"], "headers are not what it lacks"
+    assert "82% of achievable goodput" in result["reason"]
     nothing = judge(Calibration("00", "01", 1.0, 0.0), Observed(None, None, 0.9))
     assert nothing["cpu"] is nothing["achieved_over_ideal"] is None
     assert nothing["calibration"]["achieved_over_ideal"] == 0.0
@@ -226,18 +272,18 @@ def report(recorder: Recorder, faults: list[Json] | None = None) -> Json:
 @pytest.mark.parametrize("mtu", [1280, 1500, 9000])
 def test_flows_at_a_pace_of_their_own_are_not_meant_to_reach_the_ideal(engine: Engine, mtu: int) -> None:
     """10 Mb/s each, as much as they were asked for and no more."""
-    found = report(recorded(engine, 30, protocol="udp", flow_bits_per_sec=1e7, mtu=mtu))["fidelity"]
-    assert found["verdict"] == "faithful"
-    assert found["reason"].startswith("Without faults, 100% of achievable goodput")
-    assert found["achieved_over_ideal"] == pytest.approx(found["header_efficiency"])
+    result = report(recorded(engine, 30, protocol="udp", flow_bits_per_sec=1e7, mtu=mtu))["fidelity"]
+    assert result["verdict"] == "faithful"
+    assert result["reason"].startswith("Without faults, 100% of achievable goodput")
+    assert result["achieved_over_ideal"] == pytest.approx(result["header_efficiency"])
 
 
-@pytest.mark.parametrize(("ticks", "verdict"), [(0, "unknown"), (9, "unknown"), (10, "host-limited")])
+@pytest.mark.parametrize(("ticks", "verdict"), [(0, "unknown"), (9, "unknown"), (10, "faithful")])
 def test_less_than_a_second_before_the_first_fault_is_worth_nothing(engine: Engine, ticks: int, verdict: str) -> None:
-    found = report(recorded(engine, ticks, cpu=0.95))
-    assert found["fidelity"]["verdict"] == verdict
-    assert found["windows"].keys() == ({"before"} if ticks else set())
-    assert found["fidelity"]["cpu"] == (0.95 if ticks >= 10 else None)
+    result = report(recorded(engine, ticks, cpu=0.95))
+    assert result["fidelity"]["verdict"] == verdict
+    assert result["windows"].keys() == ({"before"} if ticks else set())
+    assert result["fidelity"]["cpu"] == (0.95 if ticks >= 10 else None)
 
 
 def test_a_measurement_stands_beside_what_the_paths_taken_allow(engine: Engine) -> None:
@@ -252,10 +298,10 @@ def test_a_measurement_stands_beside_what_the_paths_taken_allow(engine: Engine) 
         frame["flows"]["bytes"] = [int(rate * recorder.question.network.header_efficiency / 80) for rate in fair]
         tick, secs = recorder.take({**frame, "at_secs": number / 10})
         recorder.count(tick, secs, number / 10, "before")
-    found = report(recorder)["fidelity"]["over_paths"]
-    assert found["abt_share"] == pytest.approx(1.0, rel=1e-3)
-    assert found["goodput_share"] == pytest.approx(1.0, rel=1e-3)
-    assert found["least_flow_share"] == pytest.approx(1.0, rel=1e-3)
+    result = report(recorder)["fidelity"]["over_paths"]
+    assert result["abt_share"] == pytest.approx(1.0, rel=1e-3)
+    assert result["goodput_share"] == pytest.approx(1.0, rel=1e-3)
+    assert result["least_flow_share"] == pytest.approx(1.0, rel=1e-3)
     nothing = Recorder(question(engine, TINY, "permutation"))
     assert nothing.paths_before.fair_rates(nothing.question.rates_over) is None
 
@@ -270,9 +316,9 @@ def _by(path: list[int]) -> list[int]:
 
 
 def test_a_session_in_which_every_flow_died_is_reported(engine: Engine) -> None:
-    found = report(recorded(engine, 20, dead=set(range(16))))
-    assert found["abt_bits_per_sec"] == found["total"]["least_abt_bits_per_sec"] == 0
-    assert found["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e7)
+    result = report(recorded(engine, 20, dead=set(range(16))))
+    assert result["abt_bits_per_sec"] == result["total"]["least_abt_bits_per_sec"] == 0
+    assert result["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e7)
 
 
 def test_the_whole_report(engine: Engine) -> None:
@@ -292,7 +338,7 @@ def test_the_whole_report(engine: Engine) -> None:
         {"id": "f1", **PULLED, "at_nanos": 4, "injected_at_secs": 0.9, "recovered_at_secs": None},
         {"id": "f2", **PULLED, "at_nanos": 200_000_000, "injected_at_secs": 0.2, "recovered_at_secs": None},
     ]
-    found = make(recorder, Guards([]), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
+    result = make(recorder, Guards([]), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
     rate, slowest = 1e7, 8e6
     goodput = 3 * rate + slowest
     window = {
@@ -303,7 +349,7 @@ def test_the_whole_report(engine: Engine) -> None:
     }  # fmt: skip
     short = {"least_goodput_bits_per_sec": None, "least_abt_bits_per_sec": None}
     network, flows = recorder.question.network, recorder.question.flows
-    assert found == {
+    assert result == {
         "ended": "aborted",
         "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
         "verdicts": [],
@@ -350,9 +396,9 @@ def test_the_whole_report(engine: Engine) -> None:
         },
         "timings": {"up_secs": 0.5},
     }  # fmt: skip
-    assert orjson.loads(orjson.dumps(found)) == found, "of plain numbers and text"
-    assert list(found["drops"]) == ["no-route", "ttl"]
-    assert found["per_flow"][1] == {
+    assert orjson.loads(orjson.dumps(result)) == result, "of plain numbers and text"
+    assert list(result["drops"]) == ["no-route", "ttl"]
+    assert result["per_flow"][1] == {
         "flow": 1,
         "source": network.servers[flows[1].source],
         "destination": network.servers[flows[1].destination],
@@ -367,8 +413,8 @@ def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_be
     recorder.series = [(float(at), share * full, 0.0) for at, share in enumerate([1, 1, 1, 1, 0.4, 0.94, 0.96, 0.5, 1])]
     times = (1.5, 2.0, 2.5, 6.5, 7.5)
     faults = [{**PULLED, "at_nanos": 5, "injected_at_secs": at, "recovered_at_secs": None} for at in times]
-    found = Consequences(recorder, faults).documents()
-    back = {at: one["recovered_secs"] for at, one in zip(times, found, strict=True)}
+    result = Consequences(recorder, faults).documents()
+    back = {at: one["recovered_secs"] for at, one in zip(times, result, strict=True)}
     assert back == {1.5: 1.5, 2.0: 4.0, 2.5: 3.5, 6.5: 1.5, 7.5: None}
     (short,) = Consequences(recorded(engine, 9), faults[:1]).documents()
     assert short["recovered_secs"] is None, "nothing to compare with"

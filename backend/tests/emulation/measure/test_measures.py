@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
 from cubeyard.emulation.measure.tick import Tick
-from cubeyard.emulation.measure.window import Window
+from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.engine import Engine
 from tests.conftest import SMALL
 from tests.emulation.measure.test_events import chosen
@@ -356,3 +356,14 @@ def test_a_frame_that_leaves_things_out_is_read_as_nothing(engine: Engine) -> No
         "servers": {"received": [0] * 4, "relayed": [0] * 4, "cpu": [0.0] * 4}, "goodput_bits_per_sec": 0,
         "abt_bits_per_sec": 0, "cpu": 0.0, "flows": {"bytes": [0] * 4},
     }  # fmt: skip
+
+
+def test_a_tick_is_late_by_half_a_tick_or_more(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    times = [(1, 0.7), (2, 0.8), (3, 0.96), (4, 1.0), (6, 1.2), (7, 1.5)]
+    late = [recorder.take({"tick": number, "at_secs": at})[0].late for number, at in times]
+    assert late == [False, False, True, False, False, True], "the first tick has none before it"
+    host = {"cpu": 0.5, "wait_secs": 0.3, "waits": 20, "backlog_drops": 7}
+    tick, secs = recorder.take({"tick": 8, "at_secs": 1.6, "host": host})
+    recorder.count(tick, secs, 1.6, "before")
+    assert recorder.total.delays == {"late_ticks": 0.0, "wait_secs": 0.015, "backlog_drops": 7}

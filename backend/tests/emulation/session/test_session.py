@@ -161,8 +161,8 @@ def test_a_fault_that_is_late_keeps_its_length(engine: Engine, place: Place, fab
     sink = Kept()
     sink.pause = (0.3, 0.8)
     pulled = {"at_secs": 0.4, "until_secs": 0.8, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
-    asked = question(engine, faults=[pulled], seconds=2.6, hypothesis={"metric": "goodput", "bound": 0.0})
-    report = run(place, asked, sink)
+    slow = question(engine, faults=[pulled], seconds=2.6, hypothesis={"metric": "goodput", "bound": 0.0})
+    report = run(place, slow, sink)
     (fault,) = report["faults"]
     assert fault["at_secs"] == 0.4
     assert fault["injected_at_secs"] - 0.4 == pytest.approx(fault["late_secs"], abs=0.001)
@@ -180,14 +180,14 @@ def test_a_late_fault_that_the_end_cuts_short_leaves_the_run_inconclusive(
     sink = Kept()
     sink.pause = (0.3, 0.9)
     pulled = {"at_secs": 0.4, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
-    asked = question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 0.0})
-    report = run(place, asked, sink)
+    slow = question(engine, faults=[pulled], hypothesis={"metric": "goodput", "bound": 0.0})
+    report = run(place, slow, sink)
     (fault,) = report["faults"]
     assert fault["lasted_secs"] < fault["planned_secs"] == 0.8
     assert report["verdict"]["outcome"] == "inconclusive"
     sink = Kept()
     sink.pause = (0.3, 1.6)
-    never = run(place, asked, sink)
+    never = run(place, slow, sink)
     assert (never["faults"], never["not_injected"][0]["reason"]) == ([], NEVER), "it was stopped over the end"
 
 

@@ -70,7 +70,7 @@ export function Cockpit({
   return (
     <>
       <Numbers session={session} tick={tick} following={following} />
-      {session.report && <Verdict report={session.report} />}
+      {session.report && <Verdict report={session.report} experiment={run.experiment_id} />}
       <div className={styles.cockpit}>
         <div className={styles.main}>
           <PictureBar

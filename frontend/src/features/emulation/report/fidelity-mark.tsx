@@ -1,23 +1,31 @@
-/** Whether a number is the network's or the machine's: beside every number, in an icon and a word. */
+/** Whether the numbers are the network's or the machine's, in an icon and a word. */
 import { Icon, type IconName } from "@/ui/icon";
 import { isOver } from "../../shared/runs";
 import type { Fidelity } from "../session/frames";
 import type { Session } from "../session/session";
 import styles from "./fidelity-mark.module.css";
 
-const LOOKS: Record<Fidelity["verdict"], { icon: IconName; text: string }> = {
+type Look = Fidelity["verdict"] | "below";
+
+const LOOKS: Record<Look, { icon: IconName; text: string }> = {
   faithful: { icon: "check", text: "faithful" },
+  below: { icon: "info", text: "faithful, below the prediction" },
   "host-limited": { icon: "warning", text: "host-limited" },
   unknown: { icon: "help", text: "fidelity unknown" },
 };
 
+/** A shortfall of the network itself is measured faithfully, but it is no success. Older runs name no cause. */
+const lookOf = ({ verdict, cause = "none" }: Fidelity): Look =>
+  verdict === "faithful" && cause !== "none" ? "below" : verdict;
+
 /** Without a verdict: the run goes on, or it is `over` and never got one. */
 export function FidelityMark({ fidelity, over = false }: { fidelity: Fidelity | null; over?: boolean }) {
-  const { icon, text } = LOOKS[fidelity?.verdict ?? "unknown"];
+  const look = fidelity ? lookOf(fidelity) : "unknown";
+  const { icon, text } = LOOKS[look];
   return (
     <span
       className={styles.fidelity}
-      data-verdict={fidelity?.verdict ?? "pending"}
+      data-verdict={fidelity ? look : "pending"}
       title={
         fidelity?.reason ??
         (over
@@ -32,4 +40,4 @@ export function FidelityMark({ fidelity, over = false }: { fidelity: Fidelity | 
 }
 
 export const fidelityText = ({ report, live }: Session): string =>
-  report ? LOOKS[report.fidelity.verdict].text : isOver(live.state) ? "no verdict" : "verdict at end of run";
+  report ? LOOKS[lookOf(report.fidelity)].text : isOver(live.state) ? "no verdict" : "verdict at end of run";

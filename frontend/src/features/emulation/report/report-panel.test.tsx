@@ -3,7 +3,7 @@ import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Report } from "../session/frames";
-import { ReportPanel } from "./report-panel";
+import { ReportPanel, Verdict } from "./report-panel";
 
 beforeEach(() => vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true));
 afterEach(() => vi.unstubAllGlobals());
@@ -39,6 +39,44 @@ test("images are named with the servers that run them and with their ends", () =
   );
   expect(text).toContain("Image web:1 on 1 server. On 1 it ended");
   expect(text).toContain("1 more ended.");
+});
+
+function verdictOf(report: object): HTMLElement {
+  const host = document.createElement("div");
+  const whole = { ...PLAIN, verdict: { outcome: "none", sentence: "" }, ...report } as unknown as Report;
+  act(() => createRoot(host).render(<Verdict report={whole} experiment={null} />));
+  return host;
+}
+
+const FAITHFUL = { verdict: "faithful", reason: "Nothing is missing.", header_efficiency: 0.5 };
+
+test("one verdict stands with its evidence, and only what lacks nothing is green", () => {
+  const fidelity = { ...FAITHFUL, cause: "none", achieved_over_ideal: 0.48, deaths: 0, wait_secs: 0.002 };
+  const host = verdictOf({ fidelity });
+  expect([...host.querySelectorAll("[data-verdict]")].map((mark) => mark.textContent)).toEqual(["faithful"]);
+  const evidence = [...host.querySelectorAll("dl > div")].map((row) => row.textContent!.replace(/\s/gu, " "));
+  expect(evidence).toEqual([
+    "Goodput of achievable96 %",
+    "Wait for a processor2 ms",
+    "Neighbours dead without a fault0",
+  ]);
+  for (const cause of ["tcp", "paths", "unknown"]) {
+    const mark = verdictOf({ fidelity: { ...FAITHFUL, cause } }).querySelector("[data-verdict]")!;
+    expect(mark.getAttribute("data-verdict")).toBe("below");
+  }
+  const older = verdictOf({ fidelity: FAITHFUL }).querySelector("[data-verdict]")!;
+  expect(older.getAttribute("data-verdict")).toBe("faithful");
+});
+
+test("a fault that did not happen is named, and one that was down already was not detected", () => {
+  const missing = { id: "f1", kind: "link-loss", targets: ["00/<0,0>"], reason: "no netem." };
+  const host = verdictOf({ fidelity: FAITHFUL, not_injected: [missing] });
+  expect(host.textContent).toContain("f1 (");
+  expect(host.textContent).toContain("was not injected: no netem.");
+  const fault = { id: "f1", kind: "cable-pulled", targets: ["00/<0,0>"], detected_secs: null, moves: 0 };
+  expect(shown({ faults: [{ ...fault, recovered_secs: null, already_down: true }] })).toContain(
+    "it was down already",
+  );
 });
 
 test("a report without either has neither", () => {

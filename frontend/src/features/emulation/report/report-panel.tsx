@@ -8,6 +8,7 @@ import type { Report, WindowMeans } from "../session/frames";
 import { secsText } from "../session/series";
 import { FidelityMark } from "./fidelity-mark";
 import styles from "./report-panel.module.css";
+import { RunAgainFair } from "./run-again-fair";
 
 const OUTCOMES = {
   held: { icon: "check", text: "Hypothesis met" },
@@ -37,8 +38,8 @@ const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
   { name: "Host CPU", of: (w) => formatPercent(w.cpu) },
 ];
 
-/** Held or broken, and whether that can be trusted: one line, in sight with the picture. */
-export function Verdict({ report }: { report: Report }) {
+/** Held or broken, and whether that can be trusted, with the evidence: in sight with the picture. */
+export function Verdict({ report, experiment }: { report: Report; experiment: string | null }) {
   const { verdict, fidelity } = report;
   const { icon, text } = OUTCOMES[verdict.outcome];
   // The sentence of a hypothesis that was not tested names them.
@@ -65,8 +66,36 @@ export function Verdict({ report }: { report: Report }) {
         <FidelityMark fidelity={fidelity} />
         {fidelity.reason}
       </p>
+      <dl className={styles.evidence} aria-label="Evidence">
+        {evidenceOf(report).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {fidelity.advice === "fair-queues" && experiment !== null && <RunAgainFair experiment={experiment} />}
     </section>
   );
+}
+
+/** The numbers behind the verdict, without unknown ones. */
+function evidenceOf({ fidelity }: Report): [string, string][] {
+  const share = (value: number | null | undefined) => (value == null ? null : formatPercent(value));
+  const goodput = fidelity.achieved_over_ideal;
+  const rows: [string, string | null][] = [
+    ["Goodput of achievable", share(goodput == null ? null : goodput / fidelity.header_efficiency)],
+    ["ABT of prediction", share(fidelity.abt_over_predicted)],
+    ["ABT of paths taken", share(fidelity.over_paths?.abt_share)],
+    ["Single pair of its link", share(fidelity.calibration?.achieved_over_ideal)],
+    ["Host CPU", share(fidelity.cpu)],
+    ["by this run", share(fidelity.own_cpu)],
+    ["Late ticks", share(fidelity.late_ticks)],
+    ["Wait for a processor", fidelity.wait_secs == null ? null : delay(fidelity.wait_secs)],
+    ["Lost in the kernel's backlog", fidelity.backlog_drops ? formatCount(fidelity.backlog_drops) : null],
+    ["Neighbours dead without a fault", fidelity.deaths === undefined ? null : formatCount(fidelity.deaths)],
+  ];
+  return rows.filter((row): row is [string, string] => row[1] !== null);
 }
 
 /** The windows and the faults as tables. */
@@ -81,7 +110,7 @@ export function ReportPanel({
   /** Shown before its tables. */
   children?: ReactNode;
 }) {
-  const { fidelity, windows, faults } = report;
+  const { windows, faults } = report;
   const event = faults.length > 0 ? "faults" : report.upgrade ? "upgrade" : null;
   // Without either, the whole run is all there is.
   const shown = event ? WINDOWS.filter((name) => windows[name] !== undefined) : [];
@@ -101,10 +130,7 @@ export function ReportPanel({
       ))}
       <div className={styles.reportTables}>
         <table className={shared.table}>
-          <caption>
-            {event ? `Before, during and after the ${event}` : "The whole run"}{" "}
-            <FidelityMark fidelity={fidelity} />
-          </caption>
+          <caption>{event ? `Before, during and after the ${event}` : "The whole run"}</caption>
           <thead>
             <tr>
               <th scope="col">Mean</th>
@@ -134,9 +160,7 @@ export function ReportPanel({
         </table>
         {report.latency_secs && (
           <table className={shared.table}>
-            <caption>
-              Latency of requests <FidelityMark fidelity={fidelity} />
-            </caption>
+            <caption>Latency of requests</caption>
             <tbody>
               {latencyRows(report.latency_secs).map(([name, value]) => (
                 <tr key={name}>
@@ -171,12 +195,10 @@ function imageText({ image, servers, ended }: NonNullable<Report["images"]>[numb
 
 /** How soon each fault was detected and survived. */
 function Recovery({ report, scheduled }: { report: Report; scheduled: number }) {
-  const { fidelity, faults } = report;
+  const { faults } = report;
   return (
     <table className={shared.table}>
-      <caption>
-        Recovery by fault <FidelityMark fidelity={fidelity} />
-      </caption>
+      <caption>Recovery by fault</caption>
       <thead>
         <tr>
           <th scope="col">Fault</th>
@@ -212,7 +234,7 @@ function Recovery({ report, scheduled }: { report: Report; scheduled: number }) 
             <td className={shared.number}>{delay(fault.last_move_secs)}</td>
             <td className={shared.number}>{formatCount(fault.moves)}</td>
             <td className={shared.number}>
-              {fault.recovered_secs === null ? "not injected in this run" : secsText(fault.recovered_secs)}
+              {fault.recovered_secs === null ? "not in this run" : secsText(fault.recovered_secs)}
             </td>
           </tr>
         ))}

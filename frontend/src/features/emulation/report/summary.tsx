@@ -1,4 +1,4 @@
-/** How far the session is, and its numbers now, each with its verdict of fidelity. */
+/** How far the session is, and its numbers now. What they are worth stands in the verdict. */
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
@@ -155,10 +155,7 @@ export function Numbers({
     <dl className={styles.tiles}>
       {tiles.map(({ name, value, note }) => (
         <div key={name} data-busy={(busy && name === HOST_CPU) || undefined}>
-          <dt>
-            {mean && name !== BASELINE ? `${name}, mean` : name}
-            {(fidelity || over) && <FidelityMark fidelity={fidelity} over={over} />}
-          </dt>
+          <dt>{mean && name !== BASELINE ? `${name}, mean` : name}</dt>
           <dd>
             {value} <span className={shared.muted}>{note}</span>
           </dd>
@@ -168,7 +165,7 @@ export function Numbers({
         <dt>
           Time
           <BasisBadge basis="measured" />
-          {!fidelity && !over && <FidelityMark fidelity={null} />}
+          {!fidelity && <FidelityMark fidelity={null} over={over} />}
         </dt>
         <dd>
           {tick ? secsText(network ? Math.min(tick.at, network.frame.seconds) : tick.at) : "–"}{" "}
