@@ -43,7 +43,7 @@ HYPOTHESIS = re.compile(
     rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
 )
 WHOLE = ("none", "machine")
-"""Causes that the verdict alone shows: a faithful measurement below the prediction is not green."""
+"""With other causes a faithful measurement is below the prediction, and not green."""
 STYLES = {"faithful": "green", "host-limited": "yellow", "unknown": "yellow"}
 OUTCOMES = {
     "held": ("green", "Hypothesis met"),
@@ -181,8 +181,9 @@ def emulate(
 ) -> None:
     """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report.
 
-    Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not possible, 3 inconclusive, 4 not tested:
-    a fault did not happen, or none was planned for a hypothesis about the baseline; 130 interrupted.
+    Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not
+    possible, 3 inconclusive, 4 not tested: a fault did not happen, or none was planned for a
+    hypothesis about the baseline; 130 interrupted.
     """
     asked: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,

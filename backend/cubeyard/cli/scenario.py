@@ -73,8 +73,9 @@ def run(
 ) -> None:
     """Run a scenario here and judge its hypotheses.
 
-    Exit status: 0 all held, 1 one is broken, 2 the file or an option is not valid, 3 inconclusive: a hypothesis could not be
-    judged, or this machine could not run it; 4 not tested: there are no hypotheses, or a fault did not happen; 130 interrupted.
+    Exit status: 0 all held, 1 one is broken, 2 the file or an option is not valid, 3 inconclusive: a
+    hypothesis could not be judged, or this machine could not run it; 4 not tested: there are no
+    hypotheses, or a fault did not happen; 130 interrupted.
     """
     for path, option in ((junit, "--junit"), (json_file, "--json")):
         if path is not None and not path.absolute().parent.is_dir():

@@ -16,7 +16,7 @@ class WindowMeans(TypedDict):
     secs: float
     goodput_bits_per_sec: float
     least_goodput_bits_per_sec: Annotated[
-        float | None, Field(description="Of any second; null for less than a second.")
+        float | None, Field(description="The least of any second; null for less than a second.")
     ]
     abt_bits_per_sec: Annotated[
         float,
@@ -25,7 +25,9 @@ class WindowMeans(TypedDict):
             "its stretches by time."
         ),
     ]
-    least_abt_bits_per_sec: Annotated[float | None, Field(description="Of any second; null for less than a second.")]
+    least_abt_bits_per_sec: Annotated[
+        float | None, Field(description="The least of any second; null for less than a second.")
+    ]
     stalled_flows: Annotated[int, Field(description="Flows that carried nothing in all of the time.")]
     most_stalled_flows: Annotated[NotRequired[int], Field(description="Flows without progress in the worst second.")]
     cut_off_flows: Annotated[

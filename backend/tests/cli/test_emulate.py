@@ -156,4 +156,4 @@ def test_a_printed_report_names_faults_that_did_not_happen_or_were_late_or_down_
     assert "missing: f1 (link-loss of 0.0/<0,0>) was not injected: this kernel has no netem." in text
     assert "late: f2 (cable-pulled of 0.0/<0,0>) was injected 5.0 s late and lasted 1.0 of 3.0 s." in text
     assert "it was down already" in text
-    assert "–" in text, "of less than a second there is no least goodput"
+    assert "–" in text, "no least goodput in less than a second"

@@ -9525,7 +9525,7 @@ export interface components {
             flap_secs: number | null;
             /**
              * Planned Secs
-             * @description When it was to strike; absent in older runs.
+             * @description The time of its schedule; absent in older runs.
              */
             planned_secs?: number;
             /**
@@ -9588,7 +9588,7 @@ export interface components {
             verdict: "faithful" | "host-limited" | "unknown";
             /**
              * Cause
-             * @description What the measurement lacks of the prediction is due to; `neighbours`: some were declared dead without a fault.
+             * @description Why the measurement is below the prediction; `neighbours`: some were declared dead without a fault.
              * @enum {string}
              */
             cause?: "none" | "paths" | "tcp" | "machine" | "neighbours" | "unknown";
@@ -9596,7 +9596,7 @@ export interface components {
             reason: string;
             /**
              * Advice
-             * @description What helps: fair queues, or slower links or fewer flows.
+             * @description Fair queues, or slower links or fewer flows, would help.
              */
             advice?: ("fair-queues" | "less-work") | null;
             /**
@@ -11481,7 +11481,7 @@ export interface components {
             goodput_bits_per_sec: number;
             /**
              * Least Goodput Bits Per Sec
-             * @description Of any second; null for less than a second.
+             * @description The least of any second; null for less than a second.
              */
             least_goodput_bits_per_sec: number | null;
             /**
@@ -11491,7 +11491,7 @@ export interface components {
             abt_bits_per_sec: number;
             /**
              * Least Abt Bits Per Sec
-             * @description Of any second; null for less than a second.
+             * @description The least of any second; null for less than a second.
              */
             least_abt_bits_per_sec: number | null;
             /**

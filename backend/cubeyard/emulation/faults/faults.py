@@ -181,7 +181,7 @@ class Due:
     action: Literal["inject", "recover"] = field(compare=False)
     fault: Fault = field(compare=False)
     last: bool = field(default=False, compare=False)
-    """The end of the fault: one that flaps stays off."""
+    """The end of the fault: it stays off even if it flaps."""
 
 
 NEEDS_NETEM = frozenset({"link-loss", "link-delay"})

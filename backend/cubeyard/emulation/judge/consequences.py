@@ -94,7 +94,7 @@ class _Map:
         )
 
     def hop(self, near: int, far: int, first: int | None = None) -> Iterator[Element]:
-        """What is between two neighbours: their link, or a switch with the links to it; `first` is the link at `near`."""
+        """Links and switches between two neighbours; `first` is the link at `near`."""
         for link in self._near.get(near, {}).get(far, ()):
             yield "link", link
         for node in self._near.get(near, {}).keys() & self._near.get(far, {}).keys() & self._network.switches.keys():
@@ -111,7 +111,7 @@ class _Map:
         return self._paths[key]
 
     def notice(self, event: Json) -> _Notice | None:
-        """An event of neighbours as a notice; None for one that reports no failure, or has no time."""
+        """An event of neighbours as a notice; None if it has no time or is no failure."""
         kind, at, reporter = event["kind"], event["at_nanos"], event.get("server")
         if at is None:
             return None
@@ -132,7 +132,7 @@ class _Map:
 
 
 class Consequences:
-    """Of all faults of a run, in one pass over its events: an hour of a flapping cable has thousands of both."""
+    """All faults in one pass over the events: an hour of a flapping cable has thousands."""
 
     def __init__(self, recorder: Recorder, faults: Sequence[Json]) -> None:
         quiet = recorder.quiet
@@ -154,7 +154,7 @@ class Consequences:
         notices += [
             _Notice(move.at_nanos, move.server, self._map.path(move.path), move.reason == "failure", MOVE)
             for move in recorder.events.moves
-            # A flow goes back when a fault ends, in the same millisecond perhaps: that is no consequence of one.
+            # A flow goes back when a fault ends: that is no consequence of it.
             if move.reason != "recovery"
         ]
         coming = deque(sorted(self._struck, key=lambda struck: struck.at_nanos))
@@ -177,7 +177,7 @@ class Consequences:
 
     @staticmethod
     def _explained(notice: _Notice, recent: list[_Struck]) -> bool:
-        """Give a notice to the fault that it belongs to. False if no fault explains it, not even one that has ended."""
+        """Give a notice to its fault. False if no fault, active or ended, explains it."""
         on_path = [
             struck
             for struck in recent
@@ -213,7 +213,7 @@ class Consequences:
         }
 
     def _back(self, started_secs: float, detected_secs: float) -> float | None:
-        """How long until the goodput was again nearly what it had been, by the series of seconds; not before the detection."""
+        """Seconds until the goodput was nearly as before; not before the detection."""
         if self._enough is None:
             return None
         # A point of the series is a mean over a second: that second has to begin after the fault.

@@ -115,7 +115,7 @@ def make(
 
 
 def cut_short(fault: Json, recorder: Recorder) -> Json:
-    """A late fault with its length and its planned length in the run, if the run's end cut it short."""
+    """A late fault with its real and planned length, if the run's end cut it short."""
     if "late_secs" not in fault or fault["recovered_at_secs"] is not None:
         return fault
     ended = recorder.question.settings.seconds

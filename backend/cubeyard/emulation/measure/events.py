@@ -64,7 +64,6 @@ class Move:
 
     at_nanos: int
     server: int | None
-    """Which reports it."""
     path: list[int]
     """The one that it left."""
     reason: str
@@ -80,7 +79,7 @@ class Events:
     all: deque[Json] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """Everything taken in, short."""
     moves: deque[Move] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    """Of flows whose path was known."""
+    """Moves of flows whose path was known."""
     switches: int = 0
     """How often a flow took another path."""
     paths: dict[int, list[int]] = field(default_factory=dict)
@@ -97,7 +96,7 @@ class Events:
     probing_nanos: int = 0
     """How long all of that took."""
     _last_paths: dict[Hashable, list[int]] = field(default_factory=dict)
-    """Of each flow, return traffic and other applications' included."""
+    """The path of each flow, also of return traffic and other applications."""
     _waiting: FairQueue[Json] = field(default_factory=lambda: FairQueue(WAITING))
     _routes: FairQueue[Route] = field(default_factory=lambda: FairQueue(WAITING))
     _counts: Counter[str] = field(default_factory=Counter)

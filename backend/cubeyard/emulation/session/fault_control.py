@@ -36,7 +36,7 @@ class State:
     dead: frozenset[int]
     """Servers that are off."""
     cut_off: frozenset[int]
-    """Ids of flows that no path or no end is left for: ABT is of the others, measured as predicted."""
+    """Flows without a path or an end: ABT is of the others, as predicted."""
     expected: Reading
     """What the model gives."""
 
@@ -67,7 +67,7 @@ class FaultControl:
         """The payloads of all `predicted` frames."""
 
     def state(self, at_secs: float) -> State:
-        """How the network was in the tick that ends at `at_secs`. Ticks come in order, and may be read long after."""
+        """The network's state in the tick that ends at `at_secs`. Ticks come in order."""
         while len(self._states) > 1 and self._states[1].at_secs < at_secs:
             self._states.popleft()
         return self._states[0]
@@ -79,7 +79,7 @@ class FaultControl:
         return State(at_secs, part, frozenset(self._injector.dead), cut_off, expected)
 
     def is_tested(self, state: State) -> bool:
-        """Whether the hypothesis is watched then: from the first fault on, or always where none is scheduled."""
+        """Whether hypotheses are watched: from the first fault on, or always without a schedule."""
         return state.part != "before" or not self._question.schedule.faults
 
     @property
@@ -123,7 +123,7 @@ class FaultControl:
         return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
 
     def end(self, at_secs: float) -> None:
-        """The run has ended: refuse the orders that came too late, and write a frame of each fault that did not happen."""
+        """The run has ended: refuse late orders, and write a frame of each missing fault."""
         for order in self._sink.orders():
             if order.fault is not None:
                 self._ordered[order.fault.id] = order.fault.at(at_secs)
@@ -161,8 +161,8 @@ class FaultControl:
         return {"ok": True}
 
     def _do(self, action: str, fault: Fault, at_secs: float, due_secs: float = inf) -> Json:
-        """Inject or recover what was due at `due_secs`, and write a frame. A failure is the fault's, not the session's:
-        `{ok, reason}`."""
+        """Inject or recover a fault that was due at `due_secs`, and write a frame. Returns
+        `{ok, reason}`: a failure does not end the session."""
         outcome: Json = {"ok": True}
         self._ordered.pop(fault.id, None)
         if action == "recover" and fault.id not in self._injector.active:

@@ -1,5 +1,5 @@
-"""Verdicts as JUnit XML, which CI systems show: one test case a hypothesis; one that is inconclusive or not tested
-is skipped with its reason."""
+"""Verdicts as JUnit XML for CI systems: one test case a hypothesis. Inconclusive and untested
+hypotheses are skipped with their reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties: dict[str, str] | None = None) -> bytes:
-    """The XML of one suite. A scenario without hypotheses has one case, which is skipped: nothing was tested."""
+    """The XML of one suite. Without hypotheses it has one case, which is skipped."""
     cases = verdict.hypotheses
     counts = {
         "tests": max(1, len(cases)),

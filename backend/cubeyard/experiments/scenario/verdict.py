@@ -1,4 +1,4 @@
-"""Hypotheses against what was computed or measured: held, broken, inconclusive or not tested, with the reason."""
+"""Hypotheses against results: held, broken, inconclusive or not tested, with the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outcome = Literal["held", "broken", "inconclusive", "not-tested"]
 WORST: tuple[Outcome, ...] = ("broken", "inconclusive", "not-tested", "held")
 """The outcome of several hypotheses is the first of these that one of them has."""
 EXIT_STATUS: dict[Outcome, int] = {"held": 0, "broken": 1, "inconclusive": 3, "not-tested": 4}
-"""Of every command that judges a run."""
+"""The same for every command that judges a run."""
 NO_FAULT = "No fault was injected."
 STRUCK = ("servers", "switches", "links", "degraded_links")
 """Counts in the `failures` of an engine's result."""
@@ -94,7 +94,7 @@ def of_points(
 
 
 def _strikes(point: Point, result: Mapping[str, Any]) -> bool:
-    """Whether anything fails. Names always strike; a share may be of too few devices. The packet engine counts no later faults."""
+    """Whether anything fails: a share may strike nothing. Packet results count no later faults."""
     if any(result.get("failures", {}).get(name) for name in STRUCK):
         return True
     later = point.experiment.get("engine") == "packet"
@@ -102,7 +102,7 @@ def _strikes(point: Point, result: Mapping[str, Any]) -> bool:
 
 
 def _without_fault(verdict: HypothesisVerdict, *, planned: bool) -> HypothesisVerdict:
-    """A share of the baseline says nothing of a network that nothing struck, nor does a fault that struck nothing."""
+    """Without a fault, a share of the baseline is not tested, nor a fault that struck nothing."""
     reason = "The faults strike nothing: their share of these devices is none." if planned else NO_FAULT
     if verdict.outcome == "held" and (planned or verdict.metric.endswith("-share")):
         return verdict.model_copy(update={"outcome": "not-tested", "worst": None, "sentence": f"Not tested. {reason}"})
@@ -179,7 +179,7 @@ def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> 
     told = report.get("verdicts") or [report["verdict"]]
     found = []
     for claim, one in zip(claims, told, strict=False):
-        # Of older reports, `none`.
+        # Older reports have `none`.
         outcome: Outcome = one["outcome"] if one["outcome"] in WORST else "not-tested"
         found.append(_verdict(claim, outcome, one.get("worst"), one["sentence"]))
     return found

@@ -1,4 +1,4 @@
-/** How far the session is, and its numbers now. What they are worth stands in the verdict. */
+/** How far the session is, and its numbers now. Their worth stands in the verdict. */
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
