@@ -75,12 +75,24 @@ pub struct OwnTime {
     known: BTreeMap<u32, Known>,
     interrupt_ticks: u64,
     at: Option<Instant>,
+    /// Waits of the run's processes between the last two calls.
+    pub waits: Waits,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
     ticks: u64,
+    waits: Waits,
     is_ours: bool,
+}
+
+/// How long processes that could run waited for a processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// The sum of all waits.
+    pub nanos: u64,
+    /// How often one of them got a processor.
+    pub count: u64,
 }
 
 impl OwnTime {
@@ -91,6 +103,7 @@ impl OwnTime {
         let interrupt_ticks = interrupt_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let mut used_ticks = interrupt_ticks.saturating_sub(self.interrupt_ticks);
         let mut found = BTreeMap::new();
+        let mut waits = Waits::default();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
@@ -100,16 +113,27 @@ impl OwnTime {
                 || pid == std::process::id() || network_of(pid).is_some_and(&is_ours),
                 |known| known.is_ours,
             );
-            let ticks = if is_ours {
-                processor_ticks(pid).unwrap_or(0)
-            } else {
-                0
-            };
+            let (mut ticks, mut now_waits) = (0, Waits::default());
+            if is_ours {
+                ticks = processor_ticks(pid).unwrap_or(0);
+                now_waits = waits_of(pid).unwrap_or_default();
+            }
             used_ticks += ticks.saturating_sub(known.map_or(0, |known| known.ticks));
-            found.insert(pid, Known { ticks, is_ours });
+            let before = known.map_or(now_waits, |known| known.waits);
+            waits.nanos += now_waits.nanos.saturating_sub(before.nanos);
+            waits.count += now_waits.count.saturating_sub(before.count);
+            let waits = now_waits;
+            found.insert(
+                pid,
+                Known {
+                    ticks,
+                    waits,
+                    is_ours,
+                },
+            );
         }
         let elapsed_secs = self.at.map_or(0.0, |at| (now - at).as_secs_f64());
-        (self.known, self.interrupt_ticks, self.at) = (found, interrupt_ticks, Some(now));
+        (self.known, self.interrupt_ticks, self.at, self.waits) = (found, interrupt_ticks, Some(now), waits);
         if elapsed_secs > 0.0 {
             (used_ticks as f64 / TICKS_PER_SEC / elapsed_secs / count as f64).clamp(0.0, 1.0)
         } else {
@@ -124,6 +148,33 @@ pub fn processor_ticks(pid: u32) -> Option<u64> {
     // The second field is the program's name, which may hold anything; the last parenthesis ends it.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}
+
+/// The waits of a process's first thread; `None` if it is gone. The kernel gives nanoseconds on a
+/// processor, nanoseconds of waiting, and the number of turns.
+fn waits_of(pid: u32) -> Option<Waits> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let mut fields = text
+        .split_whitespace()
+        .skip(1)
+        .map_while(|field| field.parse().ok());
+    Some(Waits {
+        nanos: fields.next()?,
+        count: fields.next()?,
+    })
+}
+
+/// Packets that the kernel has dropped since the host started, because a processor was behind with
+/// its work: the second number of each processor's line, in hexadecimal digits.
+pub fn backlog_drops() -> u64 {
+    dropped(&fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default())
+}
+
+fn dropped(text: &str) -> u64 {
+    let second = text.lines().filter_map(|line| line.split_whitespace().nth(1));
+    second
+        .filter_map(|field| u64::from_str_radix(field, 16).ok())
+        .sum()
 }
 
 fn network_of(pid: u32) -> Option<NamespaceId> {
@@ -155,6 +206,16 @@ mod tests {
             405
         );
         assert_eq!(idle_ticks(""), 0);
+    }
+
+    #[test]
+    fn packets_lost_in_the_backlog_are_those_of_all_processors() {
+        assert_eq!(
+            dropped("0000ab12 0000001f 00000003 0\n00000001 00000002 00000000 0\n"),
+            33
+        );
+        assert_eq!(dropped(""), 0);
+        assert!(waits_of(std::process::id()).is_some_and(|waits| waits.count > 0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::forwarding::{Carried, DropsByName, Forwarding};
 use super::nodes::Nodes;
 use crate::error::Result;
 use crate::host::namespace::NamespaceId;
-use crate::host::processors::{OwnTime, Processors, TICKS_PER_SEC, processor_ticks};
+use crate::host::processors::{OwnTime, Processors, TICKS_PER_SEC, Waits, backlog_drops, processor_ticks};
 use crate::kernels::Kernels;
 use crate::links::{self, Site};
 use crate::names;
@@ -56,6 +56,12 @@ pub struct Host {
     pub cpu: f64,
     /// Share of all processors that the run used over the last second, the kernel's networking included.
     pub own_cpu: f64,
+    /// How long the run's processes waited for a processor, in all; reported once a second.
+    pub wait_secs: f64,
+    /// How often they waited.
+    pub waits: u64,
+    /// Packets of any program that the kernel dropped because it was behind with its work.
+    pub backlog_drops: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,6 +112,7 @@ pub struct Telemetry {
     processors: Processors,
     own_time: OwnTime,
     own_cpu: f64,
+    backlog_drops: u64,
     has_classes: bool,
 }
 
@@ -132,6 +139,7 @@ impl Telemetry {
             processors: Processors::start(),
             own_time: OwnTime::default(),
             own_cpu: 0.0,
+            backlog_drops: backlog_drops(),
             has_classes: network.sharers().is_some(),
         }
     }
@@ -143,9 +151,14 @@ impl Telemetry {
         let servers = self.read_servers(tick, &kernels.servers, nodes, &mut drops)?;
         self.read_chips(tick, &kernels.rooms, &mut drops)?;
         let cpu = round(self.processors.busy());
+        let mut waits = Waits::default();
         if tick.is_multiple_of(TICKS_PER_CPU) {
             self.own_cpu = round(self.read_own_time(&kernels.servers));
+            waits = self.own_time.waits;
         }
+        let backlog_drops = backlog_drops();
+        let lost = since(self.backlog_drops, backlog_drops);
+        self.backlog_drops = backlog_drops;
         Ok(Reading {
             links,
             servers,
@@ -153,6 +166,9 @@ impl Telemetry {
             host: Host {
                 cpu,
                 own_cpu: self.own_cpu,
+                wait_secs: waits.nanos as f64 / 1e9,
+                waits: waits.count,
+                backlog_drops: lost,
             },
         })
     }
