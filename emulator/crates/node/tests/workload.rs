@@ -127,6 +127,25 @@ fn a_flow_whose_peer_dies_is_done_with_the_reason() {
 }
 
 #[test]
+fn a_flow_begins_again_once_its_peer_is_restarted_whichever_end_that_is() {
+    let (a, mut b) = (Node::start("again-a"), Node::start("again-b"));
+    let sent = |peer| vec![flow(8, "send", peer, None), flow(9, "receive", peer, None)];
+    let received = |peer| vec![flow(8, "receive", peer, None), flow(9, "send", peer, None)];
+    a.configure(0);
+    b.configure(1);
+    start(&[&a, &b], &[sent(1), received(0)]);
+    a.wait_row(9, |row| row["bytes"].as_u64() > Some(1_000_000));
+    b.child.kill().unwrap();
+    a.wait_row(8, done);
+    let again = Node::start("again-c");
+    again.configure(1);
+    start(&[&a, &again], &[sent(1), received(0)]);
+    again.wait_row(8, |row| row["bytes"].as_u64() > Some(1_000_000));
+    let row = a.wait_row(9, |row| row["bytes"].as_u64() > Some(1_000_000) && !done(row));
+    assert!(row["reason"].is_null(), "{row}");
+}
+
+#[test]
 fn a_flow_without_a_receiver_gives_up_after_ten_seconds() {
     let a = Node::start("nobody");
     a.configure(0);

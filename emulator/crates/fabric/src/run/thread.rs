@@ -315,10 +315,18 @@ impl RunState {
                 }),
         );
         messages.extend(self.workload.orders(server));
-        if self.workload.started_nanos().is_some() {
+        let restarted = self.workload.started_nanos().is_some();
+        if restarted {
             messages.push(ToNode::Start);
         }
         self.nodes.send(server, &messages);
+        if restarted {
+            for (peer, order) in self.workload.begun_again(server) {
+                let flows = vec![order];
+                self.nodes
+                    .send(peer, &[ToNode::Workload { flows }, ToNode::Start]);
+            }
+        }
     }
 
     fn on_node(&mut self, server: usize) {

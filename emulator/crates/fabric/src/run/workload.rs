@@ -267,6 +267,35 @@ impl Workload {
         lists.map(|flows| ToNode::Workload { flows }).collect()
     }
 
+    /// Orders for the peers of a restarted server: its incomplete TCP flows begin again. Requests do
+    /// not, nor do flows that relay the data of others.
+    pub fn begun_again(&self, server: usize) -> Vec<(usize, FlowOrder)> {
+        let is_open = |order: &FlowOrder| {
+            let at = self.index[&order.id];
+            let ends: [usize; 2] = self.ends[at].into();
+            let left = |bytes| self.now[at].received < bytes;
+            ends.contains(&server) && order.bytes.is_none_or(left)
+        };
+        let plain = |order: &FlowOrder| {
+            order.transport != Transport::Udp && order.exchange.is_none() && order.pipeline.is_none()
+        };
+        let orders = self.orders.iter().enumerate();
+        let every: Vec<(usize, &FlowOrder)> = orders
+            .flat_map(|(peer, orders)| orders.iter().map(move |order| (peer, order)))
+            .collect();
+        if !every.iter().all(|(_, order)| plain(order)) {
+            return Vec::new();
+        }
+        let open = every
+            .into_iter()
+            .filter(|(peer, order)| *peer != server && is_open(order));
+        let at_once = |order: &FlowOrder| FlowOrder {
+            start_secs: 0.0,
+            ..order.clone()
+        };
+        open.map(|(peer, order)| (peer, at_once(order))).collect()
+    }
+
     /// The ends of a flow, by its place: source and destination.
     pub fn ends(&self, at: usize) -> [usize; 2] {
         self.ends[at].into()

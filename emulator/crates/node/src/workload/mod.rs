@@ -2,8 +2,8 @@
 //! (one-to-all, permutation, incast, …) the node does not know.
 //!
 //! What becomes of a flow when its peer is lost: a sender tries to connect for [`CONNECT_SECS`]; once connected, TCP
-//! itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the reason, and is not
-//! taken up again: a measurement must not change its meaning half-way.
+//! itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the reason. It begins again only
+//! if its peer is restarted: then the fabric adds it once more at both ends.
 
 mod requests;
 mod tcp;
@@ -106,6 +106,8 @@ pub struct Workload {
     entries: BTreeMap<u32, Entry>,
     timers: BTreeSet<(Time, u32)>,
     client: requests::Client,
+    /// Connections of flows that began again, which the protocol has not been told of.
+    replaced: Vec<Flow>,
 }
 
 /// What the protocol is told of a flow.
@@ -146,22 +148,19 @@ impl Workload {
             },
             entries: BTreeMap::new(),
             timers: BTreeSet::new(),
+            replaced: Vec::new(),
             client: requests::Client::default(),
         })
     }
 
-    /// Adds flows; receivers listen at once. What is wrong with the first that cannot be added.
+    /// Adds flows; receivers listen at once. A flow that was added before begins again: its other end
+    /// was restarted. Returns the error of the first flow that cannot be added.
     pub fn add(&mut self, orders: Vec<FlowOrder>, poller: &Poller) -> Result<(), String> {
         for order in orders {
             let id = order.id;
             if self.entries.len() >= FLOWS {
                 return Err(format!(
                     "Flow {id} is one too many: at most {FLOWS} a server; take a smaller workload."
-                ));
-            }
-            if self.entries.contains_key(&id) {
-                return Err(format!(
-                    "Flow {id} is there already: stop the workload first, or give another id."
                 ));
             }
             if !(0.0..=1e6).contains(&order.start_secs) {
@@ -189,6 +188,13 @@ impl Workload {
             }
             if let Some(exchange) = &order.exchange {
                 self.check_exchange(&order, exchange)?;
+            }
+            // Before its port is bound again. The protocol forgets the old connection, unless the new
+            // connection is between the same ports.
+            if let Some(former) = self.entries.remove(&id) {
+                let open = Some(former).filter(|former| !former.end_reported);
+                self.replaced
+                    .extend(open.and_then(|former| former.flow(&self.shared)));
             }
             let mut progress = Progress::default();
             let end = match (order.role, order.transport) {
@@ -468,6 +474,15 @@ impl Workload {
     /// What the flows have sent per second since the last time.
     pub fn news(&mut self, elapsed_secs: f64) -> Vec<FlowNews> {
         let mut news = Vec::new();
+        for flow in std::mem::take(&mut self.replaced) {
+            if !self
+                .entries
+                .values()
+                .any(|entry| entry.flow(&self.shared) == Some(flow))
+            {
+                news.push(FlowNews::Ended { flow });
+            }
+        }
         for entry in self.entries.values_mut().filter(|entry| !entry.end_reported) {
             let Some(flow) = entry.flow(&self.shared) else {
                 continue;
