@@ -155,9 +155,9 @@ def journeys(asked: Asked) -> Turns:
     yield [_journeys(asked, "alone", "Journeys that measure the page")]
 
 
-def _journeys(asked: Asked, project: str, title: str) -> Command:
+def _journeys(run: Asked, project: str, title: str) -> Command:
     """`project` is in e2e/playwright.config.ts."""
-    short = [] if asked.long else ["--grep-invert", "@long"]
+    short = [] if run.long else ["--grep-invert", "@long"]
     argv = ["npx", "playwright", "test", "--no-deps", "--project", project, *short]
     return Command(title, "e2e", argv, {"CUBEYARD_LOG_LEVEL": "warning"}, flaky=_flaky_journeys)
 

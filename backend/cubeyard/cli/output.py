@@ -1,5 +1,5 @@
-"""Standard output that may be closed or full, and a terminal's settings. A measured report outlives an
-output that cannot be written."""
+"""Standard output that may be closed or full, and a terminal's settings. A measured report outlives
+an output that cannot be written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OutputError(OSError):
 
 
 class RawOutput(io.RawIOBase):
-    """The descriptor of standard output. After a failure it takes everything, so that nothing fails again at exit."""
+    """The descriptor of standard output. After a failure it takes every byte, so exit succeeds."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
@@ -64,7 +64,7 @@ class RawOutput(io.RawIOBase):
 
 
 def prepare() -> None:
-    """Have errors of standard output raised as OutputError, and the terminal's variables mean something."""
+    """Have errors of standard output raised as OutputError, and ignore a terminal of no width."""
     for name in ("COLUMNS", "LINES"):
         value = os.environ.get(name, "1")
         if not value.isdecimal() or int(value) == 0:

@@ -142,7 +142,7 @@ class ReportedFault(ScheduledFault):
     recovered_secs: Annotated[float | None, Field(description="Until the goodput was back at 95 % of before.")]
     late_secs: Annotated[NotRequired[float], Field(description="Absent unless it was injected later than planned.")]
     lasted_secs: Annotated[
-        NotRequired[float], Field(description="Of a late fault that the run's end cut short: how long it was active.")
+        NotRequired[float], Field(description="How long a late fault was active that the run's end cut short.")
     ]
     planned_secs: Annotated[NotRequired[float], Field(description="How long it would have been active in time.")]
 

@@ -86,12 +86,12 @@ def test_logs_have_colours_on_a_terminal_alone(
 
 
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "words"),
     [
         ("bytes", "Ended at the limit of 4,194,304 bytes: --max-bytes sets another one."),
         ("secs", "Ended at the limit of 10 s: --seconds sets another one."),
         ("interface-down", "The link went down, its server was turned off, or the run ended."),
     ],
 )
-def test_a_capture_says_what_ended_it(end: str, said: str) -> None:
-    assert ended_by(SimpleNamespace(end=end, max_bytes=4 * 2**20, max_secs=10.0)) == said
+def test_a_capture_says_what_ended_it(end: str, words: str) -> None:
+    assert ended_by(SimpleNamespace(end=end, max_bytes=4 * 2**20, max_secs=10.0)) == words

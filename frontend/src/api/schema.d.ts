@@ -10775,7 +10775,7 @@ export interface components {
             late_secs?: number;
             /**
              * Lasted Secs
-             * @description Of a late fault that the run's end cut short: how long it was active.
+             * @description How long a late fault was active that the run's end cut short.
              */
             lasted_secs?: number;
             /**

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.network.network import Network
 from cubeyard.experiments.fault_kinds import KINDS
 
 Json = dict[str, Any]
-Element = tuple[Literal["node", "link"], int]
+Element = tuple[str, int]
 
 WATCHED_SECS = 30.0
 """An event later than this after a fault is not counted as its consequence."""
@@ -112,7 +112,8 @@ class _Map:
 
     def notice(self, event: Json) -> _Notice | None:
         """An event of neighbours as a notice; None if it has no time or is no failure."""
-        kind, at, reporter = event["kind"], event["at_nanos"], event.get("server")
+        kind, at = event["kind"], event["at_nanos"]
+        reporter: int = event.get("server", -1)
         if at is None:
             return None
         about: Iterable[Element] = ()

@@ -56,7 +56,7 @@ class RunVerdict(Model):
 
 def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -> RunVerdict:
     """The verdict of all."""
-    outcomes = {verdict.outcome for verdict in each} or {"not-tested"}
+    outcomes: set[Outcome] = {verdict.outcome for verdict in each} or {"not-tested"}
     outcome = next(outcome for outcome in WORST if outcome in outcomes)
     return RunVerdict(outcome=outcome, hypotheses=list(each), not_injected=list(not_injected))
 

@@ -396,7 +396,7 @@ def test_the_whole_report(engine: Engine) -> None:
         },
         "timings": {"up_secs": 0.5},
     }  # fmt: skip
-    assert orjson.loads(orjson.dumps(result)) == result, "of plain numbers and text"
+    assert orjson.loads(orjson.dumps(result)) == result, "plain numbers and text"
     assert list(result["drops"]) == ["no-route", "ttl"]
     assert result["per_flow"][1] == {
         "flow": 1,
