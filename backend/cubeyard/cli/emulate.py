@@ -393,14 +393,16 @@ def print_report(console: Console, document: Json) -> None:
     )
     style = STYLES[fidelity["verdict"]] if fidelity["cause"] in WHOLE else "yellow"
     console.print(f"[{style}]{fidelity['verdict']}[/]: {escape(fidelity['reason'])}", highlight=False)
-    if verdict["outcome"] != "none":
+    if verdict["outcome"] == "none":
+        # The sentence of a hypothesis names them.
+        for fault in document["not_injected"]:
+            console.print(f"[yellow]missing[/]: {escape(missing_in_words(fault))}", highlight=False)
+        for fault in document["faults"]:
+            if "late_secs" in fault:
+                console.print(f"[yellow]late[/]: {escape(late_in_words(fault))}", highlight=False)
+    else:
         style, title = OUTCOMES[verdict["outcome"]]
         console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")
-    for fault in document["not_injected"]:
-        console.print(f"[yellow]missing[/]: {escape(missing_in_words(fault))}", highlight=False)
-    for fault in document["faults"]:
-        if "late_secs" in fault:
-            console.print(f"[yellow]late[/]: {escape(late_in_words(fault))}", highlight=False)
     table = Table("", "s", "goodput", "least", "ABT", "stalled flows", "CPU", box=None)
     for name, one in document["windows"].items():
         table.add_row(

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.network.network import Network
 from cubeyard.experiments.fault_kinds import KINDS
 
 Json = dict[str, Any]
-Element = tuple[str, int]
+Element = tuple[Literal["node", "link"], int]
 
 WATCHED_SECS = 30.0
 """An event later than this after a fault is not counted as its consequence."""
@@ -112,9 +112,8 @@ class _Map:
 
     def notice(self, event: Json) -> _Notice | None:
         """An event of neighbours as a notice; None if it has no time or is no failure."""
-        kind, at = event["kind"], event["at_nanos"]
-        reporter: int = event.get("server", -1)
-        if at is None:
+        kind, at, reporter = event["kind"], event["at_nanos"], event.get("server")
+        if at is None or reporter is None:
             return None
         about: Iterable[Element] = ()
         if kind == "neighbour-dead":

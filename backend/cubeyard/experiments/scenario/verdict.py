@@ -56,8 +56,8 @@ class RunVerdict(Model):
 
 def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -> RunVerdict:
     """The verdict of all."""
-    outcomes: set[Outcome] = {verdict.outcome for verdict in each} or {"not-tested"}
-    outcome = next(outcome for outcome in WORST if outcome in outcomes)
+    outcomes = {verdict.outcome for verdict in each}
+    outcome = next((outcome for outcome in WORST if outcome in outcomes), "not-tested")
     return RunVerdict(outcome=outcome, hypotheses=list(each), not_injected=list(not_injected))
 
 

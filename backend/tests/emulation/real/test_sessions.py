@@ -74,6 +74,21 @@ def test_a_killed_server_takes_only_its_own_flows_along(emulate: Command, nothin
     assert found["windows"]["during"]["stalled_flows"] <= 2
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("server", ["00", "11"])
+@pytest.mark.parametrize("mode", ["containers", "namespaces"])
+def test_a_server_that_comes_back_has_its_flows_again(
+    emulate: Command, nothing_left: Left, server: str, mode: str
+) -> None:
+    report = emulate.run(
+        "--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "20", "--mode", mode,
+        "--fault", f"server-killed={server}@2-5", "--set", 'timers={"hello_secs":0.3}', *SHORT,
+    )  # fmt: skip
+    before, after = (report["windows"][part] for part in ("before", "after"))
+    assert after["goodput_bits_per_sec"] > 0.7 * before["goodput_bits_per_sec"]
+    assert after["stalled_flows"] == 0
+
+
 def test_a_broken_hypothesis_is_a_failed_command(emulate: Command, nothing_left: Left) -> None:
     found = emulate.run(
         "--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "30",
