@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.network.network import Network
 from cubeyard.experiments.fault_kinds import KINDS
 
 Json = dict[str, Any]
-Element = tuple[Literal["node", "link"], int]
+Element = tuple[str, int]
+"""`node` or `link`, and its id."""
 
 WATCHED_SECS = 30.0
 """An event later than this after a fault is not counted as its consequence."""

@@ -57,8 +57,10 @@ class RunVerdict(Model):
 def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -> RunVerdict:
     """The verdict of all."""
     outcomes = {verdict.outcome for verdict in each}
-    outcome = next((outcome for outcome in WORST if outcome in outcomes), "not-tested")
-    return RunVerdict(outcome=outcome, hypotheses=list(each), not_injected=list(not_injected))
+    worst: list[Outcome] = [outcome for outcome in WORST if outcome in outcomes]
+    return RunVerdict(
+        outcome=worst[0] if worst else "not-tested", hypotheses=list(each), not_injected=list(not_injected)
+    )
 
 
 def inconclusive(claim: StatedHypothesis, reason: str) -> HypothesisVerdict:
