@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import typer
+
 from cubeyard.cli.common import errors, explained, quiet_logs, settings_of
 
 
 def clean() -> None:
-    """Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone."""
+    """Remove containers, namespaces and processes of emulations whose process is gone. Running ones
+    are left alone.
+
+    Exit status 1 if something may be left: a Docker engine or a process does not answer.
+    """
     from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.fabric.process import FabricProcess
@@ -15,6 +21,7 @@ def clean() -> None:
     quiet_logs(settings)
     place = Place.of(settings)
     removed: list[str] = []
+    kept: list[str] = []
     with explained():
         if settings.spread or place.folder.exists():
             fabric = FabricProcess(settings, place)
@@ -22,8 +29,13 @@ def clean() -> None:
             try:
                 if settings.fabric_start:
                     fabric.ensure()
-                removed += [f"run {run}" for run in reap(settings, place)]
+                removed += [f"run {run}" for run in reap(settings, place, kept)]
             finally:
                 place.leave(entered, fabric.stop)
-        removed += [f"folder {name}" for name in reap_left_alone(settings)]
-    errors.print(f"Removed {', '.join(removed)}." if removed else "Nothing was left.", highlight=False)
+        removed += [f"folder {name}" for name in reap_left_alone(settings, kept)]
+    if removed or not kept:
+        errors.print(f"Removed {', '.join(removed)}." if removed else "Nothing was left.", highlight=False)
+    for sentence in kept:
+        errors.print(f"Left: {sentence}", highlight=False, markup=False)
+    if kept:
+        raise typer.Exit(1)

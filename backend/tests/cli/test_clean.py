@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import typer
 
 from cubeyard.cli.clean import clean
 from cubeyard.cli.place import stoppable
@@ -53,3 +54,23 @@ def test_clean_removes_dead_runs_and_leaves_living_ones(
         fabric.runs = []
         clean()
         assert "Nothing was left" in capsys.readouterr().err
+
+
+def test_clean_says_which_engine_may_still_have_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/b.sock")
+    place = Place.of(Settings())
+    with scripted(place.socket) as fabric:
+        fabric.runs = [{"run": "dead", "owner": place.name}]
+        with place.held("dead"):
+            place.remember("dead", [("unix:///nowhere/a.sock", "ENGINE-A")])
+            place.remember("dead")
+        for _ in range(2):  # it is not forgotten
+            with pytest.raises(typer.Exit):
+                clean()
+            printed = capsys.readouterr().err
+            assert "Run dead may have containers on the Docker engine at unix:///nowhere/a.sock" in printed
+            assert "Nothing was left" not in printed

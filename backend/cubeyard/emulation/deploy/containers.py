@@ -61,6 +61,10 @@ class Containers(Protocol):
         """
         ...
 
+    def where(self) -> tuple[str, str] | None:
+        """Address and id of the engine, for other processes; None for a cluster."""
+        ...
+
     def kill(self, container: str) -> None: ...
 
     def start(self, container: str) -> int | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -59,6 +60,14 @@ class Deployment:
     @property
     def in_containers(self) -> bool:
         return bool(self.engines)
+
+    def where(self) -> list[tuple[str, str]]:
+        """Address and id of each Docker engine that answers."""
+        answers = []
+        for engine in self.engines:
+            with suppress(*UNREACHED):
+                answers.append(engine.where())
+        return [answer for answer in answers if answer is not None]
 
     def up(self, told: OnServers) -> Json:
         """Start and wire every server. The times it took, in seconds."""

@@ -13,7 +13,7 @@ from docker.types import Mount
 from cubeyard.emulation.deploy import docker_beside, images
 from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Came, each
-from cubeyard.emulation.deploy.docker_engine import connect, engine_version, explained
+from cubeyard.emulation.deploy.docker_engine import address, connect, engine_version, explained
 from cubeyard.emulation.deploy.names import BESIDE, MARK, MEMORY_BYTES, PLACE, PROCESSES, RUN, SERVER, container_name
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.fabric.process import NODE, program
@@ -72,6 +72,10 @@ class DockerContainers:
 
     def answer(self) -> None:
         engine_version(1, self._engine)
+
+    def where(self) -> tuple[str, str]:
+        with explained():
+            return address(self._engine), str(self.api.info()["ID"])
 
     def close(self) -> None:
         """Close every thread's connection. A later call opens another one."""

@@ -12,6 +12,7 @@ from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
 
+HERE = "unix:///var/run/docker.sock"
 MINIMUM_API = "1.40"
 """Of Docker 19.03."""
 
@@ -63,7 +64,7 @@ def connect(secs: int, engine: str = "") -> Any:
     Raises DockerGoneError.
     """
     told = _way_to(engine)
-    place = told.get("base_url", "unix:///var/run/docker.sock")
+    place = told.get("base_url", HERE)
     path = place.removeprefix("http+").removeprefix("unix://")
     if path != place and not Path(path).exists():
         raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
@@ -71,6 +72,11 @@ def connect(secs: int, engine: str = "") -> Any:
 
     with explained():
         return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
+
+
+def address(engine: str) -> str:
+    """The URL or context by which another process connects to the same engine."""
+    return engine or str(_way_to("").get("base_url", HERE)).removeprefix("http+")
 
 
 def _way_to(engine: str) -> Json:

@@ -189,6 +189,9 @@ class Pods:
             said = f"{reason}: {why}" if reason else pod.phase
             raise ClusterRefusedError(f"pod {name} does not run after {late:.0f} s: {said}", "Look at its events.")
 
+    def where(self) -> None:
+        return None
+
     def kill(self, container: str) -> None:
         self._signalled(container, "kill")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -17,8 +19,9 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 
-def reap(settings: Settings, place: Place) -> list[str]:
-    """The runs that were removed, on whichever host they were. What does not answer now is left for the next time."""
+def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> list[str]:
+    """The runs that were removed, on whichever host they were. Engines and fabrics that do not
+    answer are left for the next time, with a sentence in `kept`."""
     hosts = Hosts.of(settings, place)
     parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
     # A lock without a holder: its run may have something here, or died before it had.
@@ -30,7 +33,11 @@ def reap(settings: Settings, place: Place) -> list[str]:
                 continue
             # Every host's part goes, whether or not another's does.
             gone = [part.remove(place, run) for part in parts]
-            if all(gone):
+            reached = [part.engine for part in parts]
+            why = _elsewhere(settings, place, run, hosts.owner, reached)
+            if kept is not None:
+                kept += why
+            if all(gone) and not why:
                 place.forget(run)
                 removed.append(run)
     for part in parts:
@@ -47,6 +54,11 @@ class _Part:
         self._host = host
         self._owner = owner
         self._docker: Containers | None = containers_of(settings, owner, host)
+
+    @property
+    def engine(self) -> str | None:
+        """The id of its Docker engine, if that answers."""
+        return _id_of(self._docker)
 
     def runs(self) -> set[str]:
         found: set[str] = set()
@@ -89,32 +101,78 @@ class _Part:
             self._docker.close()
 
 
-def reap_left_alone(settings: Settings) -> list[str]:
+def _id_of(containers: Containers | None) -> str | None:
+    with suppress(*UNREACHED):
+        where = containers.where() if containers is not None else None
+        return where[1] if where is not None else None
+    return None
+
+
+def _engine(settings: Settings, owner: str, host: Host) -> Containers:
+    return containers_of(settings.model_copy(update={"cluster": None}), owner, host)
+
+
+def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: Sequence[str | None]) -> list[str]:
+    """Removes a run's containers on Docker engines other than those `reached` (ids). Returns why
+    some may be left."""
+    left = []
+    for address, engine in place.engines(run):
+        if engine in reached:
+            continue
+        containers = _engine(settings, owner, Host("", place.socket, address))
+        try:
+            same = _id_of(containers) == engine
+            if same:
+                containers.remove(run)
+            why = "" if same else "That engine does not answer there."
+        except (*UNREACHED, DiskFullError) as error:
+            why = error.detail
+        finally:
+            containers.close()
+        if why:
+            sentence = f"Run {run} may have containers on the Docker engine at {address}. {why}"
+            log.info("emulation_not_removed", run=run, error=sentence)
+            left.append(f"{sentence} Start that engine, then run `cubeyard clean`.")
+    return left
+
+
+def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[str]:
     """Places that processes had for themselves and left when they were killed: everything in them goes. Of other homes' places
-    those that nobody uses and nothing is left in."""
+    those that nobody uses and nothing is left in. `kept` gets a sentence for each place left."""
     Place.sweep()
     removed = [place.name for place in Place.of_homes() if place.remove_abandoned()]
     for place in Place.left_alone():
         with place.held("owner") as nobodys:
-            if nobodys and _clear(settings, place):
+            why = _clear(settings, place) if nobodys else None
+            if why == []:
                 shutil.rmtree(place.folder, ignore_errors=True)
                 removed.append(place.name)
+            elif why is not None and kept is not None:
+                kept += why
     return removed
 
 
-def _clear(settings: Settings, place: Place) -> bool:
-    """Whether nothing is left in it."""
+def _clear(settings: Settings, place: Place) -> list[str]:
+    """Removes everything in it. Returns why something may be left."""
     # Its fabric outlives an owner that was killed, and holds what is to go.
-    FabricProcess(settings, place).stop()
-    reap_state(settings, place)
-    docker = containers_of(settings.model_copy(update={"cluster": None}), place.name, Host("", place.socket))
+    fabric = FabricProcess(settings, place)
+    fabric.stop()
+    if why := fabric.end_hung() or reap_state(settings, place):
+        log.info("place_not_removed", place=place.name, error=why)
+        return [why]
+    docker = _engine(settings, place.name, Host("", place.socket))
+    left: list[str] = []
     try:
         for run in docker.runs():
             docker.remove(run)
     except UNREACHED as error:
         # Its name must stay known for as long as there may be containers of that name.
         log.info("place_not_removed", place=place.name, error=error.detail)
-        return not any(place.remembered(run) for run in place.locks())
+        if any(place.remembered(run) and not place.engines(run) for run in place.locks()):
+            left.append(f"{place.folder} may have containers. {error.detail}")
     finally:
+        engine = _id_of(docker)
         docker.close()
-    return True
+    for run in place.locks():
+        left += _elsewhere(settings, place, run, place.name, [engine])
+    return left

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ HOME_NAME = re.compile("[0-9a-f]{8}")
 JOURNAL = "cubeyard-fabric's journal"
 LEAVING = ".gone-"
 MAKE_TRIES = 100
+LOOK_SECS = 0.05
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SHARED = Path("/run/cubeyard")
 """Short, because a Unix socket's path may have 107 bytes."""
@@ -180,11 +183,14 @@ class Place:
         return handle is not None
 
     @contextmanager
-    def held(self, what: str) -> Iterator[bool]:
-        """Hold a lock by name for as long as the context lasts. False: somebody else has it."""
+    def held(self, what: str, wait_secs: float = 0.0) -> Iterator[bool]:
+        """Hold a lock by name for as long as the context lasts. False: somebody else has it, also
+        after `wait_secs`."""
+        deadline = time.monotonic() + wait_secs
         with self.disk():
             self.make()
-            handle = _locked(self._lock(what))
+            while (handle := _locked(self._lock(what))) is None and time.monotonic() < deadline:
+                time.sleep(LOOK_SECS)
         if handle is None:
             yield False
             return
@@ -195,10 +201,21 @@ class Place:
                 self._lock(what).unlink(missing_ok=True)
             os.close(handle)
 
-    def remember(self, run: str) -> None:
-        """While the run is held: it may have containers, which only a Docker engine can say and remove."""
-        with self.disk():
-            self._lock(run).write_text("containers")
+    def remember(self, run: str, engines: Sequence[tuple[str, str]] = ()) -> None:
+        """While the run is held: it may have containers, which only these Docker engines (address
+        and id) can list and remove."""
+        if engines or not self.remembered(run):
+            with self.disk():
+                self._lock(run).write_text(json.dumps({"engines": engines}))
+
+    def engines(self, run: str) -> list[tuple[str, str]]:
+        """Address and id of the Docker engines that may have containers of a run."""
+        try:
+            return [
+                (str(address), str(engine)) for address, engine in json.loads(self._lock(run).read_text())["engines"]
+            ]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []  # nothing is recorded, or a process was killed while it wrote
 
     def forget(self, run: str) -> None:
         """While the run is held: it has no containers any more."""

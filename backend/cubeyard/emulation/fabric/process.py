@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,8 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 START_SECS = 20.0
+HUNG_SECS = 60.0
+"""A fabric of a dead owner that does not answer for this long is ended."""
 STOP_SECS = 20.0
 FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
 
@@ -164,6 +167,37 @@ class FabricProcess:
             else:
                 self._process = None
 
+    def end_hung(self) -> str:
+        """End a fabric of a dead owner that holds the place and has not answered for HUNG_SECS.
+        Returns why it still holds the place; empty if it does not."""
+        if self.place.fabric_gone():
+            return ""
+        pid, since = self._marked(), self.place.folder / "hung"
+        named = f"cubeyard-fabric of {self.place.folder}"
+        if pid is None:
+            return f"{named} was started by hand and does not answer. End it, then run `cubeyard clean`."
+        if not since.exists():
+            since.touch()
+        if time.time() - since.stat().st_mtime < HUNG_SECS:
+            return f"{named} (process {pid}) does not answer; `cubeyard clean` ends it after {HUNG_SECS:g} s."
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except PermissionError:
+            return f"{named} (process {pid}) does not answer. End it as root: kill -9 {pid}."
+        deadline = time.monotonic() + STOP_SECS
+        while not self.place.fabric_gone() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return "" if self.place.fabric_gone() else f"{named} (process {pid}) does not end."
+
+    def _marked(self) -> int | None:
+        """The process of the marker, if it is a fabric of this place."""
+        try:
+            pid = int(self._marker.read_text())
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            return None
+        return pid if str(self.place.socket).encode() in words else None
+
     def _abandon(self) -> None:
         """End what was only just started, as soon as it answers."""
         assert self._process is not None
@@ -207,10 +241,16 @@ def probe_kernel(settings: Settings) -> dict[str, Any] | None:
     return orjson.loads(done.stdout) if done.returncode == 0 else None
 
 
-def reap_state(settings: Settings, place: Place) -> None:
-    """Remove what the journal of a place names, without a fabric serving it."""
+def reap_state(settings: Settings, place: Place) -> str:
+    """Remove what the journal of a place names, without a fabric serving it. Returns why something
+    is left; empty if nothing is."""
     binary = program(settings, FABRIC)
-    if binary is not None and place.state.exists():
-        subprocess.run(
-            [str(binary), "reap", "--state", str(place.state)], check=True, capture_output=True, timeout=START_SECS * 3
-        )
+    if binary is None or not place.state.exists():
+        return ""
+    words = [str(binary), "reap", "--state", str(place.state)]
+    try:
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=START_SECS * 3)
+    except subprocess.TimeoutExpired:
+        return f"{FABRIC} does not empty {place.state}: it takes too long."
+    reason = done.stderr.strip() or f"it ended with status {done.returncode}"
+    return f"{FABRIC} cannot empty {place.state}: {reason}" if done.returncode else ""

@@ -39,6 +39,8 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
+DYING_SECS = 10.0
+"""How long a run's earlier process may take to end: the kernel frees its lock last."""
 WATCH_SECS = 2.0
 """How often the Docker engine is asked which containers run."""
 PROBE_SECS = 10.0
@@ -68,16 +70,17 @@ class Session:
     def run(self) -> Json:
         """The report. Whatever happens, nothing of the run is left when this returns or raises.
 
-        Raises ProblemError: 422 for a fault that this machine cannot inject, 409 if another process holds the run, 503 for a fabric or Docker engine that is gone, and what
-        the deployment and the sink raise.
+        Raises ProblemError: 422 for a fault that this machine cannot inject, 409 if another process
+        holds the run, 503 for a fabric or Docker engine that is gone, and what the deployment and the
+        sink raise.
         """
         self._refuse_impossible()
-        with self._place.held(self._run) as mine:
+        with self._place.held(self._run, DYING_SECS) as mine:
             if not mine:
                 raise ProblemError(409, "run-held", f"Another process holds run {self._run}.")
             timings: Json = {}
             if self._deployment.in_containers:
-                self._place.remember(self._run)
+                self._place.remember(self._run, self._deployment.where())
             try:
                 timings = self._up()
                 calibration = self._calibrate()

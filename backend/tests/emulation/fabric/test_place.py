@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from cubeyard.emulation.deploy.tools import Tools
 from cubeyard.emulation.fabric import process
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FabricProcess, reap_state
 from cubeyard.settings import Settings
 
 HOLDER = """
@@ -103,6 +105,56 @@ def test_a_run_with_containers_is_remembered_until_they_are_gone(tmp_path: Path)
         assert mine
         place.forget("run1")
     assert place.locks() == []
+
+
+def test_a_lock_of_a_dying_owner_is_waited_for(tmp_path: Path) -> None:
+    place = Place(tmp_path / "place")
+    dying = ExitStack()
+    assert dying.enter_context(place.held("run1"))
+    threading.Timer(0.2, dying.close).start()
+    with place.held("run1", 5.0) as mine:
+        assert mine
+        with place.held("run1", 0.1) as others:
+            assert not others
+
+
+LOCKS = "import fcntl, sys, time; file = open(sys.argv[2], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print(1, flush=True); time.sleep(60)"
+
+
+def test_a_fabric_that_hangs_is_skipped_with_a_sentence_and_ended_after_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path / "place")
+    place.make()
+    place.state.mkdir()
+    words = [sys.executable, "-c", LOCKS, str(place.socket), str(place.state / "lock")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as hung:
+        assert hung.stdout is not None
+        hung.stdout.readline()
+        fabric = FabricProcess(Settings(home=tmp_path), place)
+        assert "started by hand" in fabric.end_hung()
+        (place.folder / "started").write_text(str(hung.pid))
+        hung.send_signal(signal.SIGSTOP)
+        assert f"(process {hung.pid}) does not answer" in fabric.end_hung()
+        assert hung.poll() is None
+        monkeypatch.setattr(process, "HUNG_SECS", 0.0)
+        assert fabric.end_hung() == ""
+        assert hung.wait(5) == -signal.SIGKILL
+    assert fabric.end_hung() == ""
+
+
+def test_a_journal_that_cannot_be_reaped_is_said_and_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path / "place")
+    assert reap_state(Settings(home=tmp_path), place) == "", "there is none"
+    place.make()
+    place.state.mkdir()
+    failing = tmp_path / "failing"
+    failing.write_text("#!/bin/sh\necho somebody holds it >&2\nexit 1\n")
+    failing.chmod(0o700)
+    monkeypatch.setattr(process, "program", lambda *_: failing)
+    assert "somebody holds it" in reap_state(Settings(home=tmp_path), place)
 
 
 def test_homes_have_places_of_their_own(tmp_path: Path) -> None:

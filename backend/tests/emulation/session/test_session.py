@@ -13,6 +13,7 @@ from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.faults.faults import NEVER
 from cubeyard.emulation.live.service import resolve_live
+from cubeyard.emulation.session import session
 from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import Question, read
@@ -445,7 +446,10 @@ def test_a_refusal_to_wire_is_told(engine: Engine, place: Place, fabric: Scripte
         run(place, question(engine), Kept())
 
 
-def test_one_run_is_one_process_s(engine: Engine, place: Place, fabric: Scripted) -> None:
+def test_one_run_is_one_process_s(
+    engine: Engine, place: Place, fabric: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "DYING_SECS", 0.2)
     asked = question(engine)
     with place.held(RUN), pytest.raises(ProblemError, match="Another process holds run"):
         run(place, asked, Kept())
