@@ -94,9 +94,9 @@ class Engine:
         return self._settings.most_hosts
 
     @property
-    def user_images(self) -> bool:
-        """Whether emulations may have programs of users in images beside their servers."""
-        return self._settings.user_images
+    def image_registries(self) -> frozenset[str] | None:
+        """Where images of users may come from; None where emulations may have none."""
+        return self._settings.registries if self._settings.user_images else None
 
     @cached_property
     def families(self) -> list[Json]:

@@ -17,6 +17,8 @@ MEBIBYTE = 1024 * 1024
 SOCKET_PATH_BYTES = 107
 """A Unix socket's path may not be longer."""
 MAX_HOSTS = 64
+LOCAL_IMAGES = "local"
+IMAGE_REGISTRIES = ("docker.io", "ghcr.io", "quay.io", LOCAL_IMAGES)
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 
 
@@ -136,7 +138,14 @@ class Settings(BaseSettings):
     """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file that holds one."""
 
     user_images: bool = True
-    """Whether runs may have programs of users in images beside their servers: without rights, but pulled from wherever is asked."""
+    """Whether runs may have programs of users in images beside their servers, without rights."""
+    image_registries: Annotated[list[str], NoDecode] = Field(default_factory=lambda: list(IMAGE_REGISTRIES))
+    """Registries that images of users may come from, by host name and port (comma separated). `local` allows the images that the
+    engine has already, whoever made them; it is left out by default where others than this machine's users can ask."""
+    image_bytes: int = Field(default=2048 * MEBIBYTE, ge=MEBIBYTE)
+    """Most bytes of an image of a user, as pulled and as unpacked."""
+    image_keep_bytes: int = Field(default=0, ge=0)
+    """Images that runs pulled are removed after them, except for up to this many bytes."""
     terminals: bool = True
     """Whether people may open shells in the containers of runs from the page. They have the containers' rights and no others."""
     terminal_limit: int = Field(default=8, ge=1, le=64)
@@ -162,7 +171,7 @@ class Settings(BaseSettings):
     log_level: str = "info"
     log_format: str = "json"
 
-    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "image_registries", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -234,6 +243,13 @@ class Settings(BaseSettings):
         if value.strip() and not value.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
             raise ValueError(f"DATABASE_URL must begin with postgresql://, not with {value.split(':')[0]}:")
         return value if value.strip() else None
+
+    @property
+    def registries(self) -> frozenset[str]:
+        """The registries of users' images, in lower case, with `local` where that is allowed."""
+        names = {name.lower() for name in self.image_registries}
+        is_default = "image_registries" not in self.model_fields_set
+        return frozenset(names - {LOCAL_IMAGES} if is_default and self.exposed else names)
 
     @property
     def exposed(self) -> bool:

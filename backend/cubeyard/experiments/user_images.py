@@ -34,6 +34,14 @@ def _reference(text: str) -> str:
     return text
 
 
+def registry_of(reference: str) -> str:
+    """The registry of an image, in lower case. A first part without a dot or colon is a folder of docker.io."""
+    first, slash, _ = reference.partition("/")
+    is_host = bool(slash) and ("." in first or ":" in first or first == "localhost" or first != first.lower())
+    host = first.lower() if is_host else "docker.io"
+    return "docker.io" if host in ("index.docker.io", "registry-1.docker.io") else host
+
+
 ImageReference = Annotated[PlainText, Field(min_length=1, max_length=512), AfterValidator(_reference)]
 Word = Annotated[PlainText, Field(max_length=MAX_WORD)]
 VariableName = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]

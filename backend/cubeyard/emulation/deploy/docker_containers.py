@@ -10,7 +10,7 @@ from typing import Any, Literal
 from docker.errors import APIError, NotFound
 from docker.types import Mount
 
-from cubeyard.emulation.deploy import docker_beside, images
+from cubeyard.emulation.deploy import docker_beside, docker_pulls, images
 from cubeyard.emulation.deploy.beside import ProgramState, refuse_failed
 from cubeyard.emulation.deploy.containers import Came, each
 from cubeyard.emulation.deploy.docker_engine import address, connect, engine_version, explained
@@ -102,7 +102,7 @@ class DockerContainers:
         lock = threading.Lock()
         first_of = {one.image: servers[server] for server, one in sorted(beside.items(), reverse=True)}
         for wanted, name in first_of.items():
-            docker_beside.have(self.api, wanted, name, lambda: check(0))
+            docker_pulls.have(self._settings, self.api, wanted, name, lambda: check(0))
 
         def one(server: int) -> None:
             check(len(made))
@@ -231,6 +231,9 @@ class DockerContainers:
         with explained():
             listed = self._listed(f"{RUN}={run_id}")
         self._remove([container["Id"] for container in listed])
+        if any(BESIDE in container["Labels"] for container in listed):
+            with explained():
+                docker_pulls.forget(self._settings, self.api)
         return [container["Id"] for container in listed if container["State"] == "created"]
 
     def _remove(self, containers: list[str]) -> None:

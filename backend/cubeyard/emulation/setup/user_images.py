@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cubeyard.emulation.network.network import Network
-from cubeyard.experiments.user_images import UserImage
-from cubeyard.kit.errors import field_error
+from cubeyard.experiments.user_images import UserImage, registry_of
+from cubeyard.kit.errors import ProblemError, field_error
+from cubeyard.settings import LOCAL_IMAGES
 
 Json = dict[str, Any]
 
@@ -24,13 +25,17 @@ class Beside:
     """Empty: what the image says."""
     environment: Mapping[str, str] = field(default_factory=dict)
     writable: bool = False
+    at: int = 0
+    """Its place among the images of the question."""
 
 
-def beside_of(network: Network, images: list[UserImage], *, allowed: bool = True) -> dict[int, Beside]:
-    """By server id. Raises a 422 that names the field of a server that is not there, or that would have two; and of any image
-    where none is `allowed`."""
-    found: dict[int, Beside] = {}
-    if images and not allowed:
+def beside_of(network: Network, images: list[UserImage], registries: frozenset[str] | None) -> dict[int, Beside]:
+    """The images by server id. Raises a 422 that names the field: an unknown server, a server with two
+    images, an image from another registry, or any image if `registries` is None."""
+    chosen: dict[int, Beside] = {}
+    if not images:
+        return chosen
+    if registries is None:
         raise field_error(
             FIELD,
             images[0].image,
@@ -38,22 +43,51 @@ def beside_of(network: Network, images: list[UserImage], *, allowed: bool = True
             limit="CUBEYARD_USER_IMAGES, which is false here",
             hint="Leave images out, or ask whoever runs it.",
         )
-    for at, one in enumerate(images):
-        names = list(network.servers.values()) if one.servers is None else one.servers
+    for at, image in enumerate(images):
+        _check_registry(f"{FIELD}.{at}.image", image.image, registries)
+        names = list(network.servers.values()) if image.servers is None else image.servers
         for row, name in enumerate(names):
-            where = f"{FIELD}.{at}.servers" + ("" if one.servers is None else f".{row}")
+            where = f"{FIELD}.{at}.servers" + ("" if image.servers is None else f".{row}")
             server = _server(network, where, name)
-            if server in found:
+            if server in chosen:
                 raise field_error(
                     where,
                     name,
-                    f"Server {name} would have two images: {found[server].image} and {one.image}.",
+                    f"Server {name} would have two images: {chosen[server].image} and {image.image}.",
                     limit="one image a server",
                     hint="Name each server once; an image without servers is for all.",
                 )
             told = {"CUBEYARD_SERVER": name, "CUBEYARD_ADDRESS": network.addresses[server]}
-            found[server] = Beside(one.image, tuple(one.command or ()), {**one.environment, **told}, one.writable)
-    return found
+            chosen[server] = Beside(
+                image.image, tuple(image.command or ()), {**image.environment, **told}, image.writable, at
+            )
+    return chosen
+
+
+def _check_registry(field: str, image: str, registries: frozenset[str]) -> None:
+    """An address or a single name would have the engine ask the network that it is in."""
+    registry = registry_of(image)
+    if registry in registries:
+        return
+    names = sorted(registries - {LOCAL_IMAGES})
+    raise field_error(
+        field,
+        image,
+        f"An image from the registry {registry} is not allowed here.",
+        limit=f"images from {', '.join(names) or 'no registry'}",
+        hint="Take another image, or ask the operator to add the registry to CUBEYARD_IMAGE_REGISTRIES.",
+    )
+
+
+def without_command(beside: Beside) -> ProblemError:
+    """A 422 of an image without a command, which got none either."""
+    return field_error(
+        f"{FIELD}.{beside.at}.command",
+        None,
+        f"Image {beside.image} has no command.",
+        limit="a program and its words",
+        hint="Give a command.",
+    )
 
 
 def _server(network: Network, where: str, name: str) -> int:

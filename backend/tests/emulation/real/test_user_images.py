@@ -112,7 +112,8 @@ def test_one_that_ends_later_is_an_event_with_its_last_words(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--image", "127.0.0.1:1/none/such:1"), "Server 00: image 127.0.0.1:1/none/such:1 cannot be had: "),
+        (("--image", "127.0.0.1:1/none/such:1"), "An image from the registry 127.0.0.1:1 is not allowed here."),
+        (("--image", NAME), f"Image {NAME} has no command."),
         (("--image", NAME, "--image-command", "no-such-program"), f"Server 01: image {NAME} does not start: "),
         (
             ("--image", NAME, "--image-command", "busybox sh -c 'echo no port; exit 7'"),

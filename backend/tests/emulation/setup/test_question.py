@@ -345,6 +345,45 @@ def test_servers_of_images_are_checked_by_field(engine: Engine, images: list[Jso
     assert error.hint
 
 
+@pytest.mark.parametrize(
+    ("image", "registry"),
+    [
+        ("127.0.0.1:5001/web", "127.0.0.1:5001"),
+        ("10.0.0.1/web", "10.0.0.1"),
+        ("localhost/web", "localhost"),
+        ("registry:5000/web", "registry:5000"),
+        ("HOST/web", "host"),
+        ("registry.example.com/web", "registry.example.com"),
+        ("Ghcr.io:5000/web", "ghcr.io:5000"),
+    ],
+)
+def test_images_come_from_the_registries_of_the_settings_alone(engine: Engine, image: str, registry: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        question(
+            engine, emulation={"images": [{"image": "web", "servers": ["00"]}, {"image": image, "servers": ["01"]}]}
+        )
+    (error,) = refused.value.errors
+    assert error.field == "body.emulation.images.1.image"
+    assert f"the registry {registry} " in error.message
+    assert error.limit == "images from docker.io, ghcr.io, quay.io"
+    allowed = Engine(Settings(image_registries=[registry]))
+    assert question(allowed, emulation={"images": [{"image": image}]}).beside
+    with pytest.raises(ProblemError, match=r"the registry docker\.io is not allowed"):
+        question(allowed, emulation={"images": [{"image": "web"}]})
+
+
+@pytest.mark.parametrize("image", ["web", "library/web:1", "docker.io/a/web", "Ghcr.io/a/web", "quay.io/a/b/web"])
+def test_public_registries_are_allowed_by_default(engine: Engine, image: str) -> None:
+    assert question(engine, emulation={"images": [{"image": image}]}).beside
+
+
+def test_images_that_the_engine_has_are_for_this_machines_users_unless_set() -> None:
+    assert "local" in Settings().registries
+    assert "local" not in Settings(host="0.0.0.0").registries
+    assert "local" in Settings(host="0.0.0.0", image_registries=["local"]).registries
+    assert Settings(image_registries=["docker.io"]).registries == {"docker.io"}
+
+
 def test_an_installation_may_run_no_images_of_users() -> None:
     engine = Engine(Settings(user_images=False))
     assert question(engine).beside == {}

@@ -1,0 +1,155 @@
+"""Images of users on a Docker engine: pulled within limits, and removed after their run."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import structlog
+from docker.errors import APIError, ImageNotFound
+
+from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.docker_engine import explained
+from cubeyard.kit.disk import is_full
+from cubeyard.settings import LOCAL_IMAGES, Settings
+
+Json = dict[str, Any]
+log = structlog.get_logger(__name__)
+
+PULL_SECS = 300.0
+"""For one image. The engine completes a pull that it has begun; a further try finds the image."""
+PULLED = "cubeyard-pulled"
+"""Repository of a second name of each image that a run has pulled: these are ours to remove."""
+KINDS = (
+    (("toomanyrequests", "rate limit"), "its registry limits pulls", "Try again later."),
+    (("no matching manifest",), "it has no variant for this processor", "Take another image."),
+    (
+        ("not found", "manifest unknown", "does not exist", "name unknown"),
+        "its registry has no such image or tag",
+        "Check its name and tag.",
+    ),
+    (("denied", "unauthorized", "forbidden"), "its registry does not give it to everybody", "Take a public image."),
+    (
+        ("no such host", "dial", "refused", "timeout", "deadline", "unreachable", "eof", "tls", "x509", "http"),
+        "its registry does not answer",
+        "Check its name and the way to its registry.",
+    ),
+)
+"""Words of engines by kind of error. They can quote any service at the address: users get the kind."""
+
+
+class _Account:
+    """The bytes of a pull by layer, as the engine reports them."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, int] = {}
+
+    def add(self, news: Json) -> None:
+        if news.get("status") == "Downloading":
+            detail = news.get("progressDetail") or {}
+            self._layers[str(news.get("id"))] = max(int(detail.get("current") or 0), int(detail.get("total") or 0))
+
+    @property
+    def most(self) -> int:
+        """The bytes that have come, or that the manifest announces if these are more."""
+        return sum(self._layers.values())
+
+
+class _Disk:
+    """The engine's disk, if it is this machine's: a layer of a few bytes can unpack to any size."""
+
+    def __init__(self, api: Any) -> None:
+        self._root = Path("/")
+        with suppress(APIError, KeyError):
+            self._root = Path(api.info()["DockerRootDir"])
+        self._free_bytes = self._free()
+
+    def _free(self) -> int:
+        try:
+            return shutil.disk_usage(self._root).free
+        except OSError:
+            return 0  # another machine's
+
+    @property
+    def taken_bytes(self) -> int:
+        return self._free_bytes - self._free()
+
+
+def have(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
+    """Pulls an image; one that the engine has is taken as it is where that is allowed (`local`).
+    Raises ImageRefusedError; `check` may raise to end it."""
+    with explained():
+        before = _known(api, image)
+        if before is not None and LOCAL_IMAGES in settings.registries:
+            return
+        try:
+            _pull(settings, api, image, server, check)
+        except APIError as error:
+            if is_full(error):
+                raise
+            raise _refused(server, image, str(error.explanation or error)) from error
+        after = _known(api, image)
+        if after is None:
+            raise _refused(server, image, "not found")
+        if before is None or before["Id"] != after["Id"]:
+            api.tag(after["Id"], PULLED, after["Id"].rpartition(":")[2][:12])
+        if after["Size"] > settings.image_bytes:
+            forget(settings.model_copy(update={"image_keep_bytes": 0}), api)
+            raise _too_large(settings, server, image)
+
+
+def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
+    deadline = time.monotonic() + PULL_SECS
+    account, disk = _Account(), _Disk(api)
+    stream = api.pull(image, stream=True, decode=True)
+    try:
+        for news in stream:
+            check()
+            if error := news.get("error"):
+                raise _refused(server, image, str(error))
+            account.add(news)
+            if account.most > settings.image_bytes or disk.taken_bytes > 2 * settings.image_bytes:
+                raise _too_large(settings, server, image)
+            if time.monotonic() > deadline:
+                why = f"is not pulled after {PULL_SECS:.0f} s"
+                raise ImageRefusedError(server, image, why, "Pull it beforehand.")
+    finally:
+        # The engine ends a pull whose caller has hung up.
+        stream.close()
+
+
+def forget(settings: Settings, api: Any) -> None:
+    """Removes images that runs have pulled and that no container uses, but for the smallest ones that
+    may be kept."""
+    kept_bytes = 0
+    for image in sorted(api.images(filters={"reference": PULLED}), key=lambda image: image["Size"]):
+        if kept_bytes + image["Size"] <= settings.image_keep_bytes:
+            kept_bytes += image["Size"]
+        elif not api.containers(all=True, filters={"ancestor": image["Id"]}):
+            with suppress(APIError):
+                api.remove_image(image["Id"], force=True)
+
+
+def _known(api: Any, image: str) -> Json | None:
+    try:
+        return api.inspect_image(image)
+    except ImageNotFound:
+        return None
+
+
+def _refused(server: str, image: str, words: str) -> ImageRefusedError:
+    log.info("image_not_pulled", image=image, server=server, error=words)
+    small = words.lower()
+    for signs, why, fix in KINDS:
+        if any(sign in small for sign in signs):
+            return ImageRefusedError(server, image, f"cannot be had: {why}", fix)
+    return ImageRefusedError(server, image, "cannot be had: the engine cannot pull it", "Take another image.")
+
+
+def _too_large(settings: Settings, server: str, image: str) -> ImageRefusedError:
+    why = f"is larger than {settings.image_bytes // 2**20:,} MiB, the limit here (CUBEYARD_IMAGE_BYTES)"
+    return ImageRefusedError(server, image, why, "Take a smaller image.")

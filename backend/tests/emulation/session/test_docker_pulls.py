@@ -1,0 +1,171 @@
+"""Images of users on an engine of a few lines: limits, errors by kind, and removal after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from docker.errors import APIError, ImageNotFound
+
+from cubeyard.emulation.deploy import docker_beside, docker_pulls
+from cubeyard.emulation.deploy.beside import ImageRefusedError
+from cubeyard.emulation.deploy.docker_pulls import forget, have
+from cubeyard.emulation.setup.user_images import Beside
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import MEBIBYTE, Settings
+
+Json = dict[str, Any]
+SECRET = "the service at 10.0.0.7 is called payroll"
+
+
+class Engine:
+    """A Docker engine's API, as far as images go."""
+
+    def __init__(self, news: list[Json] | None = None, size: int = 10) -> None:
+        self.images_by_name: dict[str, Json] = {}
+        self.used: set[str] = set()
+        self.killed: list[str] = []
+        self._news = news or []
+        self._size = size
+
+    def has(self, name: str, size: int = 10) -> Json:
+        return self.images_by_name.setdefault(name, {"Id": f"sha256:{len(self.images_by_name):064}", "Size": size})
+
+    def info(self) -> Json:
+        return {"DockerRootDir": "/nowhere"}
+
+    def inspect_image(self, name: str) -> Json:
+        if name not in self.images_by_name:
+            raise ImageNotFound("no such image")
+        return self.images_by_name[name]
+
+    def pull(self, name: str, **_: Any) -> Iterator[Json]:
+        yield from self._news
+        self.has(name, self._size)
+
+    def tag(self, identity: str, repository: str, tag: str) -> None:
+        image = next(image for image in self.images_by_name.values() if image["Id"] == identity)
+        self.images_by_name[f"{repository}:{tag}"] = image
+
+    def images(self, filters: Json) -> list[Json]:
+        return [image for name, image in self.images_by_name.items() if name.startswith(f"{filters['reference']}:")]
+
+    def containers(self, filters: Json, **_: Any) -> list[Json]:
+        return [{"Id": "c"}] if filters.get("ancestor") in self.used else []
+
+    def remove_image(self, identity: str, *, force: bool) -> None:
+        assert force
+        self.images_by_name = {name: image for name, image in self.images_by_name.items() if image["Id"] != identity}
+
+
+def pulled(engine: Engine, settings: Settings, image: str = "web") -> None:
+    have(settings, engine, image, "00", lambda: None)
+
+
+def test_only_pulled_images_are_removed_after_their_run_and_none_in_use() -> None:
+    engine, settings = Engine(), Settings()
+    engine.has("mine")
+    pulled(engine, settings, "mine")
+    pulled(engine, settings)
+    identity = engine.images_by_name["web"]["Id"]
+    engine.used = {identity}
+    forget(settings, engine)
+    assert "web" in engine.images_by_name
+    engine.used = set()
+    forget(settings.model_copy(update={"image_keep_bytes": 10}), engine)
+    assert "web" in engine.images_by_name, "kept by choice"
+    forget(settings, engine)
+    assert set(engine.images_by_name) == {"mine"}
+
+
+def test_without_local_an_image_of_the_engine_is_asked_of_its_registry() -> None:
+    settings = Settings(image_registries=["docker.io"])
+    engine = Engine([{"error": "pull access denied for web, repository does not exist"}])
+    engine.has("web")
+    with pytest.raises(ImageRefusedError, match="web cannot be had"):
+        pulled(engine, settings)
+    pulled(engine, Settings())
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        [{"status": "Downloading", "id": str(layer), "progressDetail": {"total": MEBIBYTE}} for layer in range(3)],
+        [{"status": "Downloading", "id": "endless", "progressDetail": {"current": 3 * MEBIBYTE, "total": -1}}],
+    ],
+)
+def test_a_pull_ends_at_the_limit_that_its_manifest_announces_or_its_layers_reach(news: list[Json]) -> None:
+    engine = Engine(news)
+    with pytest.raises(ImageRefusedError, match="larger than 2 MiB, the limit here"):
+        pulled(engine, Settings(image_bytes=2 * MEBIBYTE))
+    assert engine.images_by_name == {}
+
+
+def test_an_image_that_unpacks_to_more_than_the_limit_is_removed() -> None:
+    engine = Engine(size=5 * MEBIBYTE)
+    with pytest.raises(ImageRefusedError, match="larger than 2 MiB"):
+        pulled(engine, Settings(image_bytes=2 * MEBIBYTE, image_keep_bytes=10 * MEBIBYTE))
+    assert engine.images_by_name == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (f"received unexpected HTTP status: {SECRET}", "its registry does not answer"),
+        (f"manifest unknown: {SECRET}", "has no such image or tag"),
+        (f"unauthorized: {SECRET}", "does not give it to everybody"),
+        ("toomanyrequests: You have reached your pull rate limit", "limits pulls"),
+        (SECRET, "the engine cannot pull it"),
+    ],
+)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_errors_are_told_by_kind_without_the_words_of_a_service(words: str, kind: str, streamed: bool) -> None:
+    class Failing(Engine):
+        def pull(self, *_: Any, **__: Any) -> Iterator[Json]:
+            if not streamed:
+                raise APIError("500", explanation=words)
+            yield {"error": words}
+
+    with pytest.raises(ImageRefusedError) as refused:
+        pulled(Failing(), Settings())
+    assert kind in refused.value.detail
+    assert "payroll" not in refused.value.detail
+
+
+def test_an_image_without_a_command_is_an_error_of_the_field() -> None:
+    class Commandless(Engine):
+        def create_host_config(self, **_: Any) -> Json:
+            return {}
+
+        def create_container(self, *_: Any, **__: Any) -> Json:
+            raise APIError("400", explanation="No command specified")
+
+    with pytest.raises(ProblemError, match="Image web has no command") as refused:
+        docker_beside.start(Commandless(), "owner", "run", (0, "00"), "c", Beside("web", at=3))
+    (error,) = refused.value.errors
+    assert error.field == "body.emulation.images.3.command"
+
+
+def test_a_program_that_writes_more_than_it_may_is_ended() -> None:
+    class Full(Engine):
+        def containers(self, filters: Json, **_: Any) -> list[Json]:
+            row = {"Id": "c", "ImageID": "i", "State": "exited" if self.killed else "running", "Labels": {"cubeyard.beside": "4"}}  # fmt: skip
+            return [{**row, "SizeRw": 2**30 if filters else 0}]
+
+        def kill(self, container: str) -> None:
+            self.killed.append(container)
+
+        def inspect_container(self, _: str) -> Json:
+            return {"State": {"ExitCode": 137}}
+
+        def logs(self, _: str, **__: Any) -> bytes:
+            return b""
+
+    (state,) = docker_beside.states(Full(), "owner", "run").values()
+    assert (state.ended, state.said) == (137, "it wrote more than 256 MiB")
+
+
+def test_every_kind_has_words_of_its_own() -> None:
+    signs = [sign for every, _, _ in docker_pulls.KINDS for sign in every]
+    assert len(signs) == len(set(signs))
