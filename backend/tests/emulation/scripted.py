@@ -122,7 +122,6 @@ class Scripted:
             "flows": {
                 "bytes": [int(each)] * len(self.flows),
                 "retransmits": [0] * len(self.flows),
-                "path": [1] * len(self.flows),
             },
             "drops": {},
             "host": {"cpu": 0.25},

@@ -8,6 +8,13 @@ from typing import Any
 
 Json = dict[str, Any]
 
+COUNTS = {"links": ("tx", "rx", "packets", "drops"), "servers": ("relayed", "own"), "flows": ("bytes", "retransmits")}
+"""Columns that add up over ticks and hosts."""
+LEVELS = {"links": ("queue",), "servers": ("cpu",), "flows": ()}
+"""Columns of which the latest value of each host counts."""
+PARTS = frozenset(
+    {"tick", "at_secs", "missed", "links", "servers", "flows", "latencies", "subflows", "drops", "host", "events"}
+)
 TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
 """Events that every fabric of a run tells: the first one's stand for all."""
 
@@ -16,11 +23,12 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
     """One tick of what each host sent since the last one, at least one frame each.
 
     Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the furthest host's, the
-    processors' load the busiest host's. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
+    processors' load the busiest host's. Raises LookupError for an unknown column. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
     """
     if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
         return by_host[0][0]
     every = [frame for frames in by_host for frame in frames]
+    _refuse_unknown(every)
     latest = [frames[-1] for frames in by_host]
     drops: Counter[str] = Counter()
     for frame in every:
@@ -29,12 +37,8 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
         "tick": max(frame["tick"] for frame in latest),
         "at_secs": max(frame["at_secs"] for frame in latest),
         "missed": max(sum(frame.get("missed", 0) for frame in frames) for frames in by_host),
-        "links": {
-            **_added(every, "links", ("tx", "rx", "packets", "drops")),
-            **_added(latest, "links", ("queue",)),
-        },
-        "servers": {**_added(every, "servers", ("relayed", "own")), **_added(latest, "servers", ("cpu",))},
-        "flows": {**_added(every, "flows", ("bytes", "retransmits")), **_added(latest, "flows", ("path",))},
+        **{part: {**_added(every, part, COUNTS[part]), **_added(latest, part, LEVELS[part])} for part in COUNTS},
+        **_subflows(every),
         **_latencies([frame["latencies"] for frame in every if frame.get("latencies")]),
         "drops": dict(drops),
         "host": max((frame["host"] for frame in latest), key=lambda host: host["cpu"]),
@@ -63,6 +67,24 @@ def _latencies(told: Sequence[Json]) -> Json:
             "buckets": sorted(buckets.items()),
         }
     }
+
+
+def _subflows(frames: Sequence[Json]) -> Json:
+    """The bytes of MPTCP's subflows, by flow and number of the subflow, if any."""
+    carried: Counter[tuple[int, int]] = Counter()
+    for frame in frames:
+        for flow, subflow, size_bytes in frame.get("subflows", ()):
+            carried[flow, subflow] += size_bytes
+    return {"subflows": [[*key, size_bytes] for key, size_bytes in sorted(carried.items())]} if carried else {}
+
+
+def _refuse_unknown(frames: Sequence[Json]) -> None:
+    for frame in frames:
+        unknown = set(frame) - PARTS
+        for part, names in COUNTS.items():
+            unknown |= {f"{part}.{name}" for name in set(frame[part]) - {*names, *LEVELS[part]}}
+        if unknown:
+            raise LookupError(f"Columns of a frame are missing in merging.py: {', '.join(sorted(unknown))}.")
 
 
 def _added(frames: Sequence[Json], part: str, columns: Sequence[str]) -> Json:

@@ -71,7 +71,7 @@ def frame(tick: int, *, links: list[int], flows: list[int], **other: Any) -> Jso
             "queue": [*links, *links],
         },
         "servers": {"relayed": links, "own": links, "cpu": [one / 10 for one in links]},
-        "flows": {"bytes": flows, "retransmits": flows, "path": flows},
+        "flows": {"bytes": flows, "retransmits": flows},
         "drops": {},
         "host": {"cpu": 0.25},
         "events": [],
@@ -109,11 +109,21 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
     assert set(tick) == set(frames[0][0])
 
 
+def test_subflows_of_mptcp_add_up_and_an_unknown_column_is_refused() -> None:
+    only = frame(3, links=[1], flows=[2])
+    ticks = [{**only, "subflows": [[0, 0, 500], [0, 1, 7]]}, {**only, "subflows": [[0, 1, 3], [4, 0, 1]]}]
+    assert merged([[*ticks, only]], [0])["subflows"] == [[0, 0, 500], [0, 1, 10], [4, 0, 1]]
+    assert merged([[ticks[0]], [ticks[1]]], [0, 0])["subflows"] == [[0, 0, 500], [0, 1, 10], [4, 0, 1]]
+    for unknown in ({**only, "novel": []}, {**only, "flows": {**only["flows"], "novel": [1]}}):
+        with pytest.raises(LookupError, match="novel"):
+            merged([[only, unknown]], [0])
+
+
 def test_a_single_fabrics_frames_are_left_as_they_are() -> None:
     only = frame(3, links=[1], flows=[2])
     assert merged([[only]], [0]) is only
     two = merged([[only, only]], [0])
-    assert (two["links"]["tx"], two["flows"]["path"]) == ([2], [2])
+    assert (two["links"]["tx"], two["links"]["queue"]) == ([2], only["links"]["queue"])
     far = {
         **only,
         "events": [{"kind": "carrier", "at_nanos": 7}, {"kind": "carrier"}, {"kind": "carrier", "at_nanos": 0}],

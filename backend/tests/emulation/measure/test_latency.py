@@ -84,7 +84,7 @@ def test_the_latencies_of_several_hosts_are_one(first: list[int], second: list[i
     columns = {
         "links": {key: [0] for key in ("tx", "rx", "packets", "drops", "queue")},
         "servers": {key: [0] for key in ("relayed", "own", "cpu")},
-        "flows": {key: [0] for key in ("bytes", "retransmits", "path")},
+        "flows": {key: [0] for key in ("bytes", "retransmits")},
     }
     hosts = [[{**empty, **columns, "latencies": frame(nanos)}] for nanos in (first, second)]
     both = Latencies.of(merged(hosts, [0, 0])["latencies"])

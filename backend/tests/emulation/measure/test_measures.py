@@ -38,7 +38,7 @@ def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
             "queue": [131_072] * 2 * links,
         },
         "servers": {"relayed": [1_250_000] * servers, "own": [1_250_000] * servers, "cpu": [0.123] * servers},
-        "flows": {"bytes": [125_000] * flows, "retransmits": [12] * flows, "path": [4_000_000_000 - number] * flows},
+        "flows": {"bytes": [125_000] * flows, "retransmits": [12] * flows},
         "drops": {"next_hop_dead": 12},
         "host": {"cpu": 0.7},
         "events": [],

@@ -83,8 +83,6 @@ pub struct FlowRow {
     pub retransmits: u64,
     /// UDP receivers: datagrams that did not arrive so far.
     pub lost: u64,
-    /// Senders: number of the path in use; 0 for none.
-    pub path_id: u32,
     /// Senders: the port that they send from, as soon as they have one.
     #[serde(default)]
     pub source_port: Option<u16>,

@@ -71,10 +71,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn row()(id in any::<u32>(), bytes in any::<u64>(), retransmits in any::<u64>(), lost in any::<u64>(), path_id in any::<u32>(),
+    fn row()(id in any::<u32>(), bytes in any::<u64>(), retransmits in any::<u64>(), lost in any::<u64>(),
              source_port in any::<Option<u16>>(), done in any::<bool>(), reason in any::<Option<String>>(),
              subflows in prop::collection::vec(subflow(), 0..3)) -> FlowRow {
-        FlowRow { id, role: Role::Send, bytes, retransmits, lost, path_id, source_port, subflows, done, reason }
+        FlowRow { id, role: Role::Send, bytes, retransmits, lost, source_port, subflows, done, reason }
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use cubeyard_dataplane::catalog::{self, ForwardingKind};
-use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::protocol::{Input, Output, Protocol, Time};
 use cubeyard_dataplane::service::Services;
 use cubeyard_dataplane::tables::HexBytes;
@@ -463,9 +462,7 @@ impl Server {
 
     /// Tells the fabric which flows have moved on.
     fn report(&mut self, poller: &Poller, fabric: &mut Fabric, retransmits: bool) {
-        let protocol = &self.protocol;
-        let path_id = |flow: &Flow| protocol.as_ref().map_or(0, |protocol| protocol.path_of(flow));
-        let rows = self.workload.rows(now(), poller, retransmits, path_id);
+        let rows = self.workload.rows(now(), poller, retransmits);
         for rows in rows.chunks(ROWS) {
             fabric.send(&ToFabric::Flows { rows: rows.to_vec() }, poller);
         }

@@ -60,10 +60,9 @@ impl RunState {
         if before == now {
             return;
         }
-        let path_id = number(&now.nodes);
-        let event = path_event(&before, &now, path_id, reason);
+        let event = path_event(&before, &now, reason);
         self.events.add_of_node(ends[0], monotonic_nanos(), event);
-        self.workload.set_path(at, now, path_id);
+        self.workload.set_path(at, now);
     }
 }
 
@@ -86,10 +85,10 @@ impl RunState {
     }
 }
 
-fn path_event(before: &FlowPath, now: &FlowPath, path_id: u32, reason: SwitchReason) -> Event {
+fn path_event(before: &FlowPath, now: &FlowPath, reason: SwitchReason) -> Event {
     let flow = now.flow;
     let path = PathSummary {
-        path_id,
+        path_id: number(&now.nodes),
         servers: now.nodes.clone(),
         available_bits_per_sec: None,
         others: 0,

@@ -45,7 +45,6 @@ struct FlowJson {
 struct Progress {
     received: u64,
     retransmits: u64,
-    path_id: u32,
 }
 
 /// What flows carried since the last call, in the workload's order.
@@ -55,8 +54,6 @@ pub struct FlowColumns {
     pub bytes: Vec<u64>,
     /// Segments sent again.
     pub retransmits: Vec<u64>,
-    /// Number of the path in use now; 0 for none.
-    pub path: Vec<u32>,
 }
 
 /// The flows in the order they were given.
@@ -369,10 +366,9 @@ impl Workload {
         &self.paths[at]
     }
 
-    /// Remembers a flow's path and its number.
-    pub fn set_path(&mut self, at: usize, path: FlowPath, path_id: u32) {
+    /// Remembers a flow's path.
+    pub fn set_path(&mut self, at: usize, path: FlowPath) {
         self.paths[at] = path;
-        self.now[at].path_id = path_id;
     }
 
     /// Updates a flow with what a node reports. Gives its place if it is sent from another port than before. Reports
@@ -385,9 +381,6 @@ impl Workload {
             self.now[at].received = restarted(&mut self.reported[at].received, row.bytes);
         } else if server == source {
             self.now[at].retransmits = restarted(&mut self.reported[at].retransmits, row.retransmits);
-            if row.path_id != 0 {
-                self.now[at].path_id = row.path_id;
-            }
             for subflow in &mut self.subflows[at] {
                 let is_it = |found: &&SubflowRow| subflow.source_port == Some(found.source_port);
                 if let Some(found) = row.subflows.iter().find(is_it) {
@@ -432,7 +425,6 @@ impl Workload {
             columns
                 .retransmits
                 .push(now.retransmits.saturating_sub(reported.retransmits));
-            columns.path.push(now.path_id);
             *reported = *now;
         }
         columns

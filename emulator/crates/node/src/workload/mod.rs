@@ -423,13 +423,7 @@ impl Workload {
     }
 
     /// The rows of flows that have changed since the last time. With `retransmits`, TCP is asked for those first.
-    pub fn rows(
-        &mut self,
-        now: Time,
-        poller: &Poller,
-        retransmits: bool,
-        path_id: impl Fn(&Flow) -> u32,
-    ) -> Vec<FlowRow> {
+    pub fn rows(&mut self, now: Time, poller: &Poller, retransmits: bool) -> Vec<FlowRow> {
         // What waits below the receivers' low-water mark counts too.
         let receivers = self
             .entries
@@ -448,15 +442,14 @@ impl Workload {
                 entry.ask_retransmits();
             }
             let flow = entry.flow(&self.shared);
-            let path = flow.map_or(0, |flow| path_id(&flow));
-            let row = entry.row(id, entry.order.role, entry.progress.bytes, flow, path);
+            let row = entry.row(id, entry.order.role, entry.progress.bytes, flow);
             // Responses are a flow of their own, which the other end sends.
             let response = entry.order.exchange.as_ref().map(|exchange| {
                 let role = match entry.order.role {
                     Role::Send => Role::Receive,
                     Role::Receive => Role::Send,
                 };
-                entry.row(exchange.response, role, entry.progress.response_bytes, flow, path)
+                entry.row(exchange.response, role, entry.progress.response_bytes, flow)
             });
             if entry.begins.is_some() {
                 rows.extend(changed(&mut entry.reported, Some(row)));
@@ -542,8 +535,8 @@ impl Entry {
         }
     }
 
-    /// What is reported of a flow that this end sends or receives; `flow` is what it sends, whose path has this number.
-    fn row(&self, id: u32, role: Role, bytes: u64, flow: Option<Flow>, path_id: u32) -> FlowRow {
+    /// The report of a flow that this end sends or receives; `flow` is the five-tuple that it sends.
+    fn row(&self, id: u32, role: Role, bytes: u64, flow: Option<Flow>) -> FlowRow {
         let flow = flow.filter(|_| role == Role::Send);
         FlowRow {
             id,
@@ -551,7 +544,6 @@ impl Entry {
             bytes,
             retransmits: self.progress.retransmits,
             lost: self.progress.lost,
-            path_id: flow.map_or(0, |_| path_id),
             source_port: flow.map(|flow| flow.source_port()),
             subflows: self.progress.subflows.clone(),
             done: self.progress.done,
