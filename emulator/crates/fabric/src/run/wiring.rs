@@ -13,8 +13,19 @@ use crate::host::namespace;
 use crate::journal::{Container, Entry, State};
 use crate::network::Network;
 
-/// How long nodes may take to become ready.
+/// The time that one node may take to become ready, the time for each further node on a busy
+/// machine, and the most, which is less than callers wait for an answer.
 const READY_WITHIN: Duration = Duration::from_secs(20);
+const READY_WITHIN_EACH: Duration = Duration::from_millis(250);
+const READY_WITHIN_MOST: Duration = Duration::from_secs(110);
+
+/// How long this many nodes may take to become ready.
+fn ready_within(nodes: usize) -> Duration {
+    let others = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
+    READY_WITHIN
+        .saturating_add(READY_WITHIN_EACH.saturating_mul(others))
+        .min(READY_WITHIN_MOST)
+}
 
 /// A wire call that waits for nodes.
 #[derive(Debug)]
@@ -23,6 +34,7 @@ struct Pending {
     started: Instant,
     built: Instant,
     waiting: BTreeSet<usize>,
+    within: Duration,
 }
 
 /// The answer to a wire call.
@@ -113,6 +125,7 @@ impl Wiring {
             reply,
             started,
             built,
+            within: ready_within(waiting.len()),
             waiting,
         });
     }
@@ -128,7 +141,7 @@ impl Wiring {
     pub fn check(&mut self, has_process: impl Fn(usize) -> bool, id: impl Fn(usize) -> u32) {
         let Some(pending) = &self.pending else { return };
         let ended = pending.waiting.iter().find(|server| !has_process(**server));
-        let is_late = pending.built.elapsed() >= READY_WITHIN;
+        let is_late = pending.built.elapsed() >= pending.within;
         let result = match (pending.waiting.first(), ended) {
             (None, _) => answer(Wired {
                 millis: pending.started.elapsed().as_secs_f64() * 1e3,
@@ -139,7 +152,7 @@ impl Wiring {
                 Err(FabricError::state(message, "look at the node's own output"))
             }
             (Some(&server), None) if is_late => {
-                let secs = READY_WITHIN.as_secs();
+                let secs = pending.within.as_secs();
                 let message = format!("the node of server {} was not ready within {secs} s", id(server));
                 Err(FabricError::state(
                     message,
@@ -177,5 +190,18 @@ impl Wiring {
             // A caller that has gone does not need the answer.
             let _ = pending.reply.send(result);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_have_more_time_the_more_there_are_and_less_than_a_caller_waits() {
+        assert_eq!(ready_within(1), READY_WITHIN);
+        assert!(ready_within(200) > Duration::from_secs(60));
+        assert_eq!(ready_within(1024), READY_WITHIN_MOST);
+        assert_eq!(ready_within(usize::MAX), READY_WITHIN_MOST);
     }
 }
