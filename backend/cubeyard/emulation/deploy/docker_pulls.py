@@ -39,7 +39,7 @@ KINDS = (
         "Check its name and the way to its registry.",
     ),
 )
-"""Words of engines by kind of error. They can quote any service at the address: users get the kind."""
+"""Words of engines by kind of error, for users: the words can quote any service at the address."""
 
 
 class _Account:
@@ -80,7 +80,7 @@ class _Disk:
 
 
 def have(settings: Settings, api: Any, image: str, server: str, check: Callable[[], None]) -> None:
-    """Pulls an image; one that the engine has is taken as it is where that is allowed (`local`).
+    """Pulls an image. Where `local` is allowed, an image of the engine is taken as it is.
     Raises ImageRefusedError; `check` may raise to end it."""
     with explained():
         before = _known(api, image)
