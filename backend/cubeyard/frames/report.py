@@ -50,7 +50,7 @@ class Verdict(TypedDict):
     outcome: Annotated[
         Literal["held", "broken", "inconclusive", "not-tested", "none"],
         Field(
-            description="Inconclusive: it was not met while this machine was busy, which may have been the cause. Not tested: a fault "
+            description="Inconclusive: it was not met while this machine delayed the run. Not tested: a fault "
             "that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested."
         ),
     ]

@@ -11453,7 +11453,7 @@ export interface components {
         Verdict: {
             /**
              * Outcome
-             * @description Inconclusive: it was not met while this machine was busy, which may have been the cause. Not tested: a fault that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested.
+             * @description Inconclusive: it was not met while this machine delayed the run. Not tested: a fault that it is about did not happen. None: the run had no hypothesis; in older runs also: not tested.
              * @enum {string}
              */
             outcome: "held" | "broken" | "inconclusive" | "not-tested" | "none";

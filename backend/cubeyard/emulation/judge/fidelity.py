@@ -25,8 +25,8 @@ GOOD_ABT_SHARE = 0.75
 """Of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth below its fair share. [measured]"""
 BUSY_CPU = 0.90
 """Of all cores: above it the machine may have been what was missing."""
-OWN_CPU = 0.6
-"""Share of all cores: above it, slower links or fewer flows leave the run less work."""
+OWN_CPU = 0.4
+"""Share of all cores: above it, slower links or fewer flows leave the run less work. [measured]"""
 LATE_TICKS = 0.1
 """Share of all ticks: the fabric reads counters ten times a second, a sample of how long processes
 wait for a processor."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cubeyard.emulation.judge.fidelity import BUSY_CPU
 from cubeyard.emulation.measure.window import Reading
 from cubeyard.experiments.hypotheses import Hypothesis
 from cubeyard.experiments.scenario.verdict import NO_FAULT, WORST
@@ -29,6 +28,10 @@ UNITS = {
 }
 
 
+DELAYED_SHARE = 0.9
+"""From this share of a violation on, the machine may have caused it."""
+
+
 @dataclass(frozen=True)
 class Struck:
     """What of the planned faults happened, in words for verdicts."""
@@ -48,15 +51,15 @@ class Guard:
 
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
-        self._broken_secs = self._cpu_secs = 0.0
+        self._broken_secs = self._delayed_secs = 0.0
         self._before = Reading(0.0, 0.0, 0)
         """The rates of all readings from before the first fault, added up."""
         self._before_count = 0
         self.violations = 0
         self.worst: float | None = None
         self.broken_at_secs: float | None = None
-        self.cpu = 0.0
-        """Mean share of all cores over the violation that lasted; 0 for the time in which the violation was to be expected."""
+        self.delayed = 0.0
+        """Share of the lasting violation in which this machine delayed the run, unless the model expected the violation."""
 
     def before(self, reading: Reading) -> None:
         """A reading from before the first fault: what shares are of."""
@@ -87,15 +90,15 @@ class Guard:
         at_secs: float,
         secs: float,
         reading: Reading,
-        cpu: float = 0.0,
+        delayed: float = 0.0,
         expected: Reading | None = None,
         *,
         struck: bool = True,
     ) -> bool:
-        """Whether the run ends now. `cpu` is the share of all cores of this machine over the `secs` of this reading.
+        """Whether the run ends now. `delayed` is the share of this reading in which the machine delayed the run.
 
         `expected` is what the model gives with the faults of this moment. Where that does not meet the hypothesis either, a
-        busy machine is no excuse. Until a fault has `struck`, a share of the baseline is no test of anything.
+        slow machine is no excuse. Until a fault has `struck`, a share of the baseline is no test of anything.
         """
         if self.hypothesis is None or (self._is_share and not struck) or (value := self.value(reading)) is None:
             return False
@@ -106,13 +109,13 @@ class Guard:
             self.violations += 1
             self._broken_secs += secs
             foreseen = expected is not None and self._misses(self.value(expected))
-            self._cpu_secs += 0.0 if foreseen else cpu * secs
+            self._delayed_secs += 0.0 if foreseen else delayed * secs
         else:
-            self._broken_secs = self._cpu_secs = 0.0
+            self._broken_secs = self._delayed_secs = 0.0
         if self._broken_secs < self.hypothesis.for_secs - 1e-6 or self.broken_at_secs is not None:
             return False
         self.broken_at_secs = at_secs
-        self.cpu = self._cpu_secs / self._broken_secs if self._broken_secs > 0 else cpu
+        self.delayed = self._delayed_secs / self._broken_secs if self._broken_secs > 0 else delayed
         return self.hypothesis.abort
 
     def _misses(self, value: float | None) -> bool:
@@ -128,11 +131,11 @@ class Guard:
         return self.hypothesis is not None and self.hypothesis.metric.endswith("-share")
 
     def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
-        """Inconclusive where this machine was busy while the hypothesis was not met, against expectation."""
+        """Inconclusive where this machine delayed the run while the hypothesis was not met, against expectation."""
         if self.hypothesis is None:
             return "none"
         if self.broken_at_secs is not None:
-            return "inconclusive" if self.cpu >= BUSY_CPU else "broken"
+            return "inconclusive" if self.delayed >= DELAYED_SHARE else "broken"
         if self.worst is None or struck.missing:
             return "not-tested"
         return "inconclusive" if struck.short else "held"
@@ -163,7 +166,9 @@ class Guard:
         told = f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
         if self.outcome(struck) == "broken":
             return f"{told}. {why}".rstrip()
-        return f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit."
+        return (
+            f"{told}, but the run was delayed in {self.delayed:.0%} of that time: this machine may have been the limit."
+        )
 
 
 class Guards:
@@ -182,13 +187,13 @@ class Guards:
         at_secs: float,
         secs: float,
         reading: Reading,
-        cpu: float = 0.0,
+        delayed: float = 0.0,
         expected: Reading | None = None,
         *,
         struck: bool = True,
     ) -> bool:
         """Whether any of them ends the run now."""
-        ends = [guard.watch(at_secs, secs, reading, cpu, expected, struck=struck) for guard in self._each]
+        ends = [guard.watch(at_secs, secs, reading, delayed, expected, struck=struck) for guard in self._each]
         return any(ends)
 
     def document(self, struck: Struck) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
@@ -15,7 +15,8 @@ from cubeyard.emulation.measure.columns import FRAME_BYTES, TICK_SECS, Few, Unit
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.latency import Latencies
 from cubeyard.emulation.measure.paths import PathsTaken
-from cubeyard.emulation.measure.sums import Sums
+from cubeyard.emulation.measure.seconds import TICKS
+from cubeyard.emulation.measure.sums import Sums, delays_of
 from cubeyard.emulation.measure.tick import Tick
 from cubeyard.emulation.measure.window import EPSILON_SECS, WINDOW_SECS, Reading, Window
 from cubeyard.emulation.setup.question import Question
@@ -73,6 +74,7 @@ class Recorder:
         self.latencies = Latencies()
         """Of requests that had an outcome in the measured time."""
         self._finished = 0
+        self._lately: deque[Tick] = deque(maxlen=TICKS)
         self._part: Part | None = None
         self._part_secs = 0.0
         """Since when the part has been this one, without interruption."""
@@ -108,6 +110,7 @@ class Recorder:
         if secs < SHORTEST_SECS:
             tick = replace(tick, cpu=self._cpu)
         self._cpu = tick.cpu
+        self._lately.append(tick)
         return tick, max(secs, 0.0)
 
     @property
@@ -117,6 +120,11 @@ class Recorder:
             asked = self.question.requests.all_asked
             return asked is not None and self._finished >= asked
         return len(self._done) == len(self._received)
+
+    @property
+    def lately(self) -> Json:
+        """Delays on this machine within the last ticks, for the verdict."""
+        return delays_of(self._lately)
 
     @property
     def quiet(self) -> Sums | None:

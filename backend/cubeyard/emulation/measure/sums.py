@@ -118,6 +118,16 @@ class Sums:
         }
 
 
+def delays_of(ticks: Collection[Tick]) -> Json:
+    """Delays on this machine within some ticks."""
+    waits = sum(tick.waits for tick in ticks)
+    return {
+        "late_ticks": sum(tick.late for tick in ticks) / max(len(ticks), 1),
+        "wait_secs": sum(tick.wait_secs for tick in ticks) / waits if waits else None,
+        "backlog_drops": sum(tick.backlog_drops for tick in ticks),
+    }
+
+
 def _at_most(least: float | None, mean: float) -> int | None:
     """The least of any second, which a remainder of less than a second may be below."""
     return None if least is None else round(min(least, mean))

@@ -18,7 +18,7 @@ from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.faults.faults import NEEDS_NETEM
 from cubeyard.emulation.judge import report
-from cubeyard.emulation.judge.fidelity import Calibration
+from cubeyard.emulation.judge.fidelity import Calibration, Observed
 from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
@@ -206,8 +206,12 @@ class Session:
         if part == "before":
             self._guards.before(reading)
         return self._faults.is_tested(state) and self._guards.watch(
-            self._at_secs, secs, reading, tick.cpu, state.expected, struck=part != "before"
+            self._at_secs, secs, reading, self._delayed(), state.expected, struck=part != "before"
         )
+
+    def _delayed(self) -> float:
+        """1 if this machine has delayed the run within the last second, else 0."""
+        return float(bool(Observed(None, None, 1.0, **self._recorder.lately).delays))
 
     def _tell_second(self, second: Json | None) -> None:
         if second is not None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.emulation.judge.fidelity import BUSY_CPU
-from cubeyard.emulation.judge.guard import Guard, Guards, Struck
+from cubeyard.emulation.judge.guard import DELAYED_SHARE, Guard, Guards, Struck
 from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.experiments.hypotheses import Hypothesis, Metric
 
@@ -187,8 +186,8 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
     for number, one in enumerate(cpu):
         guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), one)
     busy = (cpu[0] + cpu[1]) / 2
-    assert guard.cpu == pytest.approx(busy), "of the violation, up to when it had lasted"
-    assert guard.outcome(STRUCK) == ("inconclusive" if guard.cpu >= BUSY_CPU else "broken")
+    assert guard.delayed == pytest.approx(busy), "over the violation, until it had lasted"
+    assert guard.outcome(STRUCK) == ("inconclusive" if guard.delayed >= DELAYED_SHARE else "broken")
     assert ("this machine may have been the limit" in guard.document(STRUCK)["sentence"]) is (
         guard.outcome(STRUCK) == "inconclusive"
     )
