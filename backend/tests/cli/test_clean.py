@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
 from tests.emulation.scripted import scripted
+
+CONTAINER = "0123456789abcdef" * 4
 
 
 @pytest.mark.parametrize("one", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
@@ -56,17 +59,23 @@ def test_clean_removes_dead_runs_and_leaves_living_ones(
         assert "Nothing was left" in capsys.readouterr().err
 
 
-def test_clean_says_which_engine_may_still_have_containers(
+def test_clean_says_which_engine_may_still_have_containers_and_ends_their_shims(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
     monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/b.sock")
     place = Place.of(Settings())
+    program = tmp_path / "containerd-shim-runc-v2"
+    program.write_text("#!/bin/sh\nsleep 60\n")
+    program.chmod(0o700)
+    shim, other = (
+        subprocess.Popen([program, "-namespace", "moby", "-id", container]) for container in (CONTAINER, "another")
+    )
     with scripted(place.socket) as fabric:
         fabric.runs = [{"run": "dead", "owner": place.name}]
         with place.held("dead"):
-            place.remember("dead", [("unix:///nowhere/a.sock", "ENGINE-A")])
+            place.remember("dead", [("unix:///nowhere/a.sock", "ENGINE-A")], [CONTAINER])
             place.remember("dead")
         for _ in range(2):  # it is not forgotten
             with pytest.raises(typer.Exit):
@@ -74,3 +83,9 @@ def test_clean_says_which_engine_may_still_have_containers(
             printed = capsys.readouterr().err
             assert "Run dead may have containers on the Docker engine at unix:///nowhere/a.sock" in printed
             assert "Nothing was left" not in printed
+        assert other.poll() is None
+        other.kill()
+        other.wait()
+        if os.geteuid() != 0:
+            shim.kill()  # a shim is root's
+        assert shim.wait(10) == -signal.SIGKILL, "the engine that would end it is gone"

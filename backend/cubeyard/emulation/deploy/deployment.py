@@ -69,6 +69,11 @@ class Deployment:
                 answers.append(engine.where())
         return [answer for answer in answers if answer is not None]
 
+    @property
+    def containers(self) -> list[str]:
+        """Ids of the servers' containers, once they run."""
+        return list(self._containers.values())
+
     def up(self, told: OnServers) -> Json:
         """Start and wire every server. The times it took, in seconds."""
         began = time.monotonic()

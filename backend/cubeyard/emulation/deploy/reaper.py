@@ -9,6 +9,7 @@ from contextlib import suppress
 import structlog
 
 from cubeyard.emulation.deploy.containers import UNREACHED, Containers, containers_of
+from cubeyard.emulation.deploy.shims import end_shims
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -130,6 +131,8 @@ def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: 
         finally:
             containers.close()
         if why:
+            if address.startswith(("unix:", "/")) and (shims := end_shims(place.containers(run))):
+                log.warning("shims_ended", run=run, shims=shims)
             sentence = f"Run {run} may have containers on the Docker engine at {address}. {why}"
             log.info("emulation_not_removed", run=run, error=sentence)
             left.append(f"{sentence} Start that engine, then run `cubeyard clean`.")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cubeyard.emulation.fabric.own_folder import check_around, is_own, own_folder
 from cubeyard.kit.disk import disk_of
@@ -201,19 +202,24 @@ class Place:
                 self._lock(what).unlink(missing_ok=True)
             os.close(handle)
 
-    def remember(self, run: str, engines: Sequence[tuple[str, str]] = ()) -> None:
-        """While the run is held: it may have containers, which only these Docker engines (address
-        and id) can list and remove."""
+    def remember(self, run: str, engines: Sequence[tuple[str, str]] = (), containers: Sequence[str] = ()) -> None:
+        """While the run is held: it may have containers, by id if they are known, which only these
+        Docker engines (address and id) can list and remove."""
         if engines or not self.remembered(run):
             with self.disk():
-                self._lock(run).write_text(json.dumps({"engines": engines}))
+                self._lock(run).write_text(json.dumps({"engines": engines, "containers": containers}))
 
     def engines(self, run: str) -> list[tuple[str, str]]:
         """Address and id of the Docker engines that may have containers of a run."""
+        return [(str(address), str(engine)) for address, engine in self._recorded(run, "engines")]
+
+    def containers(self, run: str) -> list[str]:
+        """Ids of a run's containers, as far as they are known."""
+        return [str(container) for container in self._recorded(run, "containers")]
+
+    def _recorded(self, run: str, what: str) -> list[Any]:
         try:
-            return [
-                (str(address), str(engine)) for address, engine in json.loads(self._lock(run).read_text())["engines"]
-            ]
+            return list(json.loads(self._lock(run).read_text())[what])
         except (OSError, ValueError, KeyError, TypeError):
             return []  # nothing is recorded, or a process was killed while it wrote
 

@@ -143,6 +143,8 @@ class Session:
 
         self._sink.frame("phase", {"phase": "deploying", "servers": len(self._question.network.servers)})
         timings = self._deployment.up(told)
+        if self._deployment.in_containers:
+            self._place.remember(self._run, self._deployment.where(), self._deployment.containers)
         self._upgrading.unplug()
         self._sink.frame("phase", {"phase": "up", **timings, **self._outside()})
         return timings
