@@ -122,6 +122,7 @@ def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: 
             continue
         containers = _engine(settings, owner, Host("", place.socket, address))
         try:
+            containers.answer()  # or raises soon
             same = _id_of(containers) == engine
             if same:
                 containers.remove(run)
