@@ -134,7 +134,8 @@ class DockerContainers:
             security_opt=["no-new-privileges:true"],
             read_only=True,
             # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed would leave it behind.
-            mounts=[Mount(images.MOUNT, mount, type="bind")],
+            mounts=[Mount(images.MOUNT, mount, type="bind", read_only=True)],
+            tmpfs={images.RUN: f"rw,nosuid,nodev,noexec,size={images.RUN_BYTES},mode=0755"},
             mem_limit=MEMORY_BYTES,
             pids_limit=PROCESSES,
             restart_policy={"Name": "no"},

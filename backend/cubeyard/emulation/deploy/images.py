@@ -17,8 +17,11 @@ LABEL = "cubeyard.image"
 SHELL_LABEL = "cubeyard.shell"
 """Of an image, and so of its containers, that has a shell."""
 PROGRAM = "/cubeyard-node"
-MOUNT = "/run/cubeyard"
-"""Where the run's folder of a server is inside it."""
+RUN = "/run"
+RUN_BYTES = 4 * 1024 * 1024
+"""Size of `/run`, in the container's memory: a server writes nothing to the host's disk."""
+MOUNT = f"{RUN}/cubeyard"
+"""Where the run's folder of a server is inside it, read-only."""
 
 
 def ensure(api: Any, binary: Path) -> str:

@@ -3,9 +3,14 @@
 mod common;
 
 use std::io::Write;
+use std::path::Path;
 
 use common::{Host, can_emulate, connect, describe, fresh_run};
 use cubeyard_fabric::host::namespace;
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, connect as connect_socket, recv,
+    socket_with,
+};
 use serde_json::{Value, json};
 
 fn bcube_16() -> Value {
@@ -97,6 +102,45 @@ fn a_node_that_floods_its_socket_is_named_and_holds_nobody_up() {
         assert!(tick > first, "frame {later} of {first:?}: {tick:?}");
     }
     assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 17);
+}
+
+#[test]
+fn another_process_at_a_servers_socket_is_refused_and_reported() {
+    if !can_emulate("another_process_at_a_servers_socket_is_refused_and_reported") {
+        return;
+    }
+    let mut host = Host::start();
+    let network = bcube_16();
+    let run = network["run"].clone();
+    let prepared = host.ask("prepare", json!({"run": run, "network": network}));
+    host.ask("wire", json!({"run": run, "plain": true}));
+    host.ask("subscribe", json!({"run": run}));
+    let folder = Path::new(prepared["servers"][3]["mount"].as_str().expect("a folder"));
+    for _ in 0..2 {
+        let other = socket_with(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .expect("a socket");
+        connect_socket(
+            &other,
+            &SocketAddrUnix::new(folder.join("fabric.sock")).expect("a path"),
+        )
+        .expect("the fabric listens");
+        let mut buffer = [0; 64];
+        let (length, _) = recv(&other, &mut buffer[..], RecvFlags::empty()).expect("an end");
+        assert_eq!(length, 0, "it gets no configuration");
+    }
+    let event = host.wait_for_event(|event| event["kind"] == "node-refused");
+    assert_eq!(event["server"], 3);
+    assert!(
+        event["message"].as_str().expect("words").contains("closed"),
+        "{event}"
+    );
+    let known = host.ask("inspect", json!({"run": run, "server": 3}));
+    assert_eq!(known["sections"], json!([]), "the node keeps its connection");
 }
 
 #[test]

@@ -63,7 +63,8 @@ pub enum ToNode {
         /// Whether it is the last one.
         last: bool,
     },
-    /// Host a service whose instance is in a process: it connects to the socket `services/ID` in the node's folder.
+    /// Host a service whose instance is in a process, which connects to a socket. The socket's
+    /// descriptor comes with the message.
     ServiceProcess {
         /// The service's name.
         service: String,
@@ -85,6 +86,9 @@ pub enum ToNode {
     /// The CPU's side of the server's chip in the kernel, before the configuration: with the message come two descriptors, of the ring
     /// with packets for users' programs and of the socket by which those send.
     Cpu,
+    /// Users' programs call the server's chip at a socket. Its descriptor comes with this message,
+    /// before the configuration.
+    ChipListener,
     /// The answer to a request of a user's program.
     Called {
         /// Which program asked.

@@ -116,6 +116,7 @@ fn to_node() -> impl Strategy<Value = ToNode> {
         (any::<u64>(), bytes()).prop_map(|(id, request)| ToNode::Chip { id, request }),
         ("[a-z]{0,8}", bytes()).prop_map(|(service, bytes)| ToNode::Service { service, bytes }),
         ("[a-z]{0,8}", any::<u16>()).prop_map(|(service, id)| ToNode::ServiceProcess { service, id }),
+        Just(ToNode::ChipListener),
         ("[a-z]{0,8}", any::<(u16, u32, bool)>(), bytes()).prop_map(
             |(service, (id, offset, last), bytes)| {
                 ToNode::ServiceModule {

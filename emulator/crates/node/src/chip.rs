@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use cubeyard_chip::api::{self, Answered, Limits, Session};
@@ -67,7 +67,6 @@ struct Program {
 #[derive(Debug)]
 pub struct ChipServer {
     listener: UnixListener,
-    path: Option<PathBuf>,
     programs: BTreeMap<u32, Program>,
     latest: u32,
     /// Of the fabric, which asks for others.
@@ -85,29 +84,19 @@ enum Then {
 }
 
 impl ChipServer {
-    /// Listens beside the fabric's socket: for a path in its folder, for `@NAME` at `@NAME-chip` in this network namespace. Errors: a
-    /// sentence with the place.
-    pub fn open(fabric: &Path, configuration: &Configuration, poller: &Poller) -> Result<ChipServer, String> {
-        let (path, listener) = match fabric.as_os_str().as_bytes().strip_prefix(b"@") {
-            Some(name) => {
-                let name = [name, b"-chip"].concat();
-                let address = SocketAddr::from_abstract_name(name);
-                (
-                    None,
-                    address.and_then(|address| UnixListener::bind_addr(&address)),
-                )
-            }
-            None => {
-                let path = fabric.with_file_name("chip.sock");
-                // One that a node before has left.
-                let _ = std::fs::remove_file(&path);
-                let bound = UnixListener::bind(&path).and_then(|listener| {
-                    // A program of any user may be let into the folder.
-                    let everybody = std::fs::Permissions::from_mode(0o666);
-                    std::fs::set_permissions(&path, everybody).map(|()| listener)
-                });
-                (Some(path), bound)
-            }
+    /// Listens at the socket that the fabric has handed over. A pod's node gets none: it listens at
+    /// `@NAME-chip` in its network namespace, for `@NAME` of the fabric. Errors: a sentence.
+    pub fn open(
+        handed: Option<OwnedFd>,
+        fabric: &Path,
+        configuration: &Configuration,
+        poller: &Poller,
+    ) -> Result<ChipServer, String> {
+        let listener = match (handed, fabric.as_os_str().as_bytes().strip_prefix(b"@")) {
+            (Some(listener), _) => Ok(UnixListener::from(listener)),
+            (None, Some(name)) => SocketAddr::from_abstract_name([name, b"-chip"].concat())
+                .and_then(|address| UnixListener::bind_addr(&address)),
+            (None, None) => Err(io::Error::other("the fabric has handed none over")),
         };
         let opened = listener.and_then(|listener| {
             listener.set_nonblocking(true)?;
@@ -116,12 +105,10 @@ impl ChipServer {
                 .map_err(io::Error::from)?;
             Ok(listener)
         });
-        let listener =
-            opened.map_err(|error| format!("the socket of the chip beside {}: {error}", fabric.display()))?;
+        let listener = opened.map_err(|error| format!("the socket of the chip: {error}"))?;
         let ports = configuration.ports.iter();
         Ok(ChipServer {
             listener,
-            path,
             programs: BTreeMap::new(),
             latest: 0,
             fabric: Session::default(),
@@ -307,14 +294,6 @@ impl ChipServer {
         };
         // It was added, so it is known.
         let _ = poller.modify(&program.stream, Token::ChipProgram(id), program.interest);
-    }
-}
-
-impl Drop for ChipServer {
-    fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            let _ = std::fs::remove_file(path);
-        }
     }
 }
 

@@ -6,6 +6,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 
+/// Descriptors that come before the configuration that they belong to.
+#[derive(Debug, Default)]
+pub struct Handed {
+    /// The packets and the socket of the server's chip in the kernel.
+    pub chip: Vec<OwnedFd>,
+    /// The socket at which programs call the server's chip.
+    pub chip_listener: Option<OwnedFd>,
+}
+
 /// Receives a datagram: its length, which may be more than the buffer has room for, and what came with it.
 pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, Vec<OwnedFd>)> {
     let mut room = nix::cmsg_space!([i32; 2]);

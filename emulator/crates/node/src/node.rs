@@ -19,6 +19,7 @@ use crate::clients::Clients;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
 use crate::fabric::{Arrival, Fabric};
+use crate::handed::Handed;
 use crate::kernel_chip::KernelChip;
 use crate::modules::{Modules, Part};
 use crate::poller::{Interest, Poller, Token};
@@ -43,7 +44,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
     let mut node = Node {
         poller,
         fabric: Fabric::new(socket),
-        handed: Vec::new(),
+        handed: Handed::default(),
         server: None,
     };
     loop {
@@ -62,7 +63,7 @@ struct Node {
     poller: Poller,
     fabric: Fabric,
     /// Descriptors for the next configuration.
-    handed: Vec<OwnedFd>,
+    handed: Handed,
     server: Option<Server>,
 }
 
@@ -130,10 +131,14 @@ impl Node {
         while let Some(arrival) = self.fabric.receive() {
             let outcome = match arrival {
                 Arrival::Message(ToNode::Cpu, descriptors) => {
-                    self.handed = descriptors;
+                    self.handed.chip = descriptors;
                     Ok(())
                 }
-                Arrival::Message(message, _) => self.on_message(message),
+                Arrival::Message(ToNode::ChipListener, mut descriptors) => {
+                    self.handed.chip_listener = descriptors.pop();
+                    Ok(())
+                }
+                Arrival::Message(message, descriptors) => self.on_message(message, descriptors),
                 Arrival::Refused(sentence) => Err(sentence),
             };
             if let Err(message) = outcome {
@@ -143,15 +148,12 @@ impl Node {
         }
     }
 
-    fn on_message(&mut self, message: ToNode) -> Result<(), String> {
+    fn on_message(&mut self, message: ToNode, mut descriptors: Vec<OwnedFd>) -> Result<(), String> {
         if let ToNode::Configure(configure) = message {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
-            let mut server = Server::new(&configure, self.fabric.path(), &self.poller)?;
-            if !self.handed.is_empty() {
-                let handed = std::mem::take(&mut self.handed);
-                server.take_chip(handed, &configure, self.fabric.path(), &self.poller)?;
-            }
+            let handed = std::mem::take(&mut self.handed);
+            let server = Server::new(&configure, handed, self.fabric.path(), &self.poller)?;
             self.server = Some(server);
             self.carry_out();
             self.fabric.send(&ToFabric::Ready, &self.poller);
@@ -161,7 +163,7 @@ impl Node {
             return Err("The server has no configuration yet: send configure first.".to_owned());
         };
         match message {
-            ToNode::Configure(_) | ToNode::Cpu => {}
+            ToNode::Configure(_) | ToNode::Cpu | ToNode::ChipListener => {}
             ToNode::Notice { bytes } => server.input(Input::Notice(&bytes.0)),
             ToNode::FlowRates { rows } => {
                 for row in rows {
@@ -213,7 +215,10 @@ impl Node {
             }
             ToNode::ServiceProcess { service, id } => {
                 let services = services_of(&mut server.protocol)?;
-                server.processes.host(&service, id, services, &self.poller)?;
+                let listener = descriptors.pop();
+                server
+                    .processes
+                    .host(&service, id, listener, services, &self.poller)?;
             }
             ToNode::Chip { id, request } => {
                 let answer = match server.chips() {
@@ -286,7 +291,7 @@ fn services_of(protocol: &mut Option<Box<dyn Protocol>>) -> Result<&mut dyn Serv
 }
 
 impl Server {
-    fn new(configure: &Configure, fabric: &Path, poller: &Poller) -> Result<Server, String> {
+    fn new(configure: &Configure, handed: Handed, fabric: &Path, poller: &Poller) -> Result<Server, String> {
         let now = now();
         let configuration = &configure.configuration;
         let entry = catalog::protocol(&configure.protocol).ok_or_else(|| {
@@ -333,9 +338,13 @@ impl Server {
             Some(ForwardingKind::Software(make)) => Some(Software::open(make, configuration, poller)?),
             Some(ForwardingKind::Kernel(_)) | None => None,
         };
-        let has_chip = software.as_mut().is_some_and(Software::has_chip);
+        let kernel_chip = match handed.chip {
+            none if none.is_empty() => None,
+            chip => Some(KernelChip::open(chip, configure, poller)?),
+        };
+        let has_chip = kernel_chip.is_some() || software.as_mut().is_some_and(Software::has_chip);
         let chip = has_chip
-            .then(|| ChipServer::open(fabric, configuration, poller))
+            .then(|| ChipServer::open(handed.chip_listener, fabric, configuration, poller))
             .transpose()?;
         let nic_mtu = configuration.mtu.saturating_sub(entry.header_bytes);
         let workload = Workload::new(configure.address, rate, nic_mtu)
@@ -354,30 +363,16 @@ impl Server {
             ports,
             workload,
             software,
-            kernel_chip: None,
+            kernel_chip,
             chip,
             services,
             modules: Modules::default(),
-            processes: Processes::beside(fabric),
+            processes: Processes::default(),
             clients,
             key_values: None,
             report_at: now + REPORT,
             reports: 0,
         })
-    }
-
-    /// Has users' programs call the chip in the kernel, whose packets the fabric has handed over.
-    fn take_chip(
-        &mut self,
-        handed: Vec<OwnedFd>,
-        configure: &Configure,
-        fabric: &Path,
-        poller: &Poller,
-    ) -> Result<(), String> {
-        let configuration = &configure.configuration;
-        self.kernel_chip = Some(KernelChip::open(handed, configure, poller)?);
-        self.chip = Some(ChipServer::open(fabric, configuration, poller)?);
-        Ok(())
     }
 
     /// Users' programs, and the chip that they call.

@@ -1,26 +1,18 @@
-//! Services in processes: a SEQPACKET socket in the node's folder for each, where one process at a time connects. Calls and answers
-//! are datagrams; what they mean is the sandbox's.
+//! Services in processes: a SEQPACKET socket for each, which the fabric hands over, where one
+//! process at a time connects. Calls and answers are datagrams; the sandbox reads them.
 
-use std::fs;
-use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
 
 use cubeyard_dataplane::service::Services;
 use cubeyard_sandbox::limits::PROCESS_ANSWER_BYTES;
 use cubeyard_sandbox::{ProcessLink, ProcessService};
 use nix::errno::Errno;
-use nix::sys::socket::{
-    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, UnixAddr, bind, listen, recv, send, socket,
-};
+use nix::sys::socket::{MsgFlags, recv, send};
 
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// The folder of the sockets, in the node's own.
-const FOLDER: &str = "services";
 /// Answers of a process before the others have their turn.
 const TURN: usize = 32;
 
@@ -36,44 +28,39 @@ struct Process {
 /// The services of a server that are in processes.
 #[derive(Debug)]
 pub struct Processes {
-    folder: Option<PathBuf>,
     processes: Vec<Process>,
     buffer: Vec<u8>,
 }
 
-impl Processes {
-    /// Sockets are beside the one to the fabric; there is no place for them where that has no path.
-    pub fn beside(fabric: &Path) -> Processes {
-        let abstract_name = fabric.as_os_str().as_encoded_bytes().starts_with(b"@");
-        let folder = fabric.parent().filter(|_| !abstract_name);
+impl Default for Processes {
+    fn default() -> Processes {
         Processes {
-            folder: folder.map(|folder| folder.join(FOLDER)),
             processes: Vec::new(),
             buffer: vec![0; PROCESS_ANSWER_BYTES + 1],
         }
     }
+}
 
-    /// Hosts a service whose process connects to a socket of its own. Errors: there is no place for sockets, a name or number
-    /// that is taken.
+impl Processes {
+    /// Hosts a service whose process connects to this socket. Errors: there is none, a name or
+    /// number that is taken.
     pub fn host(
         &mut self,
         name: &str,
         id: u16,
+        listener: Option<OwnedFd>,
         services: &mut dyn Services,
         poller: &Poller,
     ) -> Result<(), String> {
-        let folder = self.folder.as_ref().ok_or_else(|| {
+        let listener = UnixListener::from(listener.ok_or_else(|| {
             format!("Service {name} is in a process, which cannot reach this server: write it as a module.")
-        })?;
+        })?);
         let (service, link) = ProcessService::new(name, 0, now());
         services.host(now(), id, Box::new(service))?;
-        let path = folder.join(id.to_string());
-        let failed = |error: io::Error| format!("Service {name}: listening at {}: {error}", path.display());
-        let listener = listen_at(&path).map_err(failed)?;
         let index = self.processes.len() as u32;
         poller
             .add(&listener, Token::Processes(index), Interest::READ)
-            .map_err(|error| failed(error.into()))?;
+            .map_err(|error| format!("Service {name}: waiting for its process: {}", error.desc()))?;
         self.processes.push(Process {
             id,
             link,
@@ -151,20 +138,4 @@ impl Processes {
         // It was added, so it is known.
         let _ = poller.modify(connection, Token::Process(index as u32), interest);
     }
-}
-
-fn listen_at(path: &Path) -> io::Result<UnixListener> {
-    // That of a node which was killed.
-    if let Err(error) = fs::remove_file(path)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let socket = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
-    bind(socket.as_raw_fd(), &UnixAddr::new(path)?)?;
-    listen(&socket, Backlog::new(4)?)?;
-    // Who reaches the folder may connect.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
-    Ok(socket.into())
 }

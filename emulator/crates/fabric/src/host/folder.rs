@@ -11,11 +11,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, chownat, fchmod, fchown, fstat, mkdirat, openat,
-    readlinkat, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fchmod, fchown, fstat, mkdirat, openat, readlinkat,
+    renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::geteuid;
 
 use crate::error::{During, FabricError, Result};
 
@@ -215,17 +215,6 @@ impl Folder {
             fchmod(&folder, Mode::from_raw_mode(mode)).during(failed)?;
         }
         Ok(folder)
-    }
-
-    /// Makes a user the owner of the folder and its content; other users get no access.
-    pub fn give(&self, owner: u32) -> Result<()> {
-        let (user, group) = (Some(Uid::from_raw(owner)), Some(Gid::from_raw(owner)));
-        let failed = || format!("giving away the folder {}", self.path.display());
-        for (name, _) in self.entries()? {
-            chownat(self, &name, user, group, AtFlags::SYMLINK_NOFOLLOW).during(failed)?;
-        }
-        fchown(self, user, group).during(failed)?;
-        fchmod(self, Mode::from_raw_mode(0o700)).during(failed)
     }
 
     /// Makes this process its owner.

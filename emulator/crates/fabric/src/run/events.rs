@@ -32,7 +32,7 @@ pub enum EventKind {
         /// The server's id.
         server: u32,
     },
-    /// A message of a node was refused.
+    /// A message of a node was refused, or the connection of another process.
     NodeRefused {
         /// The server's id.
         server: u32,

@@ -25,6 +25,15 @@ pub fn program(network: &Network) -> Option<ToNode> {
         .map(|text| ToNode::Program { text })
 }
 
+/// That users' programs call the servers' chips, in the kernel or in user space.
+pub fn chip_listener(network: &Network) -> Option<ToNode> {
+    let has_chip = network
+        .behaviour
+        .forwarding
+        .is_some_and(|forwarding| forwarding.program.is_some());
+    has_chip.then_some(ToNode::ChipListener)
+}
+
 /// The services that users wrote: modules in parts that fit a datagram, and what is in processes by name.
 pub fn services(network: &Network) -> Vec<ToNode> {
     let mut messages = Vec::new();

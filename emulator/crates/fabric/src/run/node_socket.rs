@@ -9,6 +9,7 @@ use std::time::Duration;
 use cubeyard_dataplane::rate_limit::RateLimit;
 use cubeyard_messages::limits::{DATAGRAM_BYTES, NODE_MESSAGES_PER_SEC, WAITING_FOR_NODE};
 use cubeyard_messages::{ToNode, encode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, Mode, chmodat};
 use rustix::io::Errno;
 use rustix::net::{
@@ -21,21 +22,25 @@ use crate::host::clock::monotonic_nanos;
 use crate::host::folder::Folder;
 
 /// Name of a node's socket in its server's folder.
-const NAME: &str = "fabric.sock";
+pub const NAME: &str = "fabric.sock";
 
-/// Listens for a node in a folder that only we can write to. Every process that reaches the socket
-/// may connect.
-pub fn listen_in(folder: &Folder) -> Result<OwnedFd> {
+/// Listens in a folder that only we can write to, in place of an earlier socket of this name. Every
+/// process that reaches the socket may connect.
+pub fn listen_in(folder: &Folder, name: &str, kind: SocketType) -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
+        folder.remove_file(name)?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        bind(&socket, &SocketAddrUnix::new(folder.by_descriptor(NAME))?)?;
-        listen(&socket, 4)?;
-        chmodat(folder, NAME, Mode::from_raw_mode(0o666), AtFlags::empty())?;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
+        bind(&socket, &SocketAddrUnix::new(folder.by_descriptor(name))?)?;
+        listen(&socket, BACKLOG)?;
+        chmodat(folder, name, Mode::from_raw_mode(0o666), AtFlags::empty())?;
         Ok(socket)
     };
-    attempt().during(|| format!("listening at {}", folder.path().join(NAME).display()))
+    attempt().during(|| format!("listening at {}", folder.path().join(name).display()))
 }
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4;
 
 /// Name of the abstract socket that a node connects to where it gets to see no folder of ours: `cubeyard-node --socket @cubeyard`.
 pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
@@ -47,7 +52,7 @@ pub fn listen_inside() -> Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(ABSTRACT_NAME)?)?;
-        listen(&socket, 4)?;
+        listen(&socket, BACKLOG)?;
         Ok(socket)
     };
     attempt().during(|| "listening in a server's namespace".to_owned())
@@ -91,6 +96,16 @@ impl NodeSocket {
             refused: 0,
             unsent: None,
         })
+    }
+
+    /// Whether the node has closed the connection, or has ended.
+    pub fn is_closed(&self) -> bool {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::empty())];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        poll(&mut polled, Some(&now)).is_err() || polled[0].revents().contains(PollFlags::HUP)
     }
 
     /// The number of the process that has connected, where it is known here.

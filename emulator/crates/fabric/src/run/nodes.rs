@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use cubeyard_messages::ToNode;
 use cubeyard_messages::limits::DATAGRAM_BYTES;
+use rustix::net::SocketType;
 
-use super::node_socket::{NodeSocket, Received, listen_in, listen_inside};
+use super::node_socket::{self, NodeSocket, Received, listen_in, listen_inside};
 use super::poller::{Poller, Token};
 use crate::error::Result;
 use crate::host::folder::Folder;
@@ -28,6 +29,8 @@ struct Node {
     inside: bool,
     socket: Option<NodeSocket>,
     process: Option<Process>,
+    /// Connections that were closed because they were not its node's, since the last call.
+    strangers: u64,
 }
 
 /// All nodes, by server.
@@ -52,10 +55,9 @@ impl Nodes {
             let listener = if network.division.has_server(at) {
                 let own = folder.make(&name, 0o755)?;
                 if processes {
-                    // The node, who is nobody, makes sockets in it.
-                    own.make("services", 0o777)?;
+                    own.make("services", 0o755)?;
                 }
-                let listener = listen_in(&own)?;
+                let listener = listen_in(&own, node_socket::NAME, SocketType::SEQPACKET)?;
                 poller.add(&listener, Token::Listener(at))?;
                 Some(listener)
             } else {
@@ -67,6 +69,7 @@ impl Nodes {
                 inside: false,
                 socket: None,
                 process: None,
+                strangers: 0,
             });
         }
         Ok(Nodes {
@@ -101,19 +104,30 @@ impl Nodes {
         self.folder.path().join(&self.nodes[server].name)
     }
 
-    /// Accepts a connection that waits; says whether there was one. It replaces the one before: a node that connects
-    /// again has been restarted. In a pod only the node's own process may: nobody beside it can take its place.
+    /// Accepts a connection that waits; returns whether it is the node's. A server has one
+    /// connection, of its node's own process where that is known: another process in its container
+    /// or pod cannot replace the node. A node that is refused connects again.
     pub fn accept(&mut self, server: usize) -> Result<bool> {
-        let node = &self.nodes[server];
+        let node = &mut self.nodes[server];
         let Some(socket) = node.listener.as_ref().and_then(NodeSocket::accept) else {
             return Ok(false);
         };
-        if node.inside && socket.peer() != node.process.as_ref().map(|process| process.pid) {
+        let is_connected = node.socket.as_ref().is_some_and(|socket| !socket.is_closed());
+        let process = node.process.as_ref().map(|process| process.pid);
+        // A container's node connects before its process is known here; a pod's does not.
+        let is_node = socket.peer() == process || process.is_none() && !node.inside;
+        if is_connected || !is_node {
+            node.strangers += 1;
             return Ok(false);
         }
         self.poller.add(&socket, Token::Node(server))?;
-        self.nodes[server].socket = Some(socket);
+        node.socket = Some(socket);
         Ok(true)
+    }
+
+    /// How many connections of other processes were closed since the last call.
+    pub fn take_strangers(&mut self, server: usize) -> u64 {
+        std::mem::take(&mut self.nodes[server].strangers)
     }
 
     /// Whether a server's node is connected.
@@ -124,6 +138,22 @@ impl Nodes {
     /// Closes a node's connection.
     pub fn disconnect(&mut self, server: usize) {
         self.nodes[server].socket = None;
+    }
+
+    /// Sends a message that must arrive, with the socket that it describes, if any: nothing in a
+    /// container can write to the server's folder. A pod sees no folder; its node gets no socket.
+    pub fn send_with_socket(&mut self, server: usize, message: &ToNode) -> Result<()> {
+        let (name, kind) = match message {
+            ToNode::ChipListener => ("chip.sock".to_owned(), SocketType::STREAM),
+            ToNode::ServiceProcess { id, .. } => (format!("services/{id}"), SocketType::SEQPACKET),
+            _ => (String::new(), SocketType::STREAM),
+        };
+        let mut sockets = Vec::new();
+        if !name.is_empty() && !self.nodes[server].inside {
+            sockets.push(listen_in(&self.folder(server)?, &name, kind)?);
+        }
+        self.hand_over(server, message, sockets);
+        Ok(())
     }
 
     /// Sends messages that must arrive.
@@ -203,10 +233,19 @@ impl Nodes {
         socket.map_or(0, NodeSocket::take_refused)
     }
 
-    /// Watches the process of a server's node from now on.
+    /// Watches the process of a server's node from now on, and disconnects another process.
     pub fn adopt(&mut self, server: usize, process: Process) -> Result<()> {
         self.poller.add(&process, Token::Process(server))?;
-        self.nodes[server].process = Some(process);
+        let node = &mut self.nodes[server];
+        if node
+            .socket
+            .as_ref()
+            .is_some_and(|socket| socket.peer() != Some(process.pid))
+        {
+            node.socket = None;
+            node.strangers += 1;
+        }
+        node.process = Some(process);
         Ok(())
     }
 

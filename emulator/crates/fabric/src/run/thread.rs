@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::congestion::LOOK;
 use super::events::EventKind;
 use super::frames::Frame;
-use super::messages::{configure, program, services};
+use super::messages::{chip_listener, configure, program, services};
 use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
@@ -280,13 +280,21 @@ impl RunState {
         }
     }
 
-    /// One event for each node that sent more than it may since the last frame.
+    /// Events for each node that sent more than it may since the last frame, and for strangers.
     fn log_floods(&mut self) {
         for server in 0..self.nodes.len() {
             let messages = self.nodes.take_refused(server);
             if messages > 0 {
                 let server = self.id(server);
                 self.events.add(EventKind::NodeFlooding { server, messages });
+            }
+            let strangers = self.nodes.take_strangers(server);
+            if strangers > 0 {
+                let message = format!(
+                    "{strangers} connections to the server's socket were closed: only its own process may connect, once"
+                );
+                let server = self.id(server);
+                self.events.add(EventKind::NodeRefused { server, message });
             }
         }
     }
@@ -302,7 +310,8 @@ impl RunState {
     pub fn configure_node(&mut self, server: usize) {
         self.hand_over_chip(server);
         let ports = &self.network.ports[server];
-        let mut messages = vec![configure(&self.network, server)];
+        let mut messages: Vec<ToNode> = chip_listener(&self.network).into_iter().collect();
+        messages.push(configure(&self.network, server));
         messages.extend(program(&self.network));
         messages.extend(services(&self.network));
         let rates = self.damage.unusual_rates(&self.network, ports);
@@ -319,7 +328,11 @@ impl RunState {
         if restarted {
             messages.push(ToNode::Start);
         }
-        self.nodes.send(server, &messages);
+        for message in &messages {
+            if let Err(error) = self.nodes.send_with_socket(server, message) {
+                self.log_error(&error);
+            }
+        }
         if restarted {
             for (peer, order) in self.workload.begun_again(server) {
                 let flows = vec![order];

@@ -77,9 +77,9 @@ pub fn in_row(at: u32) -> u32 {
 /// A process in a network namespace of its own, as in a container: a node that leaves the network to the test.
 pub struct Container(Child);
 
-/// What an engine does for a server's container: the server's folder at `/run/cubeyard`, and then its program.
+/// As an engine starts a server's container: mounts its folder, then starts its program.
 const AS_IN_A_CONTAINER: &str = "mount -t tmpfs tmpfs /run && mkdir /run/cubeyard && mount --bind \"$1\" /run/cubeyard && \
-    exec \"$2\" --socket \"$1/fabric.sock\"";
+    mount -o remount,bind,ro /run/cubeyard && exec \"$2\" --socket \"$1/fabric.sock\"";
 
 impl Container {
     /// Starts it with this folder of a server, and waits until it sees it.

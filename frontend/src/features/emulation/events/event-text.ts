@@ -29,7 +29,7 @@ const KIND_WORDS: Record<string, string> = {
   "node-lost": "Server process lost",
   "program-ended": "Program of an image ended",
   "node-flooding": "Server process sends too many messages",
-  "node-refused": "Message of a server process refused",
+  "node-refused": "Message or connection at a server refused",
   "node-error": "Server process error",
   "events-left-out": "Events omitted",
   "host-silent": "Host silent, forgotten by its switch",

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::error::{FabricError, Result};
 use crate::host::belonging::{MARK, is_marked, sees_folder};
 use crate::host::namespace::{Namespace, NamespaceId};
-use crate::host::process::{self, Process};
+use crate::host::process::Process;
 use crate::journal::Container;
 use crate::names::LOOPBACK_INDEX;
 use crate::netlink::{Batch, Netlink, gone_already, link_dump, read_link_state, set_up};
@@ -126,9 +126,6 @@ fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
     let servers = run.network.servers_here();
     names.extend(servers.map(|server| id.server_namespace(run.id(server))));
     run.wiring.own_namespaces(names)?;
-    for server in run.network.servers_here() {
-        run.nodes.folder(server)?.give(process::NOBODY)?;
-    }
     Ok(run
         .network
         .servers_here()
