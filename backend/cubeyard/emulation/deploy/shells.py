@@ -25,10 +25,37 @@ Json = dict[str, Any]
 CALL_SECS = 20
 READ_BYTES = 32 * 1024
 MARK = "CUBEYARD_TERMINAL"
-REAP = f'''for one in /proc/[0-9]*; do
-  tr '\\0' '\\n' <"$one/environ" 2>/dev/null | grep -qx "{MARK}=$0" && kill -KILL "${{one#/proc/}}"
+REAP = f'''shell=$1
+mark() {{ tr '\\0' '\\n' <"/proc/$1/environ" | grep "^{MARK}="; }} 2>/dev/null
+parent() {{ while read -r key value; do
+  case "$key $value" in "State: Z"*) return ;; PPid:*) printf %s "$value"; return ;; esac
+done <"/proc/$1/status"; }} 2>/dev/null
+ours() {{
+  [ "$1" = "$shell" ] && return 0
+  case $(mark "$1") in "") ;; "{MARK}=$0") return 0 ;; *) case $others in *" $(mark "$1") "*) return 1 ;; esac ;; esac
+  above=$(parent "$1")
+  case $above in ""|0) return 1 ;; 1) return 0 ;; *) ours "$above" ;; esac
+}}
+for pass in 1 2 3 4 5 6 7 8 9; do
+  ended= others=" "
+  for path in /proc/[0-9]*; do
+    one=${{path#/proc/}}
+    [ "$one" != "$shell" ] && [ "$(parent "$one")" = 0 ] && others="$others$(mark "$one") "
+  done
+  for path in /proc/[0-9]*; do
+    one=${{path#/proc/}}
+    [ "$one" != 1 ] && ours "$one" && kill -KILL "$one" 2>/dev/null && ended=1
+  done
+  [ -n "$ended" ] || break
 done'''
-"""Ends every process with the mark `$0`."""
+"""Ends the shell with the mark `$0` and the process number `$1`, and all it has started, with any
+environment and in any session: descendants of the shell, and orphans, which are children of the
+server's own process, unless they have the mark of another terminal."""
+NUMBER = f'''for path in /proc/[0-9]*; do
+  tr '\\0' '\\n' <"$path/environ" 2>/dev/null | grep -qx "{MARK}=$0" || continue
+  grep -q "^PPid:.0$" "$path/status" && printf %s "${{path#/proc/}}"
+done'''
+"""Prints the process number of the shell with the mark `$0`, in its container."""
 FROZEN = "Server {} is frozen by a fault. Recover the fault, then open the terminal again."
 OFF = "Server {} is off. Recover its fault, then open the terminal again."
 NO_CONTAINER = "Server {} has no container: it is being started, or the run is ending."
@@ -91,6 +118,15 @@ class Shell:
         self._reader = self._response.raw._fp.fp  # noqa: SLF001
         self._socket: socket.socket = getattr(attached, "_sock", attached)
         self._socket.settimeout(None)
+        with _api(engine) as api:
+            # Before anybody types: later, its environment may be another one.
+            self._number = self._script(api, NUMBER, self._mark).strip()
+
+    def _script(self, api: Any, script: str, *words: str) -> str:
+        """The output of a script of ours in the container."""
+        command = [SHELL, "-c", script, *words]
+        made = api.exec_create(self._container, command, environment={"PATH": FOLDERS})
+        return api.exec_start(made["Id"]).decode(errors="replace")
 
     def read(self) -> bytes:
         """What it prints; empty once it has ended."""
@@ -135,10 +171,7 @@ class Shell:
             self._socket.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(ProblemError), _api(self._engine) as api:
             if api.inspect_container(self._container)["State"].get("Status") == "running":
-                reaping = api.exec_create(
-                    self._container, [SHELL, "-c", REAP, self._mark], environment={"PATH": FOLDERS}
-                )
-                api.exec_start(reaping["Id"])
+                self._script(api, REAP, self._mark, self._number)
         with contextlib.suppress(OSError):
             self._response.close()
         self._api.close()

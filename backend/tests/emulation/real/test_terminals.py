@@ -100,6 +100,13 @@ def marked(docker: Docker, run: str) -> list[str]:
     return found
 
 
+def started(docker: Docker, run: str) -> list[str]:
+    """Commands in the containers of a run, but for the servers' own."""
+    listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.run={run}").stdout.split()
+    commands = [line for each in listed for line in docker.run("top", each, "-eo", "pid,args").stdout.splitlines()[1:]]
+    return [line for line in commands if "cubeyard-node" not in line and "<defunct>" not in line]
+
+
 def gone(docker: Docker, run: str) -> None:
     deadline = time.monotonic() + 20
     while (left := marked(docker, run)) and time.monotonic() < deadline:
@@ -133,6 +140,16 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             one.prints(r"CapBnd:\s+0000000000000000")
             one.prints("Read-only file system")
             one.prints(r"/etc/shadow: No such file")
+            # Its files are in its memory: 4 MiB, without programs, devices and rights of others.
+            one.type(
+                "touch /run/cubeyard/x; head -c 8000000 /dev/zero > /run/y; wc -c < /run/y; grep ' /run' /proc/mounts\n"
+            )
+            for words in (
+                "/run/cubeyard/x: Read-only",
+                r"\s4194304\s",
+                r"/run tmpfs rw,nosuid,nodev,noexec\S*size=4096k",
+            ):
+                one.prints(words)
             assert server.call("GET", address)[1]["open"] == 1
             one.type("exit 7\n")
             end = one.tells("end")
@@ -142,10 +159,12 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
         # Who leaves without a word leaves nothing: not the shell, not what it had put behind itself.
         with terminal(server, run, "11") as other:
             other.prints("h11:/# ")
-            other.type("sleep 1000 & echo behind $((20 + 1))\n")
+            other.type("sleep 1000 & (env -i /bin/setsid /bin/sleep 1001 &); echo behind $((20 + 1))\n")
             other.prints("behind 21")
             assert len(marked(docker, run)) >= 2
+            other.type("exec env -i /bin/sleep 1002\n")
         gone(docker, run)
+        server.wait("an end of all processes but the node", lambda: started(docker, run) == [])
         assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
         server.ended(run)
         with terminal(server, run) as late:
