@@ -219,7 +219,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         max_bytes=settings.max_body_bytes,
         tables={
             PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE),
-            AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE),
+            AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE),
             IMPORT_PATH: IMPORT_MEDIA_TYPES,
         },
         max_table_bytes=settings.max_table_bytes,

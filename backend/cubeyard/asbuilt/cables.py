@@ -54,6 +54,8 @@ class FoundCable:
     """None where the list does not tell it; such a cable is taken to be as long as it has to be."""
     where: str
     """Where the list has it, like `line 12`."""
+    written: tuple[str, str] = ("", "")
+    """How the list writes each end, where that is not as the plan does."""
 
     @property
     def ends(self) -> tuple[Port, Port]:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cubeyard.asbuilt.cables import FoundCable, PlannedCable, Port
+from cubeyard.asbuilt.found import FoundList
 from cubeyard.asbuilt.matching import KINDS, Comparison, Difference, compare
 from cubeyard.asbuilt.names import PlanNames
 from cubeyard.asbuilt.order import work_order
-from cubeyard.asbuilt.readers.listing import Listing
 from cubeyard.asbuilt.schemas import (
     AsBuilt,
     AsBuiltCounts,
@@ -24,6 +24,8 @@ from cubeyard.asbuilt.schemas import (
 )
 from cubeyard.asbuilt.steps import Step, WorkOrder
 from cubeyard.plans.view import PlanView
+from cubeyard.reading.cables import Listing
+from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 
 LEFT_ALONE = ("not_covered", "outside")
 """Kinds that are no fault of the cabling."""
@@ -34,17 +36,16 @@ def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
     """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 in order take
     less than half a second, 8,192 that are all exchanged less than two."""
     names = PlanNames(plan)
-    found = [FoundCable(names.port(one.a), names.port(one.b), one.length_mm, one.where) for one in listing.cables]
+    planned = names.planned()
+    listed = FoundList(names, planned, listing)
     reporters = None if listing.reporters is None else {names.device(name) for name in listing.reporters}
 
     def covered(cable: PlannedCable) -> bool:
         return reporters is None or any(port.device in reporters for port in cable.ends)
 
     def outside(cable: FoundCable) -> bool:
-        """One between two devices of the plan is in a wrong port, whatever its ports are called."""
-        return not any(names.knows(port) for port in cable.ends) and not all(
-            names.knows_device(port.device) for port in cable.ends
-        )
+        """A management cable, or one of devices that the plan does not have."""
+        return not any(names.knows(port) for port in cable.ends)
 
     def unplanned(cable: FoundCable) -> str:
         return ", ".join(
@@ -55,7 +56,7 @@ def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
             if not names.knows(port)
         )
 
-    result = compare(names.planned(), found, covered=covered, outside=outside, unplanned=unplanned)
+    result = compare(planned, listed.cables, covered=covered, outside=outside, unplanned=unplanned, half=listed.half)
     order = work_order(result.to_reach, result.to_change, names.rack)
     writer = _Writer(names)
     counts = Counter(one.kind for one in result.differences)
@@ -70,14 +71,15 @@ def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
             cables=len(every),
             with_length=sum(cable.length_mm is not None for cable in every),
             reporters=None if listing.reporters is None else len(listing.reporters),
-            skipped=listing.skipped,
+            skipped=len(listing.skipped),
+            skipped_rows=[SkippedRow(where=row.where, reason=row.reason) for row in listing.skipped[:MAX_SKIPPED]],
         ),
         in_order=not any(count for kind, count in counts.items() if kind not in ("in_order", *LEFT_ALONE)),
         counts=AsBuiltCounts(**{kind: counts[kind] for kind in KINDS}),
         kinds=[AsBuiltKind(kind=kind, title=title, meaning=meaning) for kind, (title, meaning) in KINDS.items()],
         differences=[writer.difference(one) for one in result.differences],
         contradictions=result.contradictions,
-        remarks=list(_remarks(names, listing, found, reporters, result)),
+        remarks=[*listed.remarks, *_remarks(names, listing, listed.cables, reporters, result)],
         work=writer.order(order),
     )
 
@@ -121,10 +123,15 @@ class _Writer:
     def __init__(self, names: PlanNames) -> None:
         self._names = names
 
-    def end(self, port: Port) -> End:
+    def end(self, port: Port, written: str = "") -> End:
         names = self._names
         return End.model_construct(
-            device=port.device, port=port.name, rack=names.rack(port), unit=names.unit(port), known=names.knows(port)
+            device=port.device,
+            port=port.name,
+            rack=names.rack(port),
+            unit=names.unit(port),
+            known=names.knows(port),
+            written=written,
         )
 
     def difference(self, one: Difference) -> AsBuiltDifference:
@@ -135,8 +142,9 @@ class _Writer:
                 a=self.end(planned.a), b=self.end(planned.b), length_mm=planned.length_mm
             )
         if found is not None:
-            a, b = _turned(planned, found)
-            seen = FoundEnds.model_construct(a=self.end(a), b=self.end(b), length_mm=found.length_mm, where=found.where)
+            written = dict(zip(found.ends, found.written, strict=True))
+            a, b = (self.end(port, written[port]) for port in _turned(planned, found))
+            seen = FoundEnds.model_construct(a=a, b=b, length_mm=found.length_mm, where=found.where)
         return AsBuiltDifference.model_construct(
             kind=one.kind,
             cable=planned.number if planned else None,

@@ -8,16 +8,17 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request, Response
 
 from cubeyard.asbuilt import schemas
-from cubeyard.asbuilt.readers import Listing, listed
 from cubeyard.asbuilt.service import AsBuiltService
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
+from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.reading.cables import Listing, listed
+from cubeyard.reading.numbers import Mark
 
 router = api_router(tags=["plans"])
 
@@ -33,6 +34,7 @@ BODY = {
                 "schema": {"type": "string"},
                 "example": "a_host_name,a_port,b_host_name,b_port,length_metres\r\nh00,eth0,s0-0,P0,2\r\n",
             },
+            XLSX_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
             JSON_MEDIA_TYPE: {"schema": {"type": "object", "additionalProperties": True}},
         },
     }
@@ -48,9 +50,12 @@ async def read_listing(
     host: Annotated[
         PlainText | None, Query(min_length=1, max_length=255, description="lldpctl of one device: which one it ran on.")
     ] = None,
+    decimal: Annotated[
+        Mark | None, Query(description="The decimal mark of the lengths; judged by all of them if left out.")
+    ] = None,
 ) -> Listing:
     """The body as it was sent: JSON too is read by the readers, which name its mistakes by line and column."""
-    return await http.app.state.readers.read(http, listed, await http.body(), host)
+    return await http.app.state.readers.read(http, listed, await http.body(), host, decimal)
 
 
 @router.post(

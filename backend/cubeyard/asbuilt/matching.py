@@ -20,7 +20,10 @@ KINDS: dict[Kind, tuple[str, str]] = {
     "wrong_port": ("Wrong port", "Between the right two devices, in another port."),
     "swapped": ("Swapped", "Cables whose ends are exchanged among one another."),
     "wrong_length": ("Wrong length", "In the right ports, and not as long as ordered."),
-    "unclear": ("Unclear", "The list says two things about a port. Look there first: the work order leaves it alone."),
+    "unclear": (
+        "Unclear",
+        "The list says two things about a port, or does not name the other end. Look there first: the work order leaves it alone.",
+    ),
     "not_covered": ("Not covered", "Neither device has reported."),
     "outside": ("Outside the plan", "Neither end is a port of the plan. The work order leaves it alone."),
 }
@@ -57,23 +60,32 @@ def compare(
     covered: Callable[[PlannedCable], bool] = lambda _: True,
     outside: Callable[[FoundCable], bool] = lambda _: False,
     unplanned: Callable[[FoundCable], str] = lambda _: "",
+    half: Sequence[tuple[FoundCable, str]] = (),
 ) -> Comparison:
     """`planned` has each port at most once; `found` may name a port as often as the list does.
 
     `covered`: whether the list would have the cable if it were there. `outside`: whether a found cable has nothing to do with the plan.
-    `unplanned`: why a cable cannot be planned, like an unknown device. Linear in the number of cables, but for sorting.
+    `unplanned`: why a cable cannot be planned, like an unknown device. `half`: cables of which the list names the end `a` alone, and
+    why: they are left alone with all that is planned at that port. Linear in the number of cables, but for sorting.
     """
     merged, contradictions, unclear_ports = _merged(found)
+    half_at = {cable.a: (cable, note) for cable, note in half}
+    unclear_ports |= set(half_at)
     unclear = [cable for cable in merged if not unclear_ports.isdisjoint(cable.ends)]
     clear = [cable for cable in merged if unclear_ports.isdisjoint(cable.ends)]
     differences = [Difference("outside", None, cable, unplanned(cable)) for cable in clear if outside(cable)]
     differences += [Difference("unclear", None, cable) for cable in unclear]
+    planned_at = {port: cable for cable in planned for port in cable.ends}
+    differences += [
+        Difference("unclear", None, cable, note) for port, (cable, note) in half_at.items() if port not in planned_at
+    ]
     inside = [cable for cable in clear if not outside(cable)]
     present = {frozenset(cable.ends) for cable in inside}
     to_reach: list[PlannedCable] = []
     for cable in planned:
         if not unclear_ports.isdisjoint(cable.ends):
-            differences.append(Difference("unclear", cable, None))
+            seen, note = next((half_at[port] for port in cable.ends if port in half_at), (None, ""))
+            differences.append(Difference("unclear", cable, seen, note))
         elif frozenset(cable.ends) not in present and not covered(cable):
             differences.append(Difference("not_covered", cable, None))
         else:

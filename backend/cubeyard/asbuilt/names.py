@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
 
 from cubeyard.asbuilt.cables import Leg, PlannedCable, Port
-from cubeyard.asbuilt.readers.listing import SeenEnd
 from cubeyard.exports.interfaces import interface_name
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView
+from cubeyard.reading.cables import SeenEnd
+from cubeyard.reading.names import Directory
 
-_AMBIGUOUS = -1
 _TRUNK_AT_A = 1
 """In the column `trunk` of cables."""
 
@@ -24,25 +23,21 @@ class PlanNames:
         self.plan = plan
         self.tables = PlanTables(plan)
         self._number = {host: device for device, host in enumerate(self.tables.hosts)}
-        self._devices: dict[str, int] = {}
+        self._directories: dict[tuple[str, ...], Directory[str]] = {}
         tables = self.tables
-        for names in (tables.device_names, tables.paper_names):
-            for device, name in enumerate(names):
-                known = self._devices.setdefault(name.casefold(), device)
-                if known != device:
-                    self._devices[name.casefold()] = _AMBIGUOUS
         # A host name is exact, whatever else is called so.
-        self._devices |= {host.casefold(): device for host, device in self._number.items()}
+        self._hosts = Directory(self._number.items())
+        every = (tables.device_names, tables.paper_names)
+        self._others = Directory((name, device) for names in every for device, name in enumerate(names))
 
-    @cached_property
-    def _ports(self) -> list[dict[str, str]]:
-        """The plan's name of each port of each device, by all that it may be called."""
-        every: list[dict[str, str]] = []
-        for device in range(len(self.tables.hosts)):
-            names = [plain(name) for name in self.plan.port_names(device)]
-            # Its own names last: they count where another port's Linux name is the same.
-            every.append({interface_name(name): name for name in reversed(names)} | {name: name for name in names})
-        return every
+    def _ports(self, device: int) -> Directory[str]:
+        """The plan's name of each port of a device, by all that it may be called: its own first, then Linux's."""
+        names = tuple(plain(name) for name in self.plan.port_names(device))
+        found = self._directories.get(names)
+        if found is None:
+            pairs = [*((name, name) for name in names), *((interface_name(name), name) for name in names)]
+            found = self._directories[names] = Directory(pairs, ports=True)
+        return found
 
     def planned(self) -> list[PlannedCable]:
         """The plan's cables, in its order."""
@@ -67,19 +62,19 @@ class PlanNames:
 
     def device(self, name: str) -> str | None:
         """The host name of the device that a list calls `name`; with a domain behind it too. None if the plan has none."""
-        text = " ".join(name.split()).casefold()
-        found = self._devices.get(text, _AMBIGUOUS)
-        if found == _AMBIGUOUS:
-            found = self._devices.get(text.partition(".")[0], _AMBIGUOUS)
-        return None if found == _AMBIGUOUS else self.tables.hosts[found]
+        found = self._hosts.find(name)
+        if found is None:
+            found = self._others.find(name)
+        return None if found is None else self.tables.hosts[found]
 
     def port(self, end: SeenEnd) -> Port:
-        """The plan's port, or the names in the list where the plan has no such device or port."""
-        host = self.device(end.device)
+        """The plan's port, or the names in the list where the plan has no such device or port; empty where the list has no name."""
+        host = self.device(end.device) if end.device else None
+        written = end.ports[0] if end.ports else ""
         if host is None:
-            return Port(end.device, end.ports[0])
-        ports = self._ports[self._number[host]]
-        return Port(host, next((ports[name] for name in end.ports if name in ports), end.ports[0]))
+            return Port(end.device or end.address, written)
+        ports = self._ports(self._number[host])
+        return Port(host, next((port for name in end.ports if (port := ports.find(name)) is not None), written))
 
     def knows_device(self, device: str) -> bool:
         return device in self._number
@@ -87,7 +82,7 @@ class PlanNames:
     def knows(self, port: Port) -> bool:
         """Whether it is a port of the plan."""
         device = self._number.get(port.device)
-        return device is not None and self._ports[device].get(port.name) == port.name
+        return device is not None and bool(port.name) and self._ports(device).find(port.name) == port.name
 
     def rack(self, port: Port) -> str | None:
         """The rack of its device; None if the plan has no such device."""

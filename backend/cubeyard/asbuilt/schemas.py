@@ -5,9 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from cubeyard.asbuilt.matching import Kind
-from cubeyard.asbuilt.readers.listing import Format
 from cubeyard.asbuilt.steps import Action
 from cubeyard.kit.models import Model
+from cubeyard.reading.cables.listing import Format
+from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 
 
 class End(Model):
@@ -18,6 +19,9 @@ class End(Model):
     rack: str | None
     unit: str = Field(description="`12` or `12B`, as on labels.")
     known: bool = Field(description="Whether it is a port of the plan.")
+    written: str = Field(
+        default="", description="Device and port as the list writes them, where that is not as the plan does."
+    )
 
 
 class PlannedEnds(Model):
@@ -76,7 +80,9 @@ class AsBuiltCounts(Model):
     wrong_port: int
     swapped: int
     wrong_length: int
-    unclear: int = Field(description="Planned and found cables at ports about which the list contradicts itself.")
+    unclear: int = Field(
+        description="Cables at ports about which the list contradicts itself, or whose other end it does not name."
+    )
     not_covered: int = Field(description="LLDP: planned cables neither of whose devices reported.")
     outside: int = Field(description="Found cables with no end at a port of the plan.")
 
@@ -94,7 +100,8 @@ class AsBuiltList(Model):
     cables: int = Field(description="Cables that the list names, each counted once.")
     with_length: int = Field(description="Those whose length it tells.")
     reporters: int | None = Field(description="LLDP: devices that reported; null for other lists.")
-    skipped: int = Field(description="Rows that are no network cables.")
+    skipped: int = Field(description="Rows and cells that are left out: no network cables, or not to be read.")
+    skipped_rows: list[SkippedRow] = Field(description=f"The first {MAX_SKIPPED:,} of them, with the reasons.")
 
 
 class AsBuilt(Model):

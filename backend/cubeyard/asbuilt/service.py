@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from cubeyard.asbuilt.document import as_built
-from cubeyard.asbuilt.readers import Listing
 from cubeyard.asbuilt.schemas import AsBuilt
 from cubeyard.engine import Engine
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
+from cubeyard.reading.cables import Listing
 
 
 class AsBuiltService:

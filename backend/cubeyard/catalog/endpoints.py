@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Body, Depends, Path, Query, Request
 
 from cubeyard.catalog import schemas
-from cubeyard.catalog.quotes import Origin, QuoteRow, quoted_rows, read_rates
+from cubeyard.catalog.quotes import Origin, read_rates, sent_bill
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
 from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
@@ -16,6 +16,8 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import field_error, responses
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
+from cubeyard.reading.numbers import Mark
+from cubeyard.reading.tables import Table
 
 router = api_router("/catalog", tags=["catalog"])
 
@@ -40,6 +42,11 @@ BookPath = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$", examples=[
 VersionPath = Annotated[int, Path(ge=1, le=2_147_483_647)]
 
 
+DecimalMark = Annotated[
+    Mark | None, Query(description="The decimal mark of the file's numbers; judged by all of them if left out.")
+]
+
+
 async def read_bill(
     http: Request,
     file: Annotated[
@@ -49,8 +56,9 @@ async def read_bill(
             description="The plan's workbook (xlsx) or bill (bom-csv, as text/csv), with its quoted prices filled in.",
         ),
     ],
-) -> list[QuoteRow]:
-    return await http.app.state.readers.read(http, quoted_rows, file)
+    decimal: DecimalMark = None,
+) -> Table:
+    return await http.app.state.readers.read(http, sent_bill, file, decimal)
 
 
 @router.get("/books", operation_id="list_books", summary="Price books and their versions", responses=responses())
@@ -105,13 +113,16 @@ def import_prices(
     service: Service,
     book: BookPath,
     version: VersionPath,
-    rows: Annotated[list[QuoteRow], Depends(read_bill)],
+    bill: Annotated[Table, Depends(read_bill)],
     source: Annotated[
         PlainText,
         Query(min_length=1, max_length=2000, description="Where the prices are from, like a quotation's number."),
     ],
     date: Annotated[str, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="When they were quoted.")],
     trial: Annotated[bool, Query(description="Only say what would change.")] = False,
+    jumps: Annotated[
+        bool, Query(description="Whether prices are taken that become ten times as high or low; a trial shows them.")
+    ] = False,
     rate: Annotated[
         list[PlainText] | None,
         Query(
@@ -128,7 +139,7 @@ def import_prices(
     except ValueError as error:
         raise field_error("query.rate", rate, f"{error}.", hint="Write it as EUR=1.08.") from None
     return service.import_prices(
-        book, version, rows, Origin(source, date, rates), note=f"Prices from {source}"[:500], trial=trial
+        book, version, bill, Origin(source, date, rates), note=f"Prices from {source}"[:500], trial=trial, jumps=jumps
     )
 
 

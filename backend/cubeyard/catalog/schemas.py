@@ -133,6 +133,7 @@ class PriceChange(Model):
     field: str = Field(description="Like `price_usd`, `length_prices_usd (3 m)` or `supplier`.")
     before: str | float | None
     after: str | float
+    jump: bool = Field(description="Whether a price becomes ten times as high or low, or nothing.")
 
 
 class PriceProblem(Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,11 +11,13 @@ from sqlalchemy.orm import Session
 from cubeyard.catalog import schemas
 from cubeyard.catalog.currency import converted
 from cubeyard.catalog.models import BookRow, VersionRow
-from cubeyard.catalog.quotes import Origin, QuoteRow, quoted_parts
+from cubeyard.catalog.quotes import Origin, quoted_parts
 from cubeyard.catalog.repository import CatalogRepository
 from cubeyard.engine import Engine, Json, content_hash
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import FieldError, ProblemError, field_error, not_found
+from cubeyard.reading.problems import TwoReadingsError, problem
+from cubeyard.reading.tables import Table
 
 log = structlog.get_logger(__name__)
 
@@ -104,7 +105,7 @@ class CatalogService:
         return _book_version(row)
 
     def import_prices(
-        self, book: str, number: int, rows: Sequence[QuoteRow], origin: Origin, *, note: str, trial: bool
+        self, book: str, number: int, bill: Table, origin: Origin, *, note: str, trial: bool, jumps: bool
     ) -> schemas.PriceImport:
         """The values that a purchaser filled into a bill of materials, as the book's next version. [ours]
 
@@ -113,7 +114,10 @@ class CatalogService:
         base = self._repository.version(book, number)
         if base is None:
             raise not_found(f"version {number} of price book {book}")
-        quotes = quoted_parts(base.content["parts"], str(base.content["currency"]), rows, origin)
+        try:
+            quotes = quoted_parts(base.content["parts"], str(base.content["currency"]), bill, origin)
+        except TwoReadingsError as error:
+            raise problem(error) from None
         if quotes.problems and not trial:
             first = [
                 FieldError(field=f"body.{one.line}", message=one.message)
@@ -122,6 +126,17 @@ class CatalogService:
             raise ProblemError(
                 422, "invalid", f"{len(quotes.problems)} lines of the bill cannot be taken over.", errors=first
             )
+        if not (trial or jumps) and (high := [one for one in quotes.changes if one.jump]):
+            first = [
+                FieldError(
+                    field=f"body.{one.line}",
+                    message=f"{one.field} of {one.sku} becomes {one.after:,} and was {one.before:,}.",
+                    hint="Correct it, or send jumps=true if it is right.",
+                )
+                for one in high[:MAX_SHOWN_PROBLEMS]
+            ]
+            detail = f"{len(high)} prices become ten times as high or low, or nothing."
+            raise ProblemError(422, "price-jump", detail, errors=first)
         version: int | None = None
         if quotes.changes and not trial:
             change = schemas.VersionCreate(
@@ -132,7 +147,7 @@ class CatalogService:
             book=book,
             from_version=number,
             version=version,
-            lines=len(rows),
+            lines=len(bill.lines),
             changes=[schemas.PriceChange(**asdict(one)) for one in quotes.changes],
             problems=[schemas.PriceProblem(**asdict(one)) for one in quotes.problems],
         )

@@ -13,11 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.common import SpecOption, errors, explained, refuse, write
+from cubeyard.cli.files import DecimalOption, decimal_mark, refuse_file
 from cubeyard.cli.plan import CatalogOption, built_plan
 
 if TYPE_CHECKING:
-    from cubeyard.asbuilt.readers import Listing
     from cubeyard.asbuilt.schemas import AsBuilt, End, FoundEnds, PlannedEnds
+    from cubeyard.reading.cables import Listing
+    from cubeyard.reading.numbers import Mark
 
 SHOWN = 40
 
@@ -27,7 +29,7 @@ def asbuilt(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="A cable schedule (csv), NetBox's cables (csv), or lldpctl's JSON; several files only of lldpctl, one a device "
+            help="A cable schedule or NetBox's cables (csv, xlsx, json), or lldpctl's JSON; several files only of lldpctl, one a device "
             "and named after it, like h00.json. - is standard input.",
         ),
     ],
@@ -39,6 +41,7 @@ def asbuilt(
     host: Annotated[
         str | None, typer.Option(help="lldpctl of one device: which one it ran on. Default: the file's name.")
     ] = None,
+    decimal: DecimalOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the work order as CSV.")] = False,
 ) -> None:
@@ -55,7 +58,7 @@ def asbuilt(
     if spec == "-" and Path("-") in files:
         refuse("Standard input can be the spec or the list, not both.")
     with explained():
-        listing = _listing(files, host)
+        listing = _listing(files, host, decimal_mark(decimal))
         document = as_built(PlanView.of(built_plan(spec, catalog, prefix)), listing)
     if as_json:
         write(orjson.dumps(document.model_dump()) + b"\n")
@@ -68,9 +71,10 @@ def asbuilt(
         raise typer.Exit(1)
 
 
-def _listing(files: list[Path], host: str | None) -> Listing:
+def _listing(files: list[Path], host: str | None, decimal: Mark | None) -> Listing:
     """All files as one list. Exits with 2 for one that cannot be read."""
-    from cubeyard.asbuilt.readers import BadListError, Listing, read
+    from cubeyard.reading.cables import Listing, read
+    from cubeyard.reading.problems import BadFileError
 
     if host is not None and len(files) > 1:
         refuse("--host names the device of one file: name several files after their devices, like h00.json.")
@@ -78,20 +82,26 @@ def _listing(files: list[Path], host: str | None) -> Listing:
     for file in files:
         try:
             data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
-            listings.append(read(data, host or (None if file == Path("-") else file.stem)))
+            found = read(data, host or (None if file == Path("-") else file.stem), decimal)
         except OSError as error:
             refuse(f"{file} cannot be read: {error.strerror or error}.")
-        except BadListError as error:
-            for mistake in error.mistakes[:-1]:
-                errors.print(f"[bold red]error:[/bold red] {escape(f'{file}: {mistake}')}", highlight=False)
-            refuse(f"{file}: {error.mistakes[-1]}")
+        except BadFileError as error:
+            refuse_file(file, error)
+        if found.cut_off:
+            refuse(f"{file} has one page of a longer list of cables: save all of them, /api/dcim/cables/?limit=0.")
+        listings.append(found)
     first = listings[0]
     if len(listings) == 1:
         return first
     if odd := next((file for file, one in zip(files, listings, strict=True) if one.format != "lldp"), None):
         refuse(f"{odd} is no output of lldpctl: give one list, or several files of lldpctl.")
-    reporters = frozenset(name for one in listings for name in one.reporters or ())
-    return Listing("lldp", [cable for one in listings for cable in one.cables], reporters)
+    return Listing(
+        "lldp",
+        [cable for one in listings for cable in one.cables],
+        frozenset(name for one in listings for name in one.reporters or ()),
+        [row for one in listings for row in one.skipped],
+        [cable for one in listings for cable in one.loose],
+    )
 
 
 def _print(console: Console, document: AsBuilt) -> None:
@@ -115,6 +125,9 @@ def _print(console: Console, document: AsBuilt) -> None:
             table.add_row(*map(escape, cells))
         console.print(table, highlight=False)
         _more(len(shown), "cables")
+    for row in document.list.skipped_rows[:SHOWN]:
+        console.print(f"left out: {escape(f'{row.where}: {row.reason}')}", highlight=False, soft_wrap=True)
+    _more(document.list.skipped, "rows left out")
     for sentence in (*document.contradictions[:SHOWN], *document.remarks):
         console.print(f"[yellow]look:[/yellow] {escape(sentence)}", highlight=False, soft_wrap=True)
     work = document.work

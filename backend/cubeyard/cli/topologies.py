@@ -30,7 +30,7 @@ def import_topology(
         str,
         typer.Argument(
             metavar="FILE",
-            help="GraphML, GEXF, Graphviz DOT, an edge list (CSV), containerlab (YAML), NetBox's cables or lldpctl's JSON; - is "
+            help="GraphML, GEXF, Graphviz DOT, an edge list (CSV, XLSX), containerlab (YAML), NetBox's cables or lldpctl's JSON; - is "
             "standard input.",
         ),
     ],

@@ -9,8 +9,25 @@ from pathlib import Path
 
 from cubeyard.cli.common import read_json, refuse
 from cubeyard.engine import Json
+from cubeyard.reading import numbers
+from cubeyard.reading.header import Columns, Header
+from cubeyard.reading.problems import TwoReadingsError
+from cubeyard.reading.tables import SEPARATORS, Row, Table, table_of
+from cubeyard.reading.text import lenient
 
 FLOW_COLUMNS = ["source", "destination", "bytes", "start_secs"]
+_FROM = {
+    "source": ("source", "src", "from", "sender"),
+    "destination": ("destination", "dst", "dest", "to", "target", "receiver"),
+}
+_ENDS = (("source",), ("destination",))
+FLOWS = Header(
+    "Flows",
+    {**_FROM, "bytes": ("bytes",), "start_secs": ("start_secs",)},
+    (*_ENDS, ("bytes",)),
+    numbers=("bytes", "start_secs"),
+)
+MATRIX = Header("Traffic matrix", {**_FROM, "weight": ("weight",)}, _ENDS, numbers=("weight",))
 MAX_ROWS = 10_000_000
 """Of a Parquet file: as many flows as the packet engine takes."""
 WORKLOADS = "all-to-all, one-to-one, one-to-several, one-to-all, permutation, random-pairs, incast, shuffle, hot-racks, matrix or requests"
@@ -22,13 +39,20 @@ def read_workload(text: str) -> Json | str:
         return read_json(text, "--workload")
     if text.lower().endswith((".csv", ".parquet")):
         try:
-            content = _csv_of_parquet(text) if text.lower().endswith(".parquet") else Path(text).read_text("utf-8-sig")
-            return flows_of(content) if _has_flows(content) else matrix_of(content)
+            return workload_of(
+                _csv_of_parquet(text) if text.lower().endswith(".parquet") else lenient(Path(text).read_bytes())
+            )
+        except TwoReadingsError as error:
+            mistake = error.mistakes[0]
+            refuse(
+                f"--workload: {text}, {mistake.where}: {mistake.message} Write numbers without separators of thousands."
+            )
         except OSError as error:
             words = error.strerror or error
             refuse(f"--workload: {text} cannot be opened: {words}. Give the path of a CSV or Parquet file.")
         except ValueError as error:
-            refuse(f"--workload: {text} cannot be read as flows or as a matrix: {error}")
+            sentence = str(error)
+            refuse(f"--workload: {text} cannot be read as flows or as a matrix: {sentence[:1].lower()}{sentence[1:]}")
     return text
 
 
@@ -59,64 +83,68 @@ def _csv_of_parquet(path: str) -> str:
     return out.getvalue()
 
 
-def _has_flows(text: str) -> bool:
-    """Whether CSV lists flows: its first line names their columns, or has as many."""
-    first = next((row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)), [])
-    names = [cell.strip().lower() for cell in first]
-    return names[:3] == FLOW_COLUMNS[:3] or (len(names) == len(FLOW_COLUMNS) and names[0] != "")
+def workload_of(text: str) -> Json:
+    """Flows or a traffic matrix from CSV: by the names in the header, without one by the number of cells.
 
-
-def flows_of(text: str) -> Json:
-    """Flows from CSV: lines `source,destination,bytes,start_secs`; a flow without a start starts at 0.
-
-    Raises ValueError that names the line.
+    Raises ValueError that names line and column.
     """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    separator = max(SEPARATORS, key=first.count)
+    cells = csv.reader(io.StringIO(text), delimiter=separator)
+    rows = [row for row in cells if any(cell.strip() for cell in row)]
+    if rows and not rows[0][0].strip() and len(rows[0]) > 1 and not table_of(text, (FLOWS, MATRIX)):
+        return _square(rows)
+    table = table_of(text, (FLOWS, MATRIX))
+    if table is None:
+        if not rows:
+            return {"kind": "matrix", "entries": []}
+        header = FLOWS if len(rows[0]) == len(FLOW_COLUMNS) else MATRIX
+        at = {name: index for index, name in enumerate(header.names)}
+        table = Table(Columns(header, at, {}, list(at)), list(enumerate(rows, start=1)), separator=separator)
+    if table.separator == ",":  # programs write it, with a decimal point
+        table.fallback = "point"
+    return _flows(table) if table.header is FLOWS else _entries(table)
+
+
+def _flows(table: Table) -> Json:
     flows: list[tuple[str, str, int, float]] = []
-    for line, row in enumerate(csv.reader(io.StringIO(text)), start=1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or (not flows and cells[:3] == FLOW_COLUMNS[:3]):
+    for row in table.rows():
+        _no_more_cells(row)
+        size = row.number_of("bytes")
+        if size is None or size < 1 or size != int(size):
+            table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of at least 1.")
             continue
-        if len(cells) not in (3, 4):
-            raise ValueError(f"line {line} has {len(cells)} cells; {', '.join(FLOW_COLUMNS)} are expected")
-        size = _number(cells[2], line)
-        if size < 1 or size != int(size):
-            raise ValueError(f"line {line} has {cells[2]!r} bytes; a whole number of at least 1 is expected")
-        flows.append((cells[0], cells[1], int(size), _number(cells[3], line) if len(cells) == 4 else 0.0))
+        start = row.number_of("start_secs") or 0.0
+        flows.append((row.text("source"), row.text("destination"), int(size), start))
+    table.done()
     return {"kind": "listed", "flows": flows}
 
 
-def matrix_of(text: str) -> Json:
-    """A traffic matrix from CSV: lines `source,destination,weight`, or a square with server names along both sides.
-
-    Raises ValueError that names the line.
-    """
-    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
-    if not rows:
-        return {"kind": "matrix", "entries": []}
-    head = [cell.strip() for cell in rows[0]]
-    if head[0] == "" and len(head) > 1:
-        names = head[1:]
-        if [row[0].strip() for row in rows[1:]] != names:
-            raise ValueError("the names down the side are not those along the top")
-        return {
-            "kind": "matrix",
-            "servers": names,
-            "rows": [[_number(cell, line) for cell in row[1:]] for line, row in enumerate(rows[1:], start=2)],
-        }
-    body = enumerate(rows, start=1)
-    if head[0].lower() == "source":
-        next(body)
+def _entries(table: Table) -> Json:
     entries: list[tuple[str, str, float]] = []
-    for line, row in body:
-        if len(row) not in (2, 3):
-            raise ValueError(f"line {line} has {len(row)} cells; source, destination and weight are expected")
-        weight = _number(row[2], line) if len(row) == 3 else 1.0
-        entries.append((row[0].strip(), row[1].strip(), weight))
+    for row in table.rows():
+        _no_more_cells(row)
+        weight = row.number_of("weight") if row.cell("weight") else 1.0
+        entries.append((row.text("source"), row.text("destination"), weight or 0.0))
+    table.done()
     return {"kind": "matrix", "entries": entries}
 
 
-def _number(cell: str, line: int) -> float:
-    try:
-        return float(cell) if cell.strip() else 0.0
-    except ValueError as error:
-        raise ValueError(f"line {line} has {cell!r} where a number is expected") from error
+def _no_more_cells(row: Row) -> None:
+    most = len(row.table.columns.titles)
+    if row.width > most:
+        row.table.wrong(row.number, "source", f"The line has {row.width} cells, and the table {most} columns.")
+
+
+def _square(rows: list[list[str]]) -> Json:
+    names = [cell.strip() for cell in rows[0][1:]]
+    if [row[0].strip() for row in rows[1:]] != names:
+        raise ValueError("the names down the side are not those along the top")
+    mark = numbers.judged(cell for row in rows[1:] for cell in row[1:]) or "point"
+    weights: list[list[float]] = []
+    for line, row in enumerate(rows[1:], start=2):
+        try:
+            weights.append([0.0 if numbers.is_nothing(cell) else numbers.number(cell, mark) for cell in row[1:]])
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+    return {"kind": "matrix", "servers": names, "rows": weights}

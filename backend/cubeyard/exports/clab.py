@@ -143,13 +143,14 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             pieces.clear()
             progress(0.8 * i / len(hosts), "nodes")
     pieces.append("  links:\n")
+    gbps = LinkFacts(tables).gbps
     a_devices, b_devices = plan.cables["a_device"].tolist(), plan.cables["b_device"].tolist()
     for i in range(plan.cable_count):
         pieces.append(
             "    - type: veth\n      endpoints:\n"
             f'        - {{node: "{hosts[a_devices[i]]}", interface: "{lab.a_ends[i]}"}}\n'
             f'        - {{node: "{hosts[b_devices[i]]}", interface: "{lab.b_ends[i]}"}}\n'
-            f'      labels: {{cable: "{plan.cable_name(i)}"}}\n'
+            f'      labels: {{cable: "{plan.cable_name(i)}", gbps: "{gbps[i]:g}"}}\n'
         )
         if i % _ITEMS_PER_PIECE == 0:
             yield "".join(pieces).encode()

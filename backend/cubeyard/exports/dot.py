@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.interfaces import interfaces
+from cubeyard.exports.links import LinkFacts
 from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import plain, slug
 from cubeyard.plans.view import PlanView
@@ -40,9 +41,10 @@ def cable_graph(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     yield "".join(pieces).encode()
     progress(0.3, "devices")
     pieces = []
+    gbps = LinkFacts(tables).gbps
     for cable in tables.rows():
         a, b = _quoted(tables.hosts[cable.a_device]), _quoted(tables.hosts[cable.b_device])
-        pieces.append(f'  {a}:"{a_ends[cable.index]}" -- {b}:"{b_ends[cable.index]}";\n')
+        pieces.append(f'  {a}:"{a_ends[cable.index]}" -- {b}:"{b_ends[cable.index]}" [gbps="{gbps[cable.index]:g}"];\n')
         if len(pieces) == _LINES_PER_PIECE:
             yield "".join(pieces).encode()
             pieces.clear()

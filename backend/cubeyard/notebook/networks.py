@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from cubeyard.asbuilt.readers.listing import BadListError, problem
 from cubeyard.notebook.errors import explained, mistake
+from cubeyard.reading.cables.netbox_json import is_netbox
+from cubeyard.reading.problems import BadFileError, problem
 from cubeyard.topologies.importing import ImportOptions, check, import_topology, of_network
 from cubeyard.topologies.network import Edge, Format, Network, Node
 from cubeyard.topologies.rates import Unit
@@ -39,7 +40,7 @@ def of_graph(graph: nx.Graph, **options: Any) -> ImportedTopology:
         check(chosen)
         try:
             return of_network(_network(graph), chosen)
-        except BadListError as error:
+        except BadFileError as error:
             raise problem(error) from None
 
 
@@ -47,7 +48,7 @@ def _network(graph: nx.Graph) -> Network:
     network = Network("graphml", str(graph.graph.get("name") or ""), directed=graph.is_directed())
     for name, attributes in graph.nodes(data=True):
         given = {str(key).casefold(): value for key, value in attributes.items()}
-        network.add_node(str(name), Node(given, f"node {name}", str(given.get("label") or "")))
+        network.add_node(str(name), Node(given, f"node {name}", str(given.get("label") or given.get("name") or "")))
     for a, b, attributes in graph.edges(data=True):
         given = {str(key).casefold(): value for key, value in attributes.items()}
         a_port, b_port = (str(given.get(f"{side}_port", "")) for side in "ab")
@@ -71,7 +72,7 @@ def is_spec(path: str | Path) -> bool:
     except OSError:
         return True  # the reader of specs says why
     if Path(path).suffix.casefold() == ".json":
-        return b'"lldp"' not in head and b'_terminations"' not in head
+        return b'"lldp' not in head and not is_netbox(head)
     return head.lstrip()[:1] == b"{" and any(key in head for key in (b'"family"', b'"topology"', b'"spec"'))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
-from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE
+from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE
 from cubeyard.kit.errors import responses
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.routing import api_router
@@ -32,12 +32,13 @@ IMPORT_MEDIA_TYPES = (
     CSV_MEDIA_TYPE,
     YAML_MEDIA_TYPE,
     JSON_MEDIA_TYPE,
+    XLSX_MEDIA_TYPE,
 )
 _EXAMPLE = "source,target,gbps\r\nweb-1,leaf-1,10\r\nweb-2,leaf-1,10\r\nleaf-1,spine-1,40\r\n"
 BODY = {
     "requestBody": {
         "required": True,
-        "description": "A file of GraphML, GEXF, Graphviz DOT, an edge list (CSV), containerlab (YAML), NetBox's cables (CSV or JSON) or "
+        "description": "A file of GraphML, GEXF, Graphviz DOT, an edge list (CSV, XLSX), containerlab (YAML), NetBox's cables (CSV, XLSX or JSON) or "
         f"lldpctl's JSON: at most {MAX_BYTES // 1024 // 1024} MiB, {MAX_NODES:,} nodes and {MAX_LINKS:,} links.",
         "content": {
             media_type: {

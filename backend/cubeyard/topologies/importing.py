@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cubeyard.asbuilt.readers.listing import BadListError, problem
 from cubeyard.engine import finding
 from cubeyard.kit.errors import Finding, field_error
+from cubeyard.reading.problems import BadFileError, problem, refused
+from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 from cubeyard.topologies import names, roles
-from cubeyard.topologies.network import TITLES, Edge, Format, Network, refused
+from cubeyard.topologies.network import TITLES, Edge, Format, Network
 from cubeyard.topologies.rates import GBPS_OF, MAX_GBPS, MIN_GBPS, Rates, Unit, guessed_unit
 from cubeyard.topologies.readers import read
 from cubeyard.topologies.roles import RULES, Decision
 from cubeyard.topologies.schemas import ImportedCounts, ImportedRate, ImportedRoles, ImportedTopology
 
 DEFAULT_GBPS = 10.0
-READ_WITH = ("cubeyard.topologies.readers.xml_graphs",)
+MAX_READ_GBPS = 1e6
+"""A rate above is no rate of a link, and not understood."""
+READ_WITH = ("cubeyard.topologies.readers.xml_graphs", "cubeyard.reading.workbooks")
 MAX_PATTERNS, MAX_PATTERN_CHARACTERS = 50, 100
 _SHOWN = 8
 
@@ -45,7 +48,7 @@ def import_topology(data: bytes, name: str = "", options: ImportOptions | None =
     check(options)
     try:
         return of_network(read(data, name, options.format), options)
-    except BadListError as error:
+    except BadFileError as error:
         raise problem(error) from None
 
 
@@ -55,7 +58,7 @@ def imported_json(data: bytes, name: str, options: ImportOptions) -> bytes:
 
 
 def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
-    """The same for a network that was read. Raises `BadListError` for one without servers or links."""
+    """The same for a network that was read. Raises `BadFileError` for one without servers or links."""
     links, merged = _links(network)
     linked = {name for edge in links for name in (edge.a, edge.b)}
     for name in [name for name in network.nodes if name not in linked]:
@@ -83,6 +86,11 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
         "link_gbps": _plain(usual),
     }  # fmt: skip
     findings += _unclear(decided, called)
+    findings += _no_switch(decided, network)
+    if network.alike:
+        pairs = _some([f"{one} and {two}" for one, two in network.alike])
+        message = f"Names that differ in little are taken for two devices, since their links contradict: {pairs}."
+        findings.append(_warning("names-alike", "topology.nodes", message, "Write each device's name in one way."))
     return ImportedTopology(
         format=network.format,
         format_title=TITLES[network.format],
@@ -95,6 +103,11 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
         rates=_by_rate(gbps, told),
         assumed=assumed,
         left_out=[_left_out(why, where) for why, where in network.left_out.items()],
+        skipped=[
+            SkippedRow(where=where, reason=f"{why[:1].upper()}{why[1:]}.")
+            for why, places in network.left_out.items()
+            for where in places
+        ][:MAX_SKIPPED],
         findings=findings,
     )
 
@@ -188,7 +201,12 @@ def _assumed_names(network: Network, called: dict[str, str], by_label: bool) -> 
     said: list[str] = []
     if by_label:
         said.append("Nodes are called by their labels: the file's ids are a program's.")
-    own = {name: network.nodes[name].label if by_label else name for name in called}
+    own = {name: (network.nodes[name].label if by_label else "") or name for name in called}
+    if by_label and (doubles := [words for words, count in Counter(own.values()).items() if count > 1]):
+        said.append(f"{_count(len(doubles), 'label')} of several nodes, which are numbered: {_some(doubles)}.")
+    if network.spellings:
+        told = _some([" = ".join(names[:4]) for names in network.spellings])
+        said.append(f"{_count(len(network.spellings), 'device')} written in several ways: {told}.")
     changed = [f"{own[name]} → {called[name]}" for name in called if own[name] != called[name]]
     if changed:
         said.append(
@@ -210,12 +228,16 @@ def _rates(
     gbps: list[float] = []
     told: list[bool] = []
     unread: list[str] = []
+    beyond: list[str] = []
     without = 0
     for edge, one in zip(network.edges, found, strict=True):
         amount = None
         if isinstance(one, tuple) and (one[1] or unit is not None):
             amount = one[0] if one[1] or unit is None else one[0] * GBPS_OF[unit]
-        if amount is not None and MIN_GBPS <= amount <= MAX_GBPS:
+        if amount is not None and 1e-9 <= amount <= MAX_READ_GBPS:
+            if not MIN_GBPS <= amount <= MAX_GBPS:
+                beyond.append(f"{edge.where or f'{edge.a} to {edge.b}'} ({_rate(amount)})")
+                amount = min(max(amount, MIN_GBPS), MAX_GBPS)
             gbps.append(round(amount, 9))
             told.append(True)
             continue
@@ -234,7 +256,19 @@ def _rates(
         hint = "Write rates with a unit (10G, 400 Mb/s), or choose the unit of bare numbers (rate_unit)."
         message = f"{_count(len(unread), 'rate')} not understood, so that {default:g} Gb/s is assumed: {_some(unread)}."
         findings.append(_warning("rates-not-understood", "topology.links", message, hint))
+    if beyond:
+        limits = f"links carry {_rate(MIN_GBPS)} to {_rate(MAX_GBPS)} here"
+        message = f"{_count(len(beyond), 'rate')} out of range ({limits}), taken as the nearest: {_some(beyond)}."
+        findings.append(_warning("rates-out-of-range", "topology.links", message, "Choose rates within the range."))
     return gbps, told
+
+
+def _rate(gbps: float) -> str:
+    """`64 kb/s`, as people write it."""
+    for factor, unit in ((1e3, "Tb/s"), (1.0, "Gb/s"), (1e-3, "Mb/s"), (1e-6, "kb/s")):
+        if gbps >= factor:
+            return f"{gbps / factor:.4g} {unit}"
+    return f"{gbps * 1e9:.4g} b/s"
 
 
 def _unclear(decided: dict[str, Decision], called: dict[str, str]) -> list[Finding]:
@@ -244,6 +278,16 @@ def _unclear(decided: dict[str, Decision], called: dict[str, str]) -> list[Findi
     message = f"Neither the file nor the links say what {_count(len(unclear), 'node')} is, taken for switches: {_some(unclear)}."
     hint = "Name servers or switches by patterns of their names, like web* and leaf*."
     return [_warning("roles-unclear", "topology.nodes", message, hint)]
+
+
+def _no_switch(decided: dict[str, Decision], network: Network) -> list[Finding]:
+    degree = Counter(name for edge in network.edges for name in (edge.a, edge.b))
+    guessed = any(one.rule in ("format", "links") for one in decided.values())
+    if not guessed or any(one.role == "switch" for one in decided.values()) or max(degree.values()) < 3:
+        return []
+    message = "No node is a switch, so that servers have to relay, which a custom topology does not do."
+    hint = "Name the switches by patterns of their names, like leaf* or r*."
+    return [_warning("no-switch", "topology.nodes", message, hint)]
 
 
 def _by_rule(decided: dict[str, Decision], called: dict[str, str]) -> list[ImportedRoles]:

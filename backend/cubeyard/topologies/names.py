@@ -7,7 +7,10 @@ import unicodedata
 
 from cubeyard.topologies.network import Network
 
-_MACHINE_MADE = re.compile(r"(?:n|node|v|id)?_?[0-9]+(?:::n?[0-9]+)*", re.IGNORECASE)
+_MACHINE_MADE = re.compile(
+    r"(?:n|node|v|vertex|id|suid)?[_ -]?[0-9]+(?:::n?[0-9]+)*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}",
+    re.IGNORECASE,
+)
 _OTHER = re.compile(r"[^a-z0-9]+")
 _NOT_IN_PORTS = re.compile(r"[^A-Za-z0-9/._:-]")
 MOST_CHARACTERS = 63
@@ -16,17 +19,12 @@ MOST_CHARACTERS = 63
 def called(network: Network) -> tuple[dict[str, str], bool]:
     """What each node is called in the plan, by its name in the file, and whether labels were taken for names.
 
-    Labels count where every id looks like a program's (`n0`, `12`) and every label is there once. Names become host names (DNS
+    Labels count where every id looks like a program's (`n0`, `12`); a node without one keeps its id. Names become host names (DNS
     labels: lower-case letters, digits and hyphens, a letter first); one that is taken then gets a number behind it.
     """
-    labels = [node.label for node in network.nodes.values()]
-    by_label = (
-        len(labels) > 0
-        and all(labels)
-        and len({label.casefold() for label in labels}) == len(labels)
-        and all(_MACHINE_MADE.fullmatch(name) for name in network.nodes)
-    )
-    wanted = {name: node.label if by_label else name for name, node in network.nodes.items()}
+    nodes = network.nodes
+    by_label = any(node.label for node in nodes.values()) and all(_MACHINE_MADE.fullmatch(name) for name in nodes)
+    wanted = {name: (node.label if by_label else "") or name for name, node in nodes.items()}
     # A name that is fine as it is keeps it, whoever comes first.
     taken = {words for words in wanted.values() if _fine(words) == words}
     names: dict[str, str] = {}

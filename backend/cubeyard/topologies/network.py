@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from cubeyard.asbuilt.readers.listing import BadListError, Mistake
+from cubeyard.reading.problems import refused
 
 Format = Literal["graphml", "gexf", "dot", "csv", "containerlab", "netbox", "lldp"]
 TITLES: dict[Format, str] = {
     "graphml": "GraphML",
     "gexf": "GEXF",
     "dot": "Graphviz DOT",
-    "csv": "Edge list (CSV)",
+    "csv": "Edge list (CSV, XLSX)",
     "containerlab": "containerlab (YAML)",
     "netbox": "NetBox cables",
     "lldp": "LLDP (lldpctl)",
@@ -29,13 +29,6 @@ MAX_NESTING = 64
 MAX_NAME_CHARACTERS = 200
 OWN = re.compile(r"plan [0-9a-f]{12} \u00b7 engine ")
 """The line of provenance in our own exports."""
-
-
-def refused(
-    where: str, message: str, hint: str = "", *, line: int | None = None, value: str | None = None
-) -> BadListError:
-    """The error for a file with one mistake."""
-    return BadListError([Mistake(where, message, hint, line, value)])
 
 
 @dataclass(slots=True)
@@ -74,6 +67,10 @@ class Network:
     """Whether it is an export of Cubeyard's, whose host names begin with h for servers and s for switches."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """Why something is no part of the network, and where it stands."""
+    spellings: list[list[str]] = field(default_factory=list)
+    """Names of one device, the one that counts first."""
+    alike: list[tuple[str, str]] = field(default_factory=list)
+    """Names that look like one device's, and are two by their links."""
 
     def add_node(self, name: str, node: Node, line: int | None = None) -> None:
         self._named(name, node.where, line)

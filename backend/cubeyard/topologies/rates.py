@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Literal
+
+from cubeyard.reading.names import is_nobody
+from cubeyard.reading.numbers import readings
 
 Unit = Literal["gbps", "mbps", "kbps", "bps"]
 GBPS_OF: dict[Unit, float] = {"gbps": 1.0, "mbps": 1e-3, "kbps": 1e-6, "bps": 1e-9}
@@ -17,7 +20,10 @@ _NAMED: tuple[tuple[str, Unit], ...] = (
 )
 _WITHOUT_UNIT = ("speed", "linkspeed", "bandwidth", "bw", "rate", "capacity", "link_speed")
 _SUFFIX = re.compile(r"(?:.*[_. -])?(gbps|mbps|kbps|bps)")
-_AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?(?:e\+?[0-9]{1,2})?)\s*([kmgt]?)\s*(.*)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?:([0-9]{1,3})\s*[x\u00d7*]\s*)?([0-9][0-9.,']{0,24}(?:e\+?[0-9]{1,2})?|[.,][0-9]{1,9})\s*([kmgt]?)\s*(.*)",
+    re.IGNORECASE,
+)
 _REST = re.compile(r"(?:b|bit|bits|bps|bits?/s(?:ec)?|b/s|bit/sec|be|base.*|e|)", re.IGNORECASE)
 _LETTER = {"": None, "k": 1e-6, "m": 1e-3, "g": 1.0, "t": 1e3}
 
@@ -30,14 +36,17 @@ class Rates:
 
     def of(self, attributes: Mapping[str, Any]) -> tuple[float, bool] | str | None:
         """Gb/s and whether the unit is known, the text of a rate that cannot be read, or None where there is none."""
+        attributes = {
+            name: value for name, value in attributes.items() if value is not None and not is_nobody(str(value))
+        }
         for name, unit in _NAMED:
-            if (value := attributes.get(name)) not in (None, ""):
+            if (value := attributes.get(name)) is not None:
                 return _read(value, unit)
         for name, value in attributes.items():
-            if value not in (None, "") and (found := _SUFFIX.fullmatch(name)):
+            if found := _SUFFIX.fullmatch(name):
                 return _read(value, next(unit for unit in GBPS_OF if unit == found[1]))
         for name in _WITHOUT_UNIT:
-            if (value := attributes.get(name)) not in (None, ""):
+            if (value := attributes.get(name)) is not None:
                 if name == "linkspeed":
                     value = f"{value}{attributes.get('linkspeedunits', '')}"
                 return _read(value, self._unit)
@@ -47,12 +56,12 @@ class Rates:
 def _read(value: object, unit: Unit | None) -> tuple[float, bool] | str:
     words = str(value).strip()
     found = _AMOUNT.fullmatch(words[:60])
-    if found is None or _REST.fullmatch(found[3]) is None:
+    if found is None or _REST.fullmatch(found[4]) is None:
         return words[:60]
-    amount = float(found[1])
+    amount = _amount(found[2]) * int(found[1] or 1)
     if not isfinite(amount):
         return words[:60]
-    letter, rest = found[2].lower(), found[3].lower()
+    letter, rest = found[3].lower(), found[4].lower()
     if letter:
         factor, known = _LETTER[letter], True
     elif rest in ("bps", "b/s", "bit/s", "bits/s", "bit/sec", "bits/sec"):
@@ -63,6 +72,14 @@ def _read(value: object, unit: Unit | None) -> tuple[float, bool] | str:
         factor, known = (GBPS_OF[unit], True) if unit is not None else (1.0, False)
     assert factor is not None
     return amount * factor, known
+
+
+def _amount(words: str) -> float:
+    """Programs write a decimal point, people a comma too; not a number for `1,000`, which may be either."""
+    found = readings(words)
+    if len(set(found.values())) > 1 and "," in words:
+        return nan
+    return found.get("point", found.get("comma", nan))
 
 
 def guessed_unit(amounts: list[float]) -> Unit | None:

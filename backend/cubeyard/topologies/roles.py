@@ -22,7 +22,7 @@ RULES: dict[Rule, str] = {
     "pattern": "by your patterns",
     "attribute": "by an attribute in the file (role, type, kind, function)",
     "name": "by words in the name (leaf, spine, tor, web, gpu and the like)",
-    "format": "by the file's format (containerlab: kind linux is a server, other kinds are switches)",
+    "format": "by the file's format (containerlab: kind linux without a router's image is a server, the rest are switches)",
     "links": "by its links: one link is a server, several links with a single-link neighbour a switch",
     "unclear": "unclear, taken for switches",
 }

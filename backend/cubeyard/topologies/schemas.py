@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cubeyard.kit.errors import Finding
 from cubeyard.kit.models import Model
+from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 from cubeyard.topologies.network import Format
 from cubeyard.topologies.roles import Rule
 
@@ -49,4 +50,5 @@ class ImportedTopology(Model):
     rates: list[ImportedRate] = Field(description="Rates of the links, the most frequent one first.")
     assumed: list[str] = Field(description="What the file does not say, and was taken to be.")
     left_out: list[str] = Field(description="What of the file is not in the topology.")
+    skipped: list[SkippedRow] = Field(description=f"The same by place, the first {MAX_SKIPPED:,}.")
     findings: list[Finding] = Field(description="What a person should look at.")

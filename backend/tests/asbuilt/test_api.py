@@ -49,7 +49,7 @@ def test_lldp_of_one_device_needs_its_name(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "headers", "field", "line"),
     [
-        (b"a_device,a_port,b_device,b_port,length\r\nh00,eth0,s0-0,P0,x\r\n", CSV, "body.line 2, column length", 2),
+        (b"a_device,a_port,b_device,b_port\r\n#N/A,eth0,s0-0,P0\r\n", CSV, "body.line 2, column a_device", 2),
         (b"a_device,a_port,b_device,b_port\r\nh00,eth0,,P0\r\n", CSV, "body.line 2, column b_device", 2),
         (b'{"a"', JSON, "body.line 1, column 5", 1),
         (b'{"a": {"lldp": {"interface": {"e": {"chassis": {"b": {}}}}}}}', JSON, "body.a.lldp.interface.e.port", None),
@@ -67,7 +67,7 @@ def test_a_bad_file_is_refused_by_its_place(
 
 
 def test_several_mistakes_are_told_together(client: TestClient) -> None:
-    body = b"a_device,a_port,b_device,b_port\r\n" + b"h00,eth0,,\r\n" * 2
+    body = b"a_device,a_port,b_device,b_port\r\n" + b"h00,eth0,#REF!,#N/A\r\n" * 2
     problem = client.post(path(create(client)), content=body, headers=CSV).json()
     assert problem["detail"] == "The file has 4 mistakes."
     assert [error["field"] for error in problem["errors"]] == [
@@ -77,10 +77,29 @@ def test_several_mistakes_are_told_together(client: TestClient) -> None:
 
 def test_other_files_and_plans_that_are_not_there_are_refused(client: TestClient) -> None:
     plan = create(client)
-    body = b"a_device,a_port,b_device,b_port\r\n"
+    body = b"a_device,a_port,b_device,b_port\r\nh00,eth0,s0-0,P0\r\n"
     assert client.post(path(plan, 2), content=body, headers=CSV).status_code == 404
     assert client.post(path({"id": "0a1b2c3d4e5f6g"}), content=body, headers=CSV).status_code == 404
     assert client.post(path(plan), content=body, headers={"content-type": "text/plain"}).status_code == 415
     assert client.post(path(plan), content=body, headers=CSV, params={"host": ""}).status_code == 422
-    empty = client.post(path(plan), content=body, headers=CSV).json()
-    assert empty["counts"]["missing"] == 32
+    empty = client.post(path(plan), content=body.splitlines()[0], headers=CSV).json()
+    assert empty["errors"][0]["message"] == "The list has no cables."
+
+
+def test_rows_that_are_left_out_are_named_with_their_reasons(client: TestClient) -> None:
+    body = b"a_device;a_port;b_device;b_port;length\r\nh00;eth0;s0-0;P0;long\r\n;C-1;s0-0;P9;2\r\n"
+    found = client.post(path(create(client)), content=body, headers=CSV).json()["list"]
+    assert (found["cables"], found["with_length"], found["skipped"]) == (1, 0, 2)
+    assert [one["where"] for one in found["skipped_rows"]] == ["line 2, column length", "line 3, column a_device"]
+
+
+def test_a_length_with_two_readings_is_a_question(client: TestClient) -> None:
+    plan = create(client)
+    body = b"a_device;a_port;b_device;b_port;length\r\nh00;eth0;s0-0;P0;50,000 mm\r\n"
+    refused = client.post(path(plan), content=body, headers=CSV)
+    assert refused.status_code == 422
+    assert [one["field"] for one in refused.json()["errors"]] == ["query.decimal"]
+    for decimal, millimetres in (("point", 50_000), ("comma", 50)):
+        found = client.post(path(plan), content=body, headers=CSV, params={"decimal": decimal}).json()
+        (wrong,) = [one for one in found["differences"] if one["kind"] == "wrong_length"]
+        assert wrong["found"]["length_mm"] == millimetres

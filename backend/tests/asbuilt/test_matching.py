@@ -12,11 +12,11 @@ from cubeyard.asbuilt.cables import FoundCable, PlannedCable, Port
 from cubeyard.asbuilt.document import as_built
 from cubeyard.asbuilt.matching import KINDS, Comparison, compare
 from cubeyard.asbuilt.names import PlanNames
-from cubeyard.asbuilt.readers import Listing, SeenCable, SeenEnd, read
 from cubeyard.asbuilt.schemas import AsBuilt
 from cubeyard.engine import Engine
 from cubeyard.plans.building import build
 from cubeyard.plans.view import PlanView
+from cubeyard.reading.cables import Listing, SeenCable, SeenEnd, read
 from tests.asbuilt.cabling import found, planned
 from tests.asbuilt.lists import csv_of, encoded, json0, neighbour, reports, rows_of
 from tests.conftest import SMALL
@@ -103,12 +103,23 @@ def test_a_cable_to_an_unknown_device_is_extra_and_its_end_is_moved_back(plan: P
     ]
 
 
-def test_a_cable_that_is_not_planned_is_taken_out(plan: PlanView, rows: list[list[str]]) -> None:
-    document = checked(plan, [*rows, ["h00", "eth9", "s0-0", "P9", "2"]])
+def test_a_cable_that_is_not_planned_is_moved_from_its_port(plan: PlanView, rows: list[list[str]]) -> None:
+    del rows[next(i for i, row in enumerate(rows) if row[2:4] == ["s0-0", "P0"])]
+    document = checked(plan, [*rows, ["h99", "eth9", "s0-0", "P0", ""]])
     assert [(one.kind, one.note) for one in document.differences] == [
-        ("extra", "h00 has no port eth9, s0-0 has no port P9")
+        ("missing", ""), ("extra", "no device h99 in the plan")
+    ]  # fmt: skip
+    assert [step.action for step in document.work.steps] == ["move"]
+
+
+def test_a_cable_between_ports_that_the_plan_does_not_have_is_left_alone(plan: PlanView, rows: list[list[str]]) -> None:
+    """A management network between the plan's devices is outside the plan."""
+    document = checked(plan, [*rows, ["h00", "ipmi", "s0-0", "mgmt0", "2"]])
+    assert [(one.kind, one.note) for one in document.differences] == [
+        ("outside", "h00 has no port ipmi, s0-0 has no port mgmt0")
     ]
-    assert [step.action for step in document.work.steps] == ["remove"]
+    assert document.in_order
+    assert document.work.steps == []
 
 
 def test_what_has_no_end_in_the_plan_is_left_alone(plan: PlanView, rows: list[list[str]]) -> None:

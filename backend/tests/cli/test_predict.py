@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubeyard.cli.faults import read_fault
-from cubeyard.cli.workload import matrix_of
+from cubeyard.cli.workload import workload_of
 from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.experiments.fault_text import EXAMPLES, read_amount
 from cubeyard.reports.session import AMOUNTS
@@ -71,13 +71,13 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
     file.write_text("source,destination,weight\n00,11,2\n11,22,0\n33,00,1.5\n")
     document = predicted(tmp_path, SMALL, "--workload", str(file))
     assert document["flows"] == 2
-    assert matrix_of(",a,b\na,0,1\nb,2,0\n") == {
+    assert workload_of(",a,b\na,0,1\nb,2,0\n") == {
         "kind": "matrix",
         "servers": ["a", "b"],
         "rows": [[0.0, 1.0], [2.0, 0.0]],
     }
-    with pytest.raises(ValueError, match="line 2"):
-        matrix_of("a,b,1\na,b,many\n")
+    with pytest.raises(ValueError, match="Line 2, column weight"):
+        workload_of("a,b,1\na,b,many\n")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from cubeyard.cli.simulate import growing
-from cubeyard.cli.workload import flows_of, read_workload
+from cubeyard.cli.workload import read_workload, workload_of
 from cubeyard.engine import Engine
 from cubeyard.settings import Settings
 from tests.processes import PROGRAM, environment
@@ -276,7 +276,29 @@ def test_flows_of_csv_come_back(flows: list[tuple[str, str, int, float]]) -> Non
     lines = ["source,destination,bytes,start_secs"]
     lines += [f'"{source}","{destination}",{size},{start!r}' for source, destination, size, start in flows]
     expected = [(source.strip(), destination.strip(), size, start) for source, destination, size, start in flows]
-    assert flows_of("\n".join(lines)) == {"kind": "listed", "flows": expected}
+    assert workload_of("\n".join(lines)) == {"kind": "listed", "flows": expected}
+
+
+@pytest.mark.parametrize(
+    ("text", "workload"),
+    [
+        (
+            "source;destination;bytes;start_secs\nh0-0;h1-1;1000;0,5\n",
+            {"kind": "listed", "flows": [("h0-0", "h1-1", 1000, 0.5)]},
+        ),
+        ("Bytes\tDestination\tSource\n1000\tb\ta\n", {"kind": "listed", "flows": [("a", "b", 1000, 0.0)]}),
+        ("a;b;10;0,25\n", {"kind": "listed", "flows": [("a", "b", 10, 0.25)]}),
+        ("source;destination;weight\na;b;1,5\n", {"kind": "matrix", "entries": [("a", "b", 1.5)]}),
+        (";a;b\na;0;1,5\nb;2;0\n", {"kind": "matrix", "servers": ["a", "b"], "rows": [[0.0, 1.5], [2.0, 0.0]]}),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_flows_and_matrices_are_read_as_other_tables(
+    text: str, workload: dict[str, object], encoding: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "flows.csv"
+    file.write_bytes(text.encode(encoding))
+    assert read_workload(str(file)) == workload
 
 
 @pytest.mark.parametrize("line", ["00,01,0,0", "00,01,1.5,0", "00,01,many,0", "00,01", "00,01,1,2,3"])

@@ -9,12 +9,12 @@ from collections import Counter
 import pytest
 
 from cubeyard.asbuilt.document import as_built
-from cubeyard.asbuilt.readers import read
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.csv_files import CABLE_COLUMNS
 from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.plans.view import PlanView
+from cubeyard.reading.cables import read
 from tests.exports import plans
 
 PODS = {

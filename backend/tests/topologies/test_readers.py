@@ -41,7 +41,10 @@ def test_what_a_file_does_not_say_is_told() -> None:
     assert found.left_out == ["A link to the host, a management network or a tunnel: line 17."]
     assert found.assumed == ["1 link without a rate: 10 Gb/s assumed."]
     netbox = imported(FILES["netbox.csv"])
-    assert netbox.left_out == ["A cable that is not between two interfaces."]
+    assert netbox.left_out == ["It is no cable between two interfaces (dcim.powerport): line 6."]
+    assert [(one.where, one.reason) for one in netbox.skipped] == [
+        ("line 6", "It is no cable between two interfaces (dcim.powerport).")
+    ]
     assert netbox.assumed == ["4 links without a rate: 10 Gb/s assumed."]
     assert imported(FILES["netbox.csv"], link_gbps=25).spec["link_gbps"] == 25
 
@@ -94,7 +97,7 @@ def test_a_port_with_two_links_is_told() -> None:
         (b"source,target\nweb1,\n", "body.line 2, column target", "The cell is empty."),
         (b"source,target\nweb1,web1\n", "body.file", "no links"),
         (b"<graphml><graph>", "body.line 1, column 17", "It is not XML"),
-        (b"<graphml><graph/></graphml>", "body.element graphml", "no <graph>"),
+        (b"<graphml/>", "body.element graphml", "no <graph>"),
         (b"<svg/>", "body.file", "neither GraphML nor GEXF"),
         (b"graph { a -- }", "body.line 1", "A name is expected"),
         (b"graph {\n a -- b\n", "body.line 3", "not closed"),
@@ -104,7 +107,7 @@ def test_a_port_with_two_links_is_told() -> None:
         (b"topology:\n  nodes: {a: }\n  links:\n  - {endpoints: [a:1, b:1]}\n", "body.line 4", "names the node 'b'"),
         (b"topology: {nodes: {a: {kind: linux}}, links: [{endpoints: [a]}]}", "body.line 1", "two endpoints"),
         (b"topology: [\n", None, "It is not YAML"),
-        (b'{"results": [{"a_terminations": 1}]}', "body.file", "no links"),
+        (b'{"results": [{"a_terminations": 1}]}', "body.results[0]", "no cable between two interfaces"),
         (b'{"results": 3, "a_terminations": 1}', "body.results", "no list of cables"),
         (b'{"a_terminations": ', "body.line 1, column 20", "not JSON"),
     ],

@@ -2217,7 +2217,7 @@ export interface components {
             wrong_length: number;
             /**
              * Unclear
-             * @description Planned and found cables at ports about which the list contradicts itself.
+             * @description Cables at ports about which the list contradicts itself, or whose other end it does not name.
              */
             unclear: number;
             /**
@@ -2295,9 +2295,14 @@ export interface components {
             reporters: number | null;
             /**
              * Skipped
-             * @description Rows that are no network cables.
+             * @description Rows and cells that are left out: no network cables, or not to be read.
              */
             skipped: number;
+            /**
+             * Skipped Rows
+             * @description The first 1,000 of them, with the reasons.
+             */
+            skipped_rows: components["schemas"]["SkippedRow"][];
         };
         /**
          * AsBuiltOrder
@@ -4120,6 +4125,12 @@ export interface components {
              * @description Whether it is a port of the plan.
              */
             known: boolean;
+            /**
+             * Written
+             * @description Device and port as the list writes them, where that is not as the plan does.
+             * @default
+             */
+            written: string;
         };
         /**
          * EngineDescription
@@ -5687,6 +5698,11 @@ export interface components {
              * @description What of the file is not in the topology.
              */
             left_out: string[];
+            /**
+             * Skipped
+             * @description The same by place, the first 1,000.
+             */
+            skipped: components["schemas"]["SkippedRow"][];
             /**
              * Findings
              * @description What a person should look at.
@@ -7299,6 +7315,11 @@ export interface components {
             before: string | number | null;
             /** After */
             after: string | number;
+            /**
+             * Jump
+             * @description Whether a price becomes ten times as high or low, or nothing.
+             */
+            jump: boolean;
         };
         /**
          * PriceImport
@@ -8677,6 +8698,19 @@ export interface components {
             source: string | null;
             /** Basis */
             basis: ("published" | "vendor" | "assumed") | null;
+        };
+        /**
+         * SkippedRow
+         * @description A row of a file that is left out of an import, or a cell of it.
+         */
+        SkippedRow: {
+            /**
+             * Where
+             * @description `line 12, column b_port`, or a field of JSON.
+             */
+            where: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * Slice
@@ -11857,7 +11891,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A file of GraphML, GEXF, Graphviz DOT, an edge list (CSV), containerlab (YAML), NetBox's cables (CSV or JSON) or lldpctl's JSON: at most 32 MiB, 16,384 nodes and 32,768 links. */
+        /** @description A file of GraphML, GEXF, Graphviz DOT, an edge list (CSV, XLSX), containerlab (YAML), NetBox's cables (CSV, XLSX or JSON) or lldpctl's JSON: at most 32 MiB, 16,384 nodes and 32,768 links. */
         requestBody: {
             content: {
                 "application/octet-stream": string;
@@ -11875,6 +11909,7 @@ export interface operations {
                 "application/json": {
                     [key: string]: unknown;
                 };
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
             };
         };
         responses: {
@@ -12981,6 +13016,8 @@ export interface operations {
             query?: {
                 /** @description lldpctl of one device: which one it ran on. */
                 host?: string | null;
+                /** @description The decimal mark of the lengths; judged by all of them if left out. */
+                decimal?: ("point" | "comma") | null;
             };
             header?: never;
             path: {
@@ -12998,6 +13035,7 @@ export interface operations {
                  *     h00,eth0,s0-0,P0,2
                  */
                 "text/csv": string;
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 "application/json": {
                     [key: string]: unknown;
                 };
@@ -16267,8 +16305,12 @@ export interface operations {
                 date: string;
                 /** @description Only say what would change. */
                 trial?: boolean;
+                /** @description Whether prices are taken that become ten times as high or low; a trial shows them. */
+                jumps?: boolean;
                 /** @description What a currency of the bill is worth in the book's. */
                 rate?: string[] | null;
+                /** @description The decimal mark of the file's numbers; judged by all of them if left out. */
+                decimal?: ("point" | "comma") | null;
             };
             header?: never;
             path: {

@@ -1,14 +1,15 @@
 """Prices that a purchaser filled into a bill of materials, read back into a price book.
 
-In: the columns that the bill has as a file (`columns.py`), reading CSV and XLSX (`tables.py`, `workbooks.py`), and what the
-filled cells change of a book (`changes.py`).
+In: the columns that the bill has as a file (`columns.py`), the bill as a table (`tables.py`), and what the filled cells change of a
+book (`changes.py`).
 
-Not in: HTTP and the database (`service.py` beside this folder), and writing the bill (`cubeyard.exports`).
+Not in: reading CSV and XLSX (`cubeyard.reading`), HTTP and the database (`service.py` beside this folder), and writing the bill
+(`cubeyard.exports`).
 """
 
 from cubeyard.catalog.quotes.changes import Change, Origin, Problem, Quotes, quoted_parts, read_rates
 from cubeyard.catalog.quotes.columns import BILL, BillColumn
-from cubeyard.catalog.quotes.tables import QuoteRow, UnreadableQuoteError, quoted_rows, read_rows
+from cubeyard.catalog.quotes.tables import read_bill, sent_bill
 
 __all__ = [
     "BILL",
@@ -16,11 +17,9 @@ __all__ = [
     "Change",
     "Origin",
     "Problem",
-    "QuoteRow",
     "Quotes",
-    "UnreadableQuoteError",
     "quoted_parts",
-    "quoted_rows",
+    "read_bill",
     "read_rates",
-    "read_rows",
+    "sent_bill",
 ]

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cubeyard.catalog.quotes.tables import QuoteRow, currencies_of
+from cubeyard.reading.numbers import currencies_of
+from cubeyard.reading.problems import TwoReadingsError
+from cubeyard.reading.tables import Row, Table
 
 Json = dict[str, Any]
 LENGTH_PRICES = "length_prices_usd"
@@ -21,6 +23,8 @@ _RATE = re.compile(r"(?P<currency>[A-Za-z]{3})=(?P<rate>[0-9]{1,9}(\.[0-9]{1,9})
 MAX_PRICE = 1e9
 MAX_LEAD_TIME_DAYS = 3650
 MAX_TEXT_CHARACTERS = 200
+JUMP = 10.0
+"""A price that becomes so many times as high or low was probably misread, and is shown before it is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Change:
     """`price_usd`, `length_prices_usd (3 m)`, `supplier`, ..."""
     before: str | float | None
     after: str | float
+    jump: bool = False
+    """Whether it is a price that becomes ten times as high or low, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +92,19 @@ class Quotes:
     """Lines with at least one value that differs from the book, or a quoted price."""
 
 
-def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, rows: Iterable[QuoteRow], origin: Origin) -> Quotes:
-    """Take the filled cells of `rows` over into copies of the book's `parts`.
+def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, bill: Table, origin: Origin) -> Quotes:
+    """Take the filled cells of a bill over into copies of the book's `parts`.
 
-    Two lines of one part and length (its colours) may not give different prices.
+    Two lines of one part and length (its colours) may not give different prices. Raises `TwoReadingsError` if the bill leaves open
+    whether its decimal mark is a point or a comma.
     """
     out = Quotes()
+    bill.mistakes.clear()
+    bill.ambiguous.clear()
     book: dict[str, Json] = {part["sku"]: copy.deepcopy(dict(part)) for part in parts}
     changed: dict[str, None] = {}
     said: dict[tuple[str, str], tuple[str, str | float]] = {}
-    for row in rows:
+    for row in bill.rows():
         reader = _Line(row, currency, origin.rates, out)
         values = reader.values(book)
         if values is None:
@@ -119,9 +128,20 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, rows: Iterab
             place.write(value)
             book[sku].setdefault("sources", {})[place.field] = origin.entry(place.currency)
             changed[sku] = None
-            out.changes.append(Change(row.where, sku, str(book[sku]["name"]), name, before, value))
+            jump = place.is_price and _jumps(before, value)
+            out.changes.append(Change(row.where, sku, str(book[sku]["name"]), name, before, value, jump))
+    for mistake in dict.fromkeys(bill.mistakes):
+        out.problems.append(Problem(mistake.where, f"{mistake.message} {mistake.hint}".strip()))
+    if bill.ambiguous:
+        raise TwoReadingsError(list(dict.fromkeys(bill.ambiguous)))
     out.parts = [book[sku] for sku in changed]
     return out
+
+
+def _jumps(before: object, after: object) -> bool:
+    if not isinstance(before, float | int) or not isinstance(after, float | int) or before <= 0:
+        return False
+    return not before / JUMP < after < before * JUMP
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +153,10 @@ class _Place:
     key: str | int
     currency: str = ""
     """The currency that a price was converted from, if it was."""
+
+    @property
+    def is_price(self) -> bool:
+        return self.field in ("price_usd", LENGTH_PRICES, *_RATES)
 
     def read(self) -> Any:
         return self.holder.get(self.key) if isinstance(self.holder, dict) else self.holder[self.key]
@@ -147,7 +171,7 @@ _Wanted = dict[str, tuple[_Place, str | float]]
 class _Line:
     """Reads one row; what is wrong with it goes into the problems."""
 
-    def __init__(self, row: QuoteRow, currency: str, rates: Mapping[str, float], out: Quotes) -> None:
+    def __init__(self, row: Row, currency: str, rates: Mapping[str, float], out: Quotes) -> None:
         self._row, self._currency, self._rates, self._out = row, currency, rates, out
 
     def _problem(self, message: str) -> None:
@@ -185,11 +209,7 @@ class _Line:
         return sku, wanted
 
     def _number(self, column: str, most: float) -> float | None:
-        try:
-            value = self._row.number(column)
-        except ValueError as error:
-            self._problem(f"{column}: {error}.")
-            return None
+        value = self._row.number_of(column)
         if value is not None and not 0 <= value <= most:
             self._problem(f"{column} is {value:g}; it must be from 0 to {most:,.0f}.")
             return None
@@ -205,10 +225,10 @@ class _Line:
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
         currency = row.text("currency").upper()
-        said = currencies_of(row.text("quoted_price"))
+        said = currencies_of(row.cell("quoted_price"))
         if said and (currency or self._currency) not in said:
             self._problem(
-                f"The price is written as {row.text('quoted_price')}, and its currency is {currency or self._currency}: "
+                f"The price is written as {row.cell('quoted_price')}, and its currency is {currency or self._currency}: "
                 "make the two agree."
             )
             return
@@ -222,12 +242,8 @@ class _Line:
                 return
             price *= self._rates[currency]
         name = row.text("price_field")
-        try:
-            factor = row.number("price_factor") or 1.0
-            length = row.number("length_metres")
-        except ValueError as error:
-            self._problem(f"{error}.")
-            return
+        factor = row.number_of("price_factor") or 1.0
+        length = row.number_of("length_metres")
         if name == "price_usd":
             wanted[name] = (_Place(name, part, name, currency), price)
         elif name in _RATES:
@@ -236,7 +252,7 @@ class _Line:
             lengths = attributes.get("lengths_metres") or []
             at = next((i for i, known in enumerate(lengths) if length is not None and abs(known - length) < 5e-4), None)
             if at is None:
-                self._problem(f"{part['sku']} has no stock length of {row.text('length_metres') or 'unknown'} m.")
+                self._problem(f"{part['sku']} has no stock length of {row.cell('length_metres') or 'unknown'} m.")
                 return
             prices = attributes.get(LENGTH_PRICES)
             if prices is None:
@@ -250,11 +266,7 @@ class _Line:
         number = self._words("part_number")
         if not number:
             return
-        try:
-            length = self._row.number("length_metres")
-        except ValueError as error:
-            self._problem(f"{error}.")
-            return
+        length = self._row.number_of("length_metres")
         words = ([f"{length:g} m"] if length is not None else []) + [self._row.text("colour")]
         variant = " ".join(word for word in words if word)
         if not variant:

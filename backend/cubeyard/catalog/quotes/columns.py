@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cubeyard.reading.header import Header
+
 
 @dataclass(frozen=True, slots=True)
 class BillColumn:
@@ -48,6 +50,16 @@ BILL = (
 the price of one, in `currency`; where it is empty the book's price counts. `unit_price` and `total` are in the book's currency,
 which `currency` has until a purchaser writes another one for the quoted price. The last two columns say where the price belongs in
 the book: its field, and what that field is multiplied by."""
+
+HEADER = Header(
+    "Bill of materials",
+    {column.name: (column.name, column.title) for column in BILL},
+    (("line",), ("sku",), ("quoted_price",), ("price_field",)),
+    numbers=(
+        "lead_time_days", "length_metres", "quantity", "spares", "to_order", "unit_price", "quoted_price", "total", "pieces_per_unit",
+        "cable_metres", "weight_kg", "price_factor",
+    ),
+)  # fmt: skip
 
 PRINTED_TO = "total"
 """The last column that is printed; the others are for the screen and for the import."""

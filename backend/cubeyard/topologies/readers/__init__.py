@@ -1,7 +1,7 @@
 """Files of networks, read one format a file.
 
-In: GraphML and GEXF (`xml_graphs.py`), Graphviz DOT (`dot.py`), containerlab (`containerlab.py`), and tables and JSON of cables
-(`cables.py`: edge lists, our own schedule, NetBox, LLDP); `text.py` decodes them.
+In: GraphML and GEXF (`xml_graphs.py`), Graphviz DOT (`dot.py`), containerlab (`containerlab.py`), and lists of cables as a network
+(`cables.py`).
 
 Not in: which node is a server and what a link carries. Readers give attributes as the file writes them.
 """
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 
-from cubeyard.topologies.network import MAX_BYTES, TITLES, Format, Network, refused
+from cubeyard.reading import foreign
+from cubeyard.reading.cables import netbox_json
+from cubeyard.reading.problems import refused
+from cubeyard.reading.text import as_utf8, encoding_of
+from cubeyard.topologies.network import MAX_BYTES, TITLES, Format, Network
 from cubeyard.topologies.readers import cables, containerlab, dot
-from cubeyard.topologies.readers.text import decoded
 
 __all__ = ["detect", "read"]
 
@@ -26,13 +29,14 @@ _BY_NAME: tuple[tuple[str, Format], ...] = (
     (".yaml", "containerlab"),
 )
 _DOT = re.compile(rb"\s*(?:(?://|#)[^\n]*\n\s*|/\*.*?\*/\s*)*(?:strict\s+)?(?:di)?graph\b", re.IGNORECASE | re.DOTALL)
+_XML = re.compile(rb"<(?:[\w.-]+:)?(graphml|gexf)\b")
 _YAML = re.compile(rb"^topology\s*:", re.MULTILINE)
 
 
 def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
     """The network of a file. What it is follows from `format`, else from its content and the file's `name`.
 
-    Raises `BadListError` with the line or element of each mistake. Linear in the file.
+    Raises `BadFileError` with the line or element of each mistake. Linear in the file.
     """
     if len(data) > MAX_BYTES:
         raise refused(
@@ -40,31 +44,36 @@ def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
         )
     if not data.strip():
         raise refused("file", "It is empty.", "Choose a file with a network.")
-    if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and (at := data.find(b"\0")) >= 0:
+    foreign.refuse(data)
+    if data.startswith(b"PK"):
+        return cables.read(data, name)
+    wide = not encoding_of(data).startswith("utf-8")
+    if not wide and (at := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, at) + 1
         raise refused(f"line {line}", "A zero byte is no text.", "Save the file as UTF-8 text.", line=line)
     # XML says its encoding itself.
-    text = decoded(data).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+    text = as_utf8(data)
     kind = format or detect(text, name)
     if kind in ("graphml", "gexf"):
-        from cubeyard.topologies.readers import xml_graphs  # its library of graphs takes a while to load
+        from cubeyard.topologies.readers import xml_graphs
 
         return xml_graphs.read(data, kind)
     if kind == "dot":
         return dot.read(text)
     if kind == "containerlab":
         return containerlab.read(text)
-    return cables.read(text, kind, name)
+    return cables.read(text, name)
 
 
 def detect(data: bytes, name: str = "") -> Format:
-    """Which format a file has. Raises `BadListError` if it is none of them."""
+    """Which format a file has. Raises `BadFileError` if it is none of them."""
     head = data[:65_536].lstrip(b"\xef\xbb\xbf \t\r\n")
     found: Format | None = None
     if head.startswith(b"<"):
-        found = "graphml" if b"<graphml" in head else "gexf" if b"<gexf" in head else None
+        root = _XML.search(head)
+        found = None if root is None else "graphml" if root[1] == b"graphml" else "gexf"
     elif head[:1] in (b"{", b"["):
-        found = cables.json_format(head)
+        found = "netbox" if netbox_json.is_netbox(head) else "lldp"
     elif _DOT.match(head):
         found = "dot"
     elif _YAML.search(data):

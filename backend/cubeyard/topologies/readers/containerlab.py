@@ -1,22 +1,30 @@
 """containerlab's topology files (`*.clab.yml`): `topology.nodes` and `topology.links`.
 
 A node's kind, group and labels are its own, else its group's, its kind's or the defaults', as containerlab inherits them. Of kind
-`linux` (and other plain containers) is a server unless labels, its group or its name say otherwise; other kinds are switches.
+`linux` (and other plain containers) is a server unless labels, its group, its name or its image say otherwise (FRR and BIRD route); other
+kinds are switches. A key that is there twice is refused, as containerlab does.
 Links to the host, to a management network and into tunnels are left out. YAML is read without tags; aliases are not followed
 through each other without end, since files are bounded in values. Names are read as they are written: `00` and `no` are text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import yaml
 
-from cubeyard.topologies.network import MAX_NESTING, OWN, Edge, Network, Node, refused
-from cubeyard.topologies.readers.text import decoded
+from cubeyard.reading.problems import refused
+from cubeyard.reading.text import strict
+from cubeyard.topologies.network import MAX_NESTING, OWN, Edge, Network, Node
 
 SERVER_KINDS = frozenset(("linux", "ext-container", "generic_vm", "k8s-kind", "podman"))
+ROUTERS = frozenset(
+    ("frr", "frrouting", "bird", "bird2", "bird3", "quagga", "vyos", "gobgp", "openbgpd", "cumulus", "sonic", "freertr", "holo", "rustybgp",
+     "openvswitch", "ovs", "vpp", "mikrotik", "routeros", "opnsense", "pfsense")
+)  # fmt: skip
+"""Words in the image of a container that routes or switches."""
 ROLE_LABELS = ("role", "type", "function", "device_role", "tier", "level", "layer")
 _MOST_VALUES = 2_000_000
 _MOST_ALIASES = 1_000
@@ -27,7 +35,7 @@ _LEFT_OUT = "a link to the host, a management network or a tunnel"
 
 def read(data: bytes) -> Network:
     """Raises `BadListError` by line."""
-    text = decoded(data)
+    text = strict(data)
     document = _document(text)
     topology = _mapping(document, "the document").get("topology")
     if topology is None:
@@ -88,6 +96,12 @@ def _mapping(node: yaml.Node | None, what: str, depth: int = 0) -> dict[str, yam
                 _wrong(value, "Merged mappings are nested too deeply.")
             for one in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                 merged = {**_mapping(one, what, depth + 1), **merged}
+        elif key.value in own:
+            _wrong(
+                key,
+                f"{key.value[:40]!r} is there twice in {what}.",
+                "Remove one of the two: containerlab refuses both.",
+            )
         else:
             own[key.value] = value
     return {**merged, **own}
@@ -134,8 +148,10 @@ class _Lab:
         if self.network.own:
             # In our own labs every node is of kind linux, and switches have a level.
             attributes["role"] = "switch" if "level" in labels else "server"
-        server = kind in SERVER_KINDS or not kind
-        if not server:
+        image = next((words for level in reversed(levels) if (words := _words(level.get("image")))), "")
+        routes = not ROUTERS.isdisjoint(re.split(r"[^a-z0-9]+", image.casefold()))
+        server = (kind in SERVER_KINDS or not kind) and not routes
+        if not server and not routes:
             attributes["kind"] = kind
             attributes.setdefault("role", "switch")
         self.network.add_node(

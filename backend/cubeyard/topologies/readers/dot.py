@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, OWN, Edge, Network, Node, refused
-from cubeyard.topologies.readers.text import decoded
+from cubeyard.reading.problems import refused
+from cubeyard.reading.text import strict
+from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, OWN, Edge, Network, Node
 
 _TOKEN = re.compile(
     r"""(?P<space>[\s\ufeff]+|//[^\n]*|^\#[^\n]*|/\*(?s:.*?)\*/)
@@ -51,7 +52,7 @@ class _Scope:
 
 def read(data: bytes) -> Network:
     """Raises `BadListError` by line."""
-    return _Parser(decoded(data)).graph()
+    return _Parser(strict(data)).graph()
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -1,74 +1,52 @@
-"""GraphML and GEXF, read by NetworkX from XML that defusedxml has checked: no DTD, no entities, nothing from the network.
+"""GraphML and GEXF, from XML that defusedxml has checked: no DTD, no entities, nothing from the network.
 
-NetworkX forgets where an element stood, which end of an edge was named first, and GraphML's ports. They are noted while the XML is
-parsed, and every edge is read as a directed one, so that its ends stay in the order of the file.
+Elements and attributes count by their local names: programs write GraphML without its name space, and GEXF in that of every version.
+Attributes are text; those of a type that no network needs, as graph-tool's vectors, are text that nothing reads. Nested graphs are
+read, open or closed as yEd folds them; a node that only holds others has no link and is left out.
 """
 
 from __future__ import annotations
 
-import io
-from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder, tostring
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
-import networkx as nx
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
-from networkx.readwrite.gexf import GEXFReader
-from networkx.readwrite.graphml import GraphMLReader
 
-from cubeyard.asbuilt.readers.listing import BadListError
-from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, MAX_NODES, OWN, Edge, Network, Node, refused
+from cubeyard.reading.problems import BadFileError, refused
+from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, MAX_NODES, OWN, Edge, Network, Node
 
-_FAILURES = (nx.NetworkXException, ValueError, TypeError, KeyError, AttributeError, RuntimeError, IndexError)
-"""What NetworkX's readers raise for a document that is XML but no graph."""
 _MOST_ELEMENTS = 40 * (MAX_NODES + MAX_LINKS)
-
-
-@dataclass(slots=True)
-class _Written:
-    """An edge as the file writes it."""
-
-    line: int
-    a_port: str
-    b_port: str
-
-
-@dataclass
-class _Notes:
-    """What is noted while the XML is parsed."""
-
-    nodes: dict[str, int] = field(default_factory=dict)
-    edges: dict[tuple[str, str], deque[_Written]] = field(default_factory=lambda: defaultdict(deque))
-    edge_count: int = 0
-    directed: bool = False
+_LINE = "line#"
+"""The attribute in which an element's line is noted; no attribute of XML has such a name."""
+_LABELS = ("label", "name", "shared name", "displayname", "display name", "title", "hostname")
+"""Attributes with a node's name for people: yEd and Gephi, igraph and Cytoscape, and others."""
 
 
 def read(data: bytes, format: Literal["graphml", "gexf"]) -> Network:
-    """Raises `BadListError` by line."""
-    root, notes = _parsed(data)
-    tag = _local(root.tag)
-    if tag != format:
-        raise refused("line 1", f"The document is <{tag}>, not <{format}>.", "Choose the format that the file has.")
-    try:
-        graph = _graphml(root) if format == "graphml" else _gexf(root)
-    except BadListError:
-        raise
-    except _FAILURES as error:
-        words = str(error) or type(error).__name__
-        raise refused(f"element {tag}", f"It cannot be read as a graph: {words[:200]}.") from None
-    return _network(graph, notes, format)
+    """Raises `BadFileError` by line."""
+    root = _parsed(data)
+    if root.tag != format:
+        raise refused(
+            "line 1", f"The document is <{root.tag}>, not <{format}>.", "Choose the format that the file has."
+        )
+    graphs = [child for child in root if child.tag == "graph"]
+    if not graphs:
+        raise refused(f"element {format}", "It has no <graph>.", "Export the graph again.")
+    if len(graphs) > 1:
+        line = _line(graphs[1])
+        raise refused(f"line {line}", f"The file has {len(graphs)} graphs.", "Put one graph into a file.", line=line)
+    return (_Graphml if format == "graphml" else _Gexf)(root, graphs[0]).network
 
 
-def _parsed(data: bytes) -> tuple[Element, _Notes]:
-    notes = _Notes()
-    builder = _Builder(notes)
+def _parsed(data: bytes) -> Element:
+    builder = _Builder()
     parser = DefusedXMLParser(target=builder, forbid_dtd=True)
     builder.position = parser.parser
     try:
         parser.feed(data)
-        return parser.close(), notes
+        return parser.close()
     except DefusedXmlException:
         line = parser.parser.CurrentLineNumber
         message = "The document has a DTD or entities, which are not read."
@@ -77,98 +55,172 @@ def _parsed(data: bytes) -> tuple[Element, _Notes]:
         line, column = error.position
         words = str(error).partition(":")[0]
         raise refused(f"line {line}, column {column + 1}", f"It is not XML: {words}.", line=line) from None
-    except BadListError:
+    except BadFileError:
         raise
     except (LookupError, ValueError) as error:
         raise refused("line 1", f"The encoding cannot be read: {error}.", "Save the file as UTF-8.", line=1) from None
 
 
 class _Builder(TreeBuilder):
-    """Builds the tree, refuses too deep and too large ones, and notes nodes and edges."""
+    """Builds the tree by local names with a line at each element, and refuses too deep and too large ones."""
 
     position: Any
 
-    def __init__(self, notes: _Notes) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._notes = notes
         self._depth = self._elements = 0
+        self._counts = {"node": 0, "edge": 0}
 
     def start(self, tag: str, attrs: dict[str, str], /) -> Element:
         self._depth += 1
         self._elements += 1
         line = self.position.CurrentLineNumber
-        notes, local = self._notes, _local(tag)
+        local = _local(tag)
         if self._depth > MAX_NESTING:
             message = f"Elements are nested more than {MAX_NESTING} deep."
             raise refused(f"line {line}", message, "Write the graph without nested graphs.", line=line)
-        if local == "node":
-            notes.nodes.setdefault(attrs.get("id", ""), line)
-        elif local == "edge":
-            notes.edge_count += 1
-            ports = (attrs.get("sourceport", ""), attrs.get("targetport", ""))
-            notes.edges[attrs.get("source", ""), attrs.get("target", "")].append(_Written(line, *ports))
-            kind = attrs.pop("directed", attrs.pop("type", "") if "type" in attrs else "")
-            notes.directed |= kind in ("true", "directed", "mutual")
-        elif local == "graph":
-            given = attrs.get("edgedefault", attrs.get("defaultedgetype"))
-            notes.directed |= given == "directed"
-            attrs |= {"edgedefault": "directed", "defaultedgetype": "directed"}
+        if local in self._counts:
+            self._counts[local] += 1
         for many, most, what in (
-            (len(notes.nodes), MAX_NODES, "nodes"),
-            (notes.edge_count, 2 * MAX_LINKS, "edges"),
+            (self._counts["node"], MAX_NODES, "nodes"),
+            (self._counts["edge"], 2 * MAX_LINKS, "edges"),
             (self._elements, _MOST_ELEMENTS, "elements"),
         ):
             if many > most:
                 message = f"The file has more than {most:,} {what}, the most that can be read."
                 raise refused(f"line {line}", message, "Import a part of the network.", line=line)
-        return super().start(tag, attrs)
+        return super().start(local, {_local(name): value for name, value in attrs.items()} | {_LINE: str(line)})
 
     def end(self, tag: str, /) -> Element:
         self._depth -= 1
-        return super().end(tag)
+        return super().end(_local(tag))
 
 
 def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _graphml(root: Element) -> nx.MultiDiGraph:
-    reader = GraphMLReader(force_multigraph=True)
-    keys, defaults = reader.find_graphml_keys(root)
-    graph = root.find(f"{{{reader.NS_GRAPHML}}}graph")
-    if graph is None:
-        raise refused("element graphml", "It has no <graph> of GraphML's name space.", "Export the graph again.")
-    return reader.make_graph(graph, keys, defaults)
+def _line(element: Element) -> int:
+    return int(element.get(_LINE, "1"))
 
 
-def _gexf(root: Element) -> nx.MultiDiGraph:
-    return GEXFReader(node_type=str)(io.BytesIO(tostring(root)))
+class _Reader:
+    """What both formats share: nodes by their ids, then edges between them."""
+
+    def __init__(self, format: Literal["graphml", "gexf"]) -> None:
+        self.network = Network(format)
+        self._edges: list[tuple[Element, dict[str, str]]] = []
+
+    def add_node(self, element: Element, attributes: dict[str, str], label: str) -> None:
+        line, name = _line(element), element.get("id", "")
+        if name in self.network.nodes:
+            raise refused(
+                f"line {line}", f"The node {name[:40]!r} is there twice.", "Give each node an id of its own.", line=line
+            )
+        words = next((words for key in _LABELS if (words := attributes.get(key, "").strip())), label.strip())
+        self.network.add_node(name, Node(attributes, f"line {line}", words), line)
+
+    def add_edges(self, edges: Iterable[tuple[Element, dict[str, str]]]) -> None:
+        for element, attributes in edges:
+            line = _line(element)
+            a, b = element.get("source", ""), element.get("target", "")
+            for name in (a, b):
+                if name not in self.network.nodes:
+                    message = f"The edge names a node {name[:40]!r} that the file does not have."
+                    raise refused(f"line {line}", message, "Add the node, or correct its id.", line=line)
+            ports = (
+                element.get("sourceport") or attributes.get("a_port", ""),
+                element.get("targetport") or attributes.get("b_port", ""),
+            )
+            self.network.directed |= (element.get("directed") or element.get("type")) in ("true", "directed", "mutual")
+            self.network.add_edge(Edge(a, b, *ports, attributes, f"line {line}"), line)
 
 
-def _network(graph: nx.MultiDiGraph, notes: _Notes, format: Literal["graphml", "gexf"]) -> Network:
-    network = Network(format, str(graph.graph.get("name") or "")[:120], directed=notes.directed)
-    network.own = OWN.search(str(graph.graph.get("provenance") or "")) is not None
-    for name, given in graph.nodes(data=True):
-        line = notes.nodes.get(str(name))
-        if line is None:
-            ends = next(edge for pair, edge in notes.edges.items() if str(name) in pair)
-            message = f"The edge names a node {str(name)[:40]!r} that the file does not have."
-            raise refused(f"line {ends[0].line}", message, "Add the node, or correct its id.", line=ends[0].line)
-        attributes = _lower(given)
-        label = attributes.get("label")
-        node = Node(attributes, f"line {line}", "" if label is None else str(label).strip())
-        network.add_node(str(name), node, line)
-    for a, b, given in graph.edges(data=True):
-        attributes = _lower(given)
-        written = notes.edges[str(a), str(b)].popleft()
-        a_port = written.a_port or str(attributes.get("a_port") or "")
-        b_port = written.b_port or str(attributes.get("b_port") or "")
-        network.add_edge(Edge(str(a), str(b), a_port, b_port, attributes, f"line {written.line}"), written.line)
-    if any(notes.edges.values()):
-        line = next(edges[0].line for edges in notes.edges.values() if edges)
-        raise refused(f"line {line}", "Two edges have one id.", "Give each edge an id of its own.", line=line)
-    return network
+class _Graphml(_Reader):
+    def __init__(self, root: Element, graph: Element) -> None:
+        super().__init__("graphml")
+        self._keys: dict[str, str] = {}
+        self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
+        for key in root.iter("key"):
+            name = (key.get("attr.name") or key.get("id", "")).casefold()
+            self._keys[key.get("id", "")] = name
+            default = key.find("default")
+            for domain, known in self._defaults.items():
+                if default is not None and default.text and key.get("for", "all") in (domain, "all"):
+                    known[name] = default.text
+        about = self._data(graph, "graph")
+        network = self.network
+        network.name = about.get("name", "")[:120]
+        network.own = OWN.search(about.get("provenance", "")) is not None
+        edges: list[Element] = []
+        self._walk(graph, edges)
+        self.add_edges((edge, self._data(edge, "edge")) for edge in edges)
+
+    def _walk(self, graph: Element, edges: list[Element]) -> None:
+        self.network.directed |= graph.get("edgedefault") == "directed"
+        for element in graph:
+            if element.tag == "node":
+                drawn = next((label for label in _drawn(element, "NodeLabel")), "")
+                self.add_node(element, self._data(element, "node"), drawn)
+                for inner in element:
+                    if inner.tag == "graph":
+                        self._walk(inner, edges)
+            elif element.tag == "edge":
+                edges.append(element)
+            elif element.tag == "hyperedge":
+                self.network.leave_out("a hyperedge", f"line {_line(element)}")
+
+    def _data(self, element: Element, domain: str) -> dict[str, str]:
+        """Attributes by name; what yEd draws is no attribute."""
+        given = {
+            self._keys.get(data.get("key", ""), data.get("key", "").casefold()): data.text or ""
+            for data in element
+            if data.tag == "data" and len(data) == 0
+        }
+        return {**self._defaults[domain], **given}
 
 
-def _lower(attributes: dict[str, Any]) -> dict[str, Any]:
-    return {str(name).casefold(): value for name, value in attributes.items()}
+def _drawn(element: Element, tag: str) -> Iterator[str]:
+    """The texts that yEd draws at a node itself, not at those inside it."""
+    for data in element:
+        if data.tag == "data":
+            for label in data.iter(tag):
+                if words := "".join(label.itertext()).strip():
+                    yield words
+
+
+class _Gexf(_Reader):
+    def __init__(self, _root: Element, graph: Element) -> None:
+        super().__init__("gexf")
+        network = self.network
+        network.directed = graph.get("defaultedgetype") in ("directed", "mutual")
+        titles: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+        defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+        for attributes in graph.iter("attributes"):
+            domain = attributes.get("class", "node")
+            for attribute in attributes:
+                title = (attribute.get("title") or attribute.get("id", "")).casefold()
+                titles.setdefault(domain, {})[attribute.get("id", "")] = title
+                default = attribute.find("default")
+                if default is not None and default.text:
+                    defaults.setdefault(domain, {})[title] = default.text
+        for node in graph.iter("node"):
+            given = {**defaults["node"], **_values(node, titles["node"])}
+            self.add_node(node, given, node.get("label", ""))
+            if label := node.get("label", "").strip():
+                network.nodes[node.get("id", "")].label = label
+        self.add_edges((edge, {**defaults["edge"], **_values(edge, titles["edge"])}) for edge in graph.iter("edge"))
+
+
+def _values(element: Element, titles: Mapping[str, str]) -> dict[str, str]:
+    found = {
+        name.casefold(): value
+        for name, value in element.attrib.items()
+        if name not in ("id", "source", "target", "type", "kind", "pid", "start", "end", _LINE)
+    }
+    for values in element:
+        if values.tag == "attvalues":
+            for value in values:
+                key = value.get("for") or value.get("id", "")
+                found[titles.get(key, key.casefold())] = value.get("value", "")
+    return found

@@ -1,0 +1,98 @@
+"""What a file is whose format is not read here, and what to save instead."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+from cubeyard.reading.problems import refused
+from cubeyard.reading.text import encoding_of, lenient
+
+_TABLE, _GRAPH = "Save it as a workbook (.xlsx) or as CSV.", "Save it as GraphML."
+_STARTS: tuple[tuple[bytes, str, str], ...] = (
+    (b"%PDF", "a PDF document", "Send the table it was made from, as .xlsx or CSV."),
+    (b"\x1f\x8b", "compressed with gzip", "Unpack it first."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it first."),
+    (b"BZh", "compressed with bzip2", "Unpack it first."),
+    (b"\xfd7zXZ", "compressed with xz", "Unpack it first."),
+    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard", "Unpack it first."),
+    (b"Rar!", "a RAR archive", "Unpack it first."),
+    (b"PAR1", "a Parquet file", "Save it as CSV."),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
+    (b"{\\rtf", "a document in rich text (RTF)", "Save its table as CSV."),
+    (b"\x89PNG", "a picture (PNG)", "Send the data that it shows."),
+    (b"\xff\xd8\xff", "a picture (JPEG)", "Send the data that it shows."),
+)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MIMETYPES = {
+    b"application/vnd.oasis.opendocument.spreadsheet": ("an OpenDocument spreadsheet (.ods)", _TABLE),
+    b"application/vnd.oasis.opendocument.text": ("an OpenDocument text (.odt)", _TABLE),
+}
+_PARTS: tuple[tuple[str, str, str], ...] = (
+    ("xl/workbook.bin", "a binary Excel workbook (.xlsb)", "Save it as .xlsx."),
+    ("word/", "a Word document (.docx)", "Copy its table into a workbook (.xlsx)."),
+    ("ppt/", "a PowerPoint document (.pptx)", "Copy its table into a workbook (.xlsx)."),
+    ("visio/", "a Visio drawing (.vsdx)", "Send a list of its connections as CSV."),
+    ("index/", "a document of Apple's Numbers", "Export it as .xlsx or CSV."),
+)
+_TEXTS: tuple[tuple[str, str, str], ...] = (
+    (r"(?:\s*(?:#[^\n]*|(?:creator|version)\s[^\n]*)\n)*\s*graph\s*\[", "GML, which is not read", _GRAPH),
+    (r"\s*\*(?:vertices|network)\b", "a network of Pajek, which is not read", _GRAPH),
+    (r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<mxfile\b", "a drawing of draw.io", "Send a list of its connections as CSV."),
+    (r"\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html\b[^>]*>\s*)?<(?:html|table)\b", "a web page (HTML)", _TABLE),
+    (r"(?s).{0,600}urn:schemas-microsoft-com:office:spreadsheet", "an XML spreadsheet of Excel 2003", _TABLE),
+    (r'\s*\{(?=[^\0]{0,2000}"family"\s*:)', "a topology's spec", "Plan with it as it is (--spec)."),
+    (r'\s*\{(?![^\0]{0,2000}"topology"\s*:)(?=[^\0]{0,2000}"(?:elements|nodes)"\s*:)', "a graph in JSON (Cytoscape or NetworkX)", _GRAPH),
+)  # fmt: skip
+_TEXT_PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), what, hint) for pattern, what, hint in _TEXTS)
+
+
+def name(data: bytes) -> tuple[str, str] | None:
+    """The format of a file that is not read, and what to do; None for other files."""
+    if data.startswith(_OLE):
+        return _of_old_office(data)
+    if data.startswith(b"PK"):
+        return _of_zip(data)
+    for start, what, hint in _STARTS:
+        if data.startswith(start):
+            return what, hint
+    head = data[:65_536]
+    if not encoding_of(head).startswith("utf-8"):
+        head = head[: len(head) // 4 * 4]
+    text = lenient(head).lstrip("\ufeff")
+    return next(((what, hint) for pattern, what, hint in _TEXT_PATTERNS if pattern.match(text)), None)
+
+
+def refuse(data: bytes) -> None:
+    """Raises `BadFileError` that names the format, if it is one that is not read."""
+    found = name(data)
+    if found is not None:
+        what, hint = found
+        raise refused("file", f"It is {what}.", hint)
+
+
+def _of_old_office(data: bytes) -> tuple[str, str]:
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        return "a workbook that is protected by a password", "Save it without the password."
+    if "Workbook".encode("utf-16-le") in data or "Book".encode("utf-16-le") in data:
+        return "a workbook of Excel 97 to 2003 (.xls)", _TABLE
+    return "a document of Office 97 to 2003", _TABLE
+
+
+def _of_zip(data: bytes) -> tuple[str, str] | None:
+    """None for a workbook, and for an archive that is damaged: its reader has the words for that."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [part.filename.replace("\\", "/").casefold() for part in archive.infolist()[:2_000]]
+            kind = archive.open("mimetype").read(200).strip() if "mimetype" in names else b""
+    except Exception:  # zipfile and its decompressors fail in many ways
+        return None
+    if kind in _MIMETYPES:
+        return _MIMETYPES[kind]
+    for start, what, hint in _PARTS:
+        if any(part.startswith(start) for part in names):
+            return what, hint
+    if not any(part.startswith("xl/") or part == "[content_types].xml" for part in names):
+        return "a zip archive, but no workbook", "Unpack it, and send the file in it."
+    return None

@@ -1,0 +1,155 @@
+"""A table reads the same however it is written: separator, encoding, quoting, words of the header, order of rows and columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cubeyard.reading import foreign
+from cubeyard.reading.cables import Listing, read
+from cubeyard.reading.problems import BadFileError, problem
+from tests.reading.books import csv_of, rewritten, workbook
+
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+HEADERS = (
+    ("a_host_name", "a_port", "b_host_name", "b_port", "length_metres"), ("Source", "Source Port", "Destination", "Destination Port", "Length"),
+    ("From Device", "From Port", "To Device", "To Port", "Cable length (m)"), ("Device A", "Port A", "Device B", "Port B", "LENGTH"),
+    ("Local Host", "Local Interface", "Remote Host", "Remote Interface", "Length [m]"), ("A_Node", "A_Int", "Z_Node", "Z_Int", "length_m"),
+    ("Device", "Port", "Device", "Port", "Length in m"), ("side_a_device", "side_a_name", "side_b_device", "side_b_name", "length"),
+    ("Device A", "Termination A", "Device B", "Termination B", "Length"), ("host1", "port1", "host2", "port2", "len"),
+    ("Server", "Server Port", "Switch", "Switch Port", "Length"),
+)  # fmt: skip
+NAME = st.sampled_from(["h0-0", "h0-1", "s0-0", "Rack 3, U 7", 'a "quoted" name', "größe", "東京-1", "x;y"])
+ROWS = st.lists(st.tuples(NAME, st.sampled_from(["eth0", "P0", "1/1"]), NAME, st.sampled_from(["eth1", "P1"]), st.sampled_from(["3", "1.5"])), min_size=1, max_size=5)  # fmt: skip
+
+
+def cables(listing: Listing) -> list[tuple[object, ...]]:
+    return [
+        (entry.a.device, entry.a.ports[0], entry.b.device, entry.b.ports[0], entry.length_mm)
+        for entry in listing.cables
+    ]
+
+
+@settings(deadline=None)
+@given(rows=ROWS, data=st.data())
+def test_a_table_reads_the_same_however_it_is_written(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
+    header = data.draw(st.sampled_from(HEADERS))
+    extra = data.draw(st.integers(0, 2)) if "Device" not in header[::2][:1] else 0
+    order = data.draw(st.permutations(range(5))) if header[0] != "Device" else list(range(5))
+    table = [[row[at] for at in order] + ["x"] * extra for row in ([*header], *rows)]
+    table[0] = [header[at] for at in order] + [f"remark {i}" for i in range(extra)]
+    titles = data.draw(st.sampled_from([[], [["List of hall 2, as of today, by M. Example"], []], [["a;b;c\td"]]]))
+    blank = data.draw(st.booleans())
+    body = [row for entry in table[1:] for row in ([entry, [""] * 5] if blank else [entry])]
+    separator = data.draw(st.sampled_from(",;\t|"))
+    text = csv_of([*titles, table[0], *body], separator, data.draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])))
+    text = text.replace("\r\n", data.draw(st.sampled_from(["\r\n", "\n", "\r"])))
+    if data.draw(st.booleans()):
+        text = f"sep={separator}\r\n{text}"
+    written = text.encode(data.draw(st.sampled_from(ENCODINGS)))
+    expected = [(*row[:4], 3000 if row[4] == "3" else 1500) for row in rows]
+    assert cables(read(written)) == expected
+    assert cables(read(workbook([*titles, table[0], *body]))) == expected
+
+
+def test_windows_text_is_read_and_case_of_letters_in_a_header_does_not_matter() -> None:
+    data = "A_DEVICE;a port;B-Device;B_PORT\r\nGröße;p;b;q\r\n".encode("cp1252")
+    assert cables(read(data)) == [("Größe", "p", "b", "q", None)]
+
+
+def test_a_markdown_table_and_merged_cells_are_read() -> None:
+    text = b"| A device | A port | B device | B port |\n| --- | :--- | --- | ---: |\n| h0 | p0 | s0 | p1 |\n"
+    assert cables(read(text)) == [("h0", "p0", "s0", "p1", None)]
+
+    def merge(book: object) -> None:
+        book["BOM"].merge_cells("C2:C3")  # type: ignore[index]
+
+    rows = [["A device", "A port", "B device", "B port"], ["h0", "p0", "s0", "p1"], ["h1", "p0", None, "p2"]]
+    assert [entry[2] for entry in cables(read(workbook(rows, merge)))] == ["s0", "s0"]
+
+
+def test_a_unit_may_be_in_the_name_of_the_column() -> None:
+    for title, millimetres in (("Length (ft)", 914), ("length_cm", 30), ("Length in mm", 3), ("Length [m]", 3000)):
+        (cable,) = read(
+            csv_of([["a_device", "a_port", "b_device", "b_port", title], ["a", "1", "b", "2", "3"]]).encode()
+        ).cables
+        assert cable.length_mm == millimetres
+
+
+def test_a_length_that_cannot_be_read_is_left_out_by_its_cell_and_its_cable_stays() -> None:
+    rows = [["a_device", "a_port", "b_device", "b_port", "length"], ["a", "1", "b", "2", "long"], ["a", "2", "b", "3", "#N/A"], ["a", "3", "b", "4", "0"]]  # fmt: skip
+    for listing, place in (
+        (read(csv_of(rows).encode()), "line 2, column length"),
+        (read(workbook(rows)), "sheet BOM, row 2, column length"),
+    ):
+        assert [entry.length_mm for entry in listing.cables] == [None] * 3
+        assert listing.skipped[0].where == place
+        assert [
+            re.search(r"not a length|error of a formula|more than 0", entry.reason) is not None
+            for entry in listing.skipped
+        ] == [True] * 3
+
+
+def test_a_row_with_one_end_is_left_out_and_its_port_is_in_use() -> None:
+    listing = read(b"a_device,a_port,b_device,b_port\na,1,b,2\n,circuit,b,3\nc,,b,4\n-,x,n/a,y\n")
+    assert [entry.where for entry in listing.skipped] == [
+        "line 3, column a_device",
+        "line 4, column a_port",
+        "line 5, column a_device",
+    ]
+    assert [(entry.b.device, entry.b.ports) for entry in listing.loose] == [("b", ("3",)), ("b", ("4",))]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(BadFileError, match="Two columns are called 'a_port'"):
+        read(b"a_device,a_port,a_port,b_device,b_port\na,1,2,b,2\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "Excel 97 to 2003 (.xls)"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "protected by a password"),
+        (b"%PDF-1.7", "PDF"), (b"\x1f\x8b\x08", "gzip"), (b"PAR1", "Parquet"), (b"graph [\n  node [ id 0 ]\n]", "GML"),
+        (b'Creator "yFiles"\nVersion 2.14\ngraph [\n', "GML"), (b"*Vertices 3\n1 a\n", "Pajek"), (b"<mxfile host='x'>", "draw.io"),
+        (b"<!DOCTYPE html><html>", "web page"), ("<html><table>".encode("utf-16"), "web page"),
+        (b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">', "Excel 2003"),
+        (b'{"data": {}, "elements": {"nodes": []}}', "graph in JSON"), (b"{\\rtf1", "RTF"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_read_is_named_for_what_it_is(data: bytes, what: str) -> None:
+    with pytest.raises(BadFileError, match=re.escape(what)) as refused:
+        read(data)
+    assert refused.value.mistakes[0].hint
+    assert problem(refused.value).status == 422
+
+
+def test_archives_are_named_by_their_parts() -> None:
+    def become(name: str, content: bytes = b"x") -> bytes:
+        return rewritten(
+            workbook([["a"]]), lambda old, data: (name, content) if old.startswith("[Con") else (f"zz/{old}", data)
+        )
+
+    for name, content, what in (
+        ("mimetype", b"application/vnd.oasis.opendocument.spreadsheet", ".ods"), ("word/document.xml", b"x", ".docx"),
+        ("xl/workbook.bin", b"x", ".xlsb"), ("visio/document.xml", b"x", ".vsdx"), ("readme.txt", b"x", "no workbook"),
+    ):  # fmt: skip
+        found = foreign.name(become(name, content))
+        assert found is not None
+        assert what in found[0]
+    assert foreign.name(workbook([["a"]])) is None
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300), st.sampled_from([b"", b"PK\x03\x04", b"{", b"[", b"a_device,a_port,b_device,b_port\n"]))
+def test_any_bytes_are_a_list_or_a_refusal(data: bytes, before: bytes) -> None:
+    mistakes = []
+    try:
+        assert read(before + data, "h0").cables is not None
+    except BadFileError as error:
+        mistakes = error.mistakes
+    assert all(entry.where and entry.message for entry in mistakes)
