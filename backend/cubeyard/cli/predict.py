@@ -69,6 +69,11 @@ def predict(
             _print_prediction(Console(), orjson.loads(document))
 
 
+def _amount(gbps: float) -> str:
+    """With cents as far as it has them: a slow network's throughput is not 0.00."""
+    return f"{gbps:,.2f}" if gbps == 0 or abs(gbps) >= 0.1 else f"{gbps:.3g}"
+
+
 def _fault(text: str) -> Json:
     """One `--fail` option."""
     word, equals, share = text.partition("=")
@@ -94,7 +99,7 @@ def _print_prediction(console: Console, document: Json) -> None:
     table.add_column(style="dim")
     table.add_column(justify="right")
     table.add_column()
-    table.add_row("Aggregate bottleneck throughput", f"{document['abt_gbps']:,.2f}", "Gb/s")
+    table.add_row("Aggregate bottleneck throughput", _amount(document["abt_gbps"]), "Gb/s")
     table.add_row("Flows carried", f"{document['flows']:,}", "")
     dropped = document["dropped"]
     table.add_row(
@@ -112,7 +117,7 @@ def _print_prediction(console: Console, document: Json) -> None:
     if failures["degraded_links"]:
         table.add_row("Carrying less", f"{failures['degraded_links']:,} links", "")
     if rates := document.get("maxmin"):
-        table.add_row("Max-min fair rates", f"{rates['total_gbps']:,.2f}", "Gb/s in all")
+        table.add_row("Max-min fair rates", _amount(rates["total_gbps"]), "Gb/s in all")
         if rates["flows"]:
             table.add_row(
                 "  of one flow",
