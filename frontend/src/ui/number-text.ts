@@ -1,8 +1,14 @@
 import { formatShort } from "@/units";
 
-/** The number a person typed, or null when it is not one: spaces and group commas are fine, `integer` refuses fractions. */
+/** `2,5` and `1.234,5` with a decimal point. `1,500` is not touched: its comma groups. */
+const withPoint = (text: string): string =>
+  /^[-+]?(\d{1,3}(\.\d{3})+,\d+|0,\d+|\d*,(\d{1,2}|\d{4,}))$/.test(text)
+    ? text.replaceAll(".", "").replace(",", ".")
+    : text;
+
+/** The number a person typed, or null when it is not one: spaces, group commas and a decimal comma are fine, `integer` refuses fractions. */
 export function parseNumber(text: string, integer = false): number | null {
-  const plain = text.trim().replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
+  const plain = withPoint(text.trim()).replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return null;
   const value = Number(plain);
   if (!Number.isFinite(value) || (integer && !Number.isInteger(value))) return null;

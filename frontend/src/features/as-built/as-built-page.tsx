@@ -11,6 +11,7 @@ import { useFileDrop } from "@/ui/use-file-drop";
 import { formatCount, plural } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { useLastPlan } from "../shared/last-plan";
+import { DecimalQuestion, type Mark } from "../shared/decimal-question";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import { usePlanAt } from "../shared/use-plan-at";
@@ -65,10 +66,10 @@ function SavedPlan({ id }: { id: string }) {
   );
 }
 
-async function send(plan: Plan, { body, type, host }: Upload): Promise<AsBuilt> {
+async function send(plan: Plan, { body, type, host }: Upload, decimal?: Mark): Promise<AsBuilt> {
   return take(
     api.POST("/api/v1/plans/{id}/revisions/{revision}/as-built", {
-      params: { path: { id: plan.id, revision: plan.revision }, query: { host } },
+      params: { path: { id: plan.id, revision: plan.revision }, query: { host, decimal } },
       // The file is sent as it is.
       body: "",
       bodySerializer: () => body,
@@ -88,20 +89,27 @@ function Check({ plan }: { plan: Plan }) {
   const of = `${plan.id} ${plan.revision}`;
   const last = useLastCheck();
   const check = useMutation({
-    mutationFn: async (files: readonly File[]) => {
+    mutationFn: async ({ files, decimal }: { files: readonly File[]; decimal?: Mark }) => {
       useLastCheck.setState({ of, name: "", found: null });
       const upload = await readFiles(files);
-      useLastCheck.setState({ of, name: upload.name, found: await send(plan, upload) });
+      useLastCheck.setState({ of, name: upload.name, found: await send(plan, upload, decimal) });
     },
   });
-  const open = (files: readonly File[]) => files.length > 0 && check.mutate(files);
+  const open = (files: readonly File[]) => files.length > 0 && check.mutate({ files });
   const over = useFileDrop("window", open);
   useScreen(useRequests(plan));
   return (
     <div className={styles.page}>
       <Head plan={plan} />
       <FileField over={over} busy={check.isPending} onFiles={open} />
-      {check.isError && <ProblemView error={check.error} title="This list cannot be read" />}
+      {check.isError && (
+        <ProblemView error={check.error} title="This list cannot be read">
+          <DecimalQuestion
+            error={check.error}
+            onAnswer={(decimal) => check.mutate({ files: check.variables?.files ?? [], decimal })}
+          />
+        </ProblemView>
+      )}
       {check.isPending && <Skeleton height={240} />}
       {last.of === of && last.found && <Result plan={plan} name={last.name} found={last.found} />}
     </div>
@@ -144,7 +152,7 @@ function FileField({
   return (
     <section className={styles.drop} data-over={over || undefined} aria-label="Cable list">
       <p>
-        Drop a list of the cables on the floor here: our cable schedule or NetBox’s cables (CSV), or the
+        Drop a list of the cables on the floor here: our cable schedule or NetBox’s cables (CSV, XLSX), or the
         output of <code>lldpctl -f json</code>, one file a device (h00.json) or all in one.
       </p>
       <Button icon="up" look="primary" disabled={busy} onClick={() => input.current?.click()}>
@@ -156,7 +164,7 @@ function FileField({
         multiple
         hidden
         aria-label="Cable list"
-        accept=".csv,.json,text/csv,application/json"
+        accept=".csv,.xlsx,.json,text/csv,application/json"
         onChange={(event) => {
           onFiles([...(event.target.files ?? [])]);
           event.target.value = "";
@@ -179,7 +187,7 @@ function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuil
     list.reporters !== null && `${plural(list.reporters, "device")} reported`,
     list.with_length < list.cables &&
       (list.with_length === 0 ? "without lengths" : `${formatCount(list.with_length)} with their length`),
-    list.skipped > 0 && `${plural(list.skipped, "row")} of other cables left out`,
+    list.skipped > 0 && `${plural(list.skipped, "row")} left out`,
   ];
   return (
     <>
@@ -202,9 +210,27 @@ function Result({ plan, name, found }: { plan: Plan; name: string; found: AsBuil
           </ul>
         </section>
       )}
+      <LeftOut rows={list.skipped_rows} />
       <Differences plan={plan} found={found} />
       <WorkOrder plan={plan} found={found} />
     </>
+  );
+}
+
+/** Rows that are no part of the comparison, each with its reason. */
+function LeftOut({ rows }: { rows: AsBuilt["list"]["skipped_rows"] }) {
+  if (rows.length === 0) return null;
+  return (
+    <details>
+      <summary>Rows left out</summary>
+      <ul className={styles.look}>
+        {rows.slice(0, 200).map(({ where, reason }) => (
+          <li key={`${where} ${reason}`}>
+            {where}: {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

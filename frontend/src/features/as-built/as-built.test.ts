@@ -49,7 +49,7 @@ function document(counts: Partial<AsBuilt["counts"]> = {}): AsBuilt {
     plan_hash: "0",
     title: "Yard",
     cables: 32,
-    list: { format: "csv", cables: 30, with_length: 30, reporters: null, skipped: 0 },
+    list: { format: "csv", cables: 30, with_length: 30, reporters: null, skipped: 0, skipped_rows: [] },
     in_order: false,
     counts: { ...COUNTS, ...counts },
     kinds: kinds.map((kind) => ({ kind, title: kind, meaning: "" })),
@@ -63,6 +63,7 @@ function document(counts: Partial<AsBuilt["counts"]> = {}): AsBuilt {
 test("one file is sent as it is, by its content; JSON with the name of its device", async () => {
   const csv = uploadOf([{ name: "floor.json", text: "a_device,a_port\r\n" }]);
   expect([csv.type, csv.host, await csv.body.text()]).toEqual(["text/csv", undefined, "a_device,a_port\r\n"]);
+  expect(uploadOf([{ name: "floor.xlsx", text: "PK\u0003\u0004" }]).type).toContain("spreadsheetml");
   const one = uploadOf([{ name: "h00.v2.json", text: ' {"lldp": {}}' }]);
   expect([one.type, one.host]).toEqual(["application/json", "h00.v2"]);
   expect(stem(".json")).toBe(".json");

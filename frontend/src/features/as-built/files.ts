@@ -3,10 +3,12 @@
 /** The server takes no larger ones. */
 export const MOST_BYTES = 64 * 1024 * 1024;
 
+export const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
 export interface Upload {
   name: string;
   body: Blob;
-  type: "text/csv" | "application/json";
+  type: "text/csv" | "application/json" | typeof XLSX;
   /** The device of a file that may be lldpctl's of one device: the file's name. */
   host: string | undefined;
 }
@@ -29,7 +31,7 @@ export function uploadOf(files: readonly NamedText[]): Upload {
   const [first] = files;
   if (!first) throw new Error("No file was chosen.");
   if (files.length === 1) {
-    const type = isJson(first.text) ? "application/json" : "text/csv";
+    const type = isJson(first.text) ? "application/json" : first.text.startsWith("PK") ? XLSX : "text/csv";
     const host = type === "application/json" ? stem(first.name) : undefined;
     return { name: first.name, body: new Blob([first.text]), type, host };
   }

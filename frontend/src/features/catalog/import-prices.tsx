@@ -8,25 +8,27 @@ import { ModalDialog } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
 import { formatShort, plural } from "@/units";
 import { formatDate } from "../shared/dates";
+import { DecimalQuestion, type Mark } from "../shared/decimal-question";
 import styles from "./catalog-page.module.css";
 
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const SHOWN = 200;
 
-type Origin = { source: string; date: string; rates: string };
+type Origin = { source: string; date: string; rates: string; decimal?: Mark };
 
 async function send(
   book: Book,
   version: number,
   file: File,
-  { source, date, rates }: Origin,
+  { source, date, rates, decimal }: Origin,
   trial: boolean,
 ): Promise<PriceImport> {
   return take(
     api.POST("/api/v1/catalog/books/{book}/versions/{version}/prices", {
       params: {
         path: { book: book.book, version },
-        query: { source, date, trial, rate: rates.split(/[\s;]+/).filter(Boolean) },
+        // The changes were shown by the trial before, those of ten times the price first.
+        query: { source, date, trial, jumps: !trial, decimal, rate: rates.split(/[\s;]+/).filter(Boolean) },
       },
       // The schema calls a body of bytes a string.
       body: "",
@@ -48,7 +50,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
     rates: "",
   });
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
 
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true);
@@ -56,17 +58,17 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
     try {
       await work();
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught.message : String(caught));
+      setError(caught);
     } finally {
       setBusy(false);
     }
   };
-  const choose = (chosen: File) =>
+  const choose = (chosen: File, decimal?: Mark) =>
     attempt(async () => {
       setFile(chosen);
       setFound(null);
-      setOrigin((old) => ({ ...old, source: old.source || chosen.name }));
-      setFound(await send(book, version, chosen, { ...origin, source: chosen.name }, true));
+      setOrigin((old) => ({ ...old, source: old.source || chosen.name, decimal }));
+      setFound(await send(book, version, chosen, { ...origin, source: chosen.name, decimal }, true));
     });
   const ready =
     file !== null &&
@@ -116,12 +118,15 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
             value={origin}
             currency={book.currency}
             onChange={setOrigin}
-            onRates={() => file && void choose(file)}
+            onRates={() => file && void choose(file, origin.decimal)}
           />
-          {error && (
-            <p className={styles.wrong} role="alert">
-              {error}
-            </p>
+          {error !== null && (
+            <div className={styles.wrong} role="alert">
+              {messages(error).map((message) => (
+                <p key={message}>{message}</p>
+              ))}
+              <DecimalQuestion error={error} onAnswer={(mark) => file && void choose(file, mark)} />
+            </div>
           )}
           <div className={styles.editActions}>
             <Button type="submit" look="primary" disabled={!ready || busy}>
@@ -136,6 +141,12 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
     </>
   );
 }
+
+/** An error in words: with what is wrong at each place of the file, where the server says so. */
+const messages = (error: unknown): string[] =>
+  error instanceof ApiError && error.errors.length > 0
+    ? error.errors.map(({ message, hint }) => [message, hint].filter(Boolean).join(" "))
+    : [error instanceof Error ? error.message : String(error)];
 
 function FileField({ onChoose }: { onChoose: (file: File) => void }) {
   const id = useId();
@@ -234,8 +245,16 @@ function Preview({ found }: { found: PriceImport }) {
         {plural(found.lines, "line")} read. Nothing differs from version {found.from_version}.
       </p>
     );
+  const jumps = found.changes.filter(({ jump }) => jump);
+  // What jumps is seen first.
+  const changes = [...jumps, ...found.changes.filter(({ jump }) => !jump)];
   return (
     <div className={styles.preview}>
+      {jumps.length > 0 && (
+        <p className={styles.wrong} role="alert">
+          {plural(jumps.length, "price")} would become ten times as high or low. Check before you save.
+        </p>
+      )}
       <table aria-label="Changes">
         <thead>
           <tr>
@@ -247,8 +266,8 @@ function Preview({ found }: { found: PriceImport }) {
           </tr>
         </thead>
         <tbody>
-          {found.changes.slice(0, SHOWN).map((one) => (
-            <tr key={`${one.line} ${one.field}`}>
+          {changes.slice(0, SHOWN).map((one) => (
+            <tr key={`${one.line} ${one.field}`} className={one.jump ? styles.wrong : undefined}>
               <td>{one.line.replace("line ", "")}</td>
               <td title={one.name}>{one.sku}</td>
               <td>{one.field}</td>
