@@ -41,7 +41,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
         **_subflows(every),
         **_latencies([frame["latencies"] for frame in every if frame.get("latencies")]),
         "drops": dict(drops),
-        "host": max((frame["host"] for frame in latest), key=lambda host: host["cpu"]),
+        "host": {**max((frame["host"] for frame in latest), key=lambda host: host["cpu"]), **_delays(every)},
         "events": [
             _on_our_clock(event, offset)
             for host, (frames, offset) in enumerate(zip(by_host, offsets_nanos, strict=True))
@@ -50,6 +50,12 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
             if host == 0 or str(event.get("kind")) not in TOLD_BY_ALL
         ],
     }
+
+
+def _delays(every: Sequence[Json]) -> Json:
+    """Waits for a processor and losses in the backlog add up, as far as frames have them."""
+    names = {name for frame in every for name in ("wait_secs", "waits", "backlog_drops") if name in frame["host"]}
+    return {name: sum(frame["host"].get(name, 0) for frame in every) for name in names}
 
 
 def _latencies(told: Sequence[Json]) -> Json:

@@ -122,6 +122,9 @@ def test_subflows_of_mptcp_add_up_and_an_unknown_column_is_refused() -> None:
 def test_a_single_fabrics_frames_are_left_as_they_are() -> None:
     only = frame(3, links=[1], flows=[2])
     assert merged([[only]], [0]) is only
+    slow = {**only, "host": {"cpu": 0.5, "wait_secs": 0.25, "waits": 10, "backlog_drops": 3}}
+    delays = {"cpu": 0.5, "wait_secs": 0.5, "waits": 20, "backlog_drops": 6}
+    assert merged([[slow, slow], [only]], [0, 0])["host"] == delays, "all ticks and hosts"
     two = merged([[only, only]], [0])
     assert (two["links"]["tx"], two["links"]["queue"]) == ([2], only["links"]["queue"])
     far = {
