@@ -85,7 +85,10 @@ def judged(texts: Iterable[str], given: Mark | None = None) -> Mark | None:
     """The decimal mark of a file, by what its numbers show; None where they show nothing, or both."""
     if given is not None:
         return given
-    seen = {mark for text in texts if (mark := evidence(text)) is not None}
+    seen: set[Mark] = set()
+    for text in texts:
+        if (mark := evidence(text)) is not None:
+            seen.add(mark)
     return seen.pop() if len(seen) == 1 else None
 
 

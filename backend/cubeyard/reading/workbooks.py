@@ -114,7 +114,7 @@ class _Archive(zipfile.ZipFile):
         return _part(name) in self._parts
 
     def open(self, name: str | zipfile.ZipInfo, mode: Any = "r", pwd: bytes | None = None, **options: Any) -> Any:
-        source = super().open(name, mode, pwd, **options)
+        source: Any = super().open(name, mode, pwd, **options)
         head = source.peek(2_000)
         if b"http://purl.oclc.org/ooxml/" not in head:
             return _Counted(source, self)
@@ -225,7 +225,8 @@ class _Names(list[str]):
 class _Sheet(WorkSheetParser):
     """Rows and merged ranges, and nothing else of a sheet."""
 
-    merged: list[tuple[int, int, int, int]]
+    merged: Any
+    """Ranges of cells."""
 
     def rows(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         self.merged = []

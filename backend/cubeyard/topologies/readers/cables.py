@@ -29,8 +29,8 @@ def read(data: bytes, name: str) -> Network:
             if node not in network.nodes:
                 network.add_node(node, Node({}, cable.where))
             network.nodes[node].attributes = {**network.nodes[node].attributes, **end.attributes}
-        ports = (end.ports[0] if end.ports else "" for end in (cable.a, cable.b))
-        network.add_edge(Edge(ends[0], ends[1], *ports, cable.attributes, cable.where))
+        a_port, b_port = (end.ports[0] if end.ports else "" for end in (cable.a, cable.b))
+        network.add_edge(Edge(ends[0], ends[1], a_port, b_port, cable.attributes, cable.where))
     return network
 
 
@@ -54,7 +54,7 @@ class _Names:
             for device, names in groups.items()
             if len(names) > 1
         ]
-        network.alike += sorted(tuple(sorted(pair)) for pair in apart if len(pair) == 2)  # pyright: ignore[reportArgumentType]
+        network.alike += sorted((min(pair), max(pair)) for pair in apart if len(pair) == 2)
         self._sites: dict[str, set[str]] = defaultdict(set)
         for end in every:
             self._sites[self._device[_name(end)]].add(folded(end.site))
