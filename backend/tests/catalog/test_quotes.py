@@ -337,3 +337,43 @@ def test_prices_are_imported_on_the_command_line(tmp_path: Path, local: Engine) 
     refused = run(app, ["prices", str(bill), "--catalog", "current-2026", "-o", str(tmp_path / "none.json")])
     assert refused.exit_code == 2
     assert not (tmp_path / "none.json").exists()
+
+
+def test_a_price_that_jumps_and_a_number_with_two_readings_are_asked_for(
+    client: TestClient, local: Engine, tmp_path: Path
+) -> None:
+    book = client.get(f"{BOOKS}/current-2026").json()
+    here = f"{BOOKS}/current-2026/versions/{book['latest_version']}/prices"
+    query = {"source": "Quotation 4711", "date": "2026-11-20"}
+    headers = {"content-type": "text/csv"}
+    low = _fill_csv(
+        _export(local, "bom-csv", _book(local, "current-2026")),
+        lambda row: {"quoted_price": "0.125"} if row["category"] == "server" else {},
+        ";",
+    )
+    tried = client.post(here, params={**query, "trial": "true"}, content=low, headers=headers).json()
+    assert [one["jump"] for one in tried["changes"]] == [True]
+    refused = client.post(here, params=query, content=low, headers=headers)
+    assert refused.status_code == 422
+    assert "jumps=true" in refused.json()["errors"][0]["hint"]
+    taken = client.post(here, params={**query, "jumps": "true"}, content=low, headers=headers).json()
+    assert taken["changes"][0]["after"] == 0.125
+
+    header = "line;sku;quoted_price;price_field"
+    two = f"{header}\r\n1;{taken['changes'][0]['sku']};1.234;price_usd\r\n".encode()
+    asked = client.post(here, params={**query, "trial": "true"}, content=two, headers=headers)
+    assert (asked.status_code, asked.json()["errors"][0]["field"]) == (422, "query.decimal")
+    for decimal, price in (("point", 1.234), ("comma", 1234)):
+        found = client.post(here, params={**query, "trial": "true", "decimal": decimal}, content=two, headers=headers)
+        assert found.json()["changes"][0]["after"] == price
+
+    bill, out = tmp_path / "bill.csv", tmp_path / "book.json"
+    run = CliRunner().invoke
+    bill.write_bytes(two)
+    given = ["prices", str(bill), "--catalog", "current-2026", "-o", str(out)]
+    assert run(app, given).exit_code == 2
+    assert not out.exists()
+    assert run(app, [*given, "--decimal", "point"]).exit_code == 2  # ten times as low
+    assert not out.exists()
+    assert run(app, [*given, "--decimal", "point", "--jumps"]).exit_code == 0
+    assert out.exists()
