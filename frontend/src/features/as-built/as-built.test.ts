@@ -11,6 +11,7 @@ const end = (device: string, port: string, rack: string | null = "R00"): AsBuilt
   rack,
   unit: rack === null ? "" : "01",
   known: rack !== null,
+  written: "",
 });
 
 function step(number: number, rack: string, changes: Partial<AsBuiltStep> = {}): AsBuiltStep {
