@@ -125,12 +125,18 @@ test("a list that cannot be read is refused by line and column", { tag: "@long" 
   await page.goto(`/plans/${plan}/as-built`);
   await expect(page.getByRole("heading", { name: "As built: Yard H" })).toBeVisible();
   await drop(page, {
-    "floor.csv": "a_device,a_port,b_device,b_port,length\r\nh00,eth0,s0-0,P0,long\r\nh01,,s0-0,P1,3\r\n",
+    "floor.csv": "a_device,a_port,b_device,b_port\r\n#N/A,eth0,s0-0,P0\r\nh01,eth0,#REF!,P1\r\n",
   });
   const refused = page.getByRole("alert");
-  await expect(refused).toContainText("line 2, column length");
-  await expect(refused).toContainText("'long' is not a length.");
-  await expect(refused).toContainText("line 3, column a_port");
+  await expect(refused).toContainText("line 2, column a_device");
+  await expect(refused).toContainText("The cell is #N/A, an error of a formula.");
+  await expect(refused).toContainText("line 3, column b_device");
+  await drop(page, {
+    "floor.csv": "a_device;a_port;b_device;b_port;length\r\nh00;eth0;s0-0;P0;50,000 mm\r\n;C-1;s0-0;P9;1\r\n",
+  });
+  await page.getByRole("button", { name: "Point: 1.5" }).click();
+  await page.getByText("Rows left out").click();
+  await expect(page.getByText("line 3, column a_device: The cell is empty.")).toBeVisible();
   await drop(page, { "floor.json": '{"lldp": ' });
   await expect(refused).toContainText("line 1, column 10");
 });
