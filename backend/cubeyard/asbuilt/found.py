@@ -26,7 +26,7 @@ class FoundList:
         self._refuse_two_sites(listing)
         whole = [self._cable(seen) for seen in listing.cables]
         loose = [self._cable(seen) for seen in listing.loose]
-        # A device none of whose ports the plan knows by name has other names for them: its ports are unknown.
+        # A device without a port of a planned name has other names for all of them: its ports are unknown.
         known = {port.device for cable in (*whole, *loose) for port in cable.ends if names.knows(port)}
         renamed: dict[str, None] = {}
         halves = loose

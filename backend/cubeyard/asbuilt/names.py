@@ -33,11 +33,11 @@ class PlanNames:
     def _ports(self, device: int) -> Directory[str]:
         """The plan's name of each port of a device, by all that it may be called: its own first, then Linux's."""
         names = tuple(plain(name) for name in self.plan.port_names(device))
-        found = self._directories.get(names)
-        if found is None:
+        result = self._directories.get(names)
+        if result is None:
             pairs = [*((name, name) for name in names), *((interface_name(name), name) for name in names)]
-            found = self._directories[names] = Directory(pairs, ports=True)
-        return found
+            result = self._directories[names] = Directory(pairs, ports=True)
+        return result
 
     def planned(self) -> list[PlannedCable]:
         """The plan's cables, in its order."""
@@ -62,10 +62,10 @@ class PlanNames:
 
     def device(self, name: str) -> str | None:
         """The host name of the device that a list calls `name`; with a domain behind it too. None if the plan has none."""
-        found = self._hosts.find(name)
-        if found is None:
-            found = self._others.find(name)
-        return None if found is None else self.tables.hosts[found]
+        result = self._hosts.find(name)
+        if result is None:
+            result = self._others.find(name)
+        return None if result is None else self.tables.hosts[result]
 
     def port(self, end: SeenEnd) -> Port:
         """The plan's port, or the names in the list where the plan has no such device or port; empty where the list has no name."""

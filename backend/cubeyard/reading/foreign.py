@@ -66,9 +66,9 @@ def name(data: bytes) -> tuple[str, str] | None:
 
 def refuse(data: bytes) -> None:
     """Raises `BadFileError` that names the format, if it is one that is not read."""
-    found = name(data)
-    if found is not None:
-        what, hint = found
+    result = name(data)
+    if result is not None:
+        what, hint = result
         raise refused("file", f"It is {what}.", hint)
 
 

@@ -39,21 +39,21 @@ class Header:
         """Where each column is in a header row; None if this is not the format's. Raises `BadFileError` for two columns of one name."""
         keys = _numbered([key(words) for words in cells])
         at = {words: index for index, words in reversed(list(enumerate(keys)))}
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         units: dict[str, str] = {}
         for column, names in self._keys.items():
             place = next((at[name] for name in names if name in at), None)
             if place is None and column in self.lengths:
                 place, units[column] = _with_unit(cells, names)
             if place is not None:
-                found[column] = place
-        if not all(any(entry in found for entry in group) for group in self.needed):
+                result[column] = place
+        if not all(any(entry in result for entry in group) for group in self.needed):
             return None
-        for column, place in found.items():
+        for column, place in result.items():
             if keys.count(keys[place]) > 1:
                 message = f"Two columns are called {cells[place].strip()[:40]!r}."
                 raise refused(f"header, column {column}", message, "Rename or remove the column that does not count.")
-        return Columns(self, found, units, [words.strip() for words in cells])
+        return Columns(self, result, units, [words.strip() for words in cells])
 
     def wanted(self) -> str:
         """`a_host_name (or a_paper_name), a_port`."""
@@ -68,7 +68,7 @@ class Columns:
     header: Header
     at: Mapping[str, int]
     units: Mapping[str, str]
-    """Of lengths, where the column's name has one."""
+    """Units of lengths, where the column's name has one."""
     titles: Sequence[str]
 
     def title(self, column: str) -> str:
@@ -82,7 +82,7 @@ def key(words: str) -> str:
 
 
 def _numbered(keys: list[str]) -> list[str]:
-    """Names that are there exactly twice, as `Device, Port, Device, Port` below a row of sides, with 1 and 2 behind them."""
+    """Names that occur exactly twice, as `Device, Port, Device, Port` below a row of sides, with 1 and 2 behind them."""
     pairs = {
         name
         for name, count in Counter(keys).items()
@@ -98,8 +98,8 @@ def _numbered(keys: list[str]) -> list[str]:
 
 def _with_unit(cells: Sequence[str], names: Mapping[str, None]) -> tuple[int | None, str]:
     for index, words in enumerate(cells):
-        found = _UNIT.fullmatch(words.strip())
-        unit = ((found[2] or found[3] or "") if found else "").casefold()
-        if found and unit in UNITS and key(found[1]) in names:
+        result = _UNIT.fullmatch(words.strip())
+        unit = ((result[2] or result[3] or "") if result else "").casefold()
+        if result and unit in UNITS and key(result[1]) in names:
             return index, unit
     return None, ""

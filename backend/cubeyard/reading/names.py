@@ -78,20 +78,20 @@ def short(text: str) -> str:
 
 
 def port_key(text: str) -> str:
-    """A port's kind and number, however a vendor abbreviates it: of `Eth1/1` and `Ethernet 1/1` the same."""
+    """A port's kind and number, however a vendor abbreviates it: the same for `Eth1/1` and `Ethernet 1/1`."""
     words = folded(text)
-    found = _PORT.fullmatch(words)
-    if found is None:
+    result = _PORT.fullmatch(words)
+    if result is None:
         return words
-    kind = found[1].replace(" ", "").replace("-", "")
-    return f"{_PORT_KINDS.get(kind, kind)}{found[2].replace(' ', '')}"
+    kind = result[1].replace(" ", "").replace("-", "")
+    return f"{_PORT_KINDS.get(kind, kind)}{result[2].replace(' ', '')}"
 
 
 class Directory(Generic[T]):
     """What known names stand for. A text stands for one of them by the strictest rule that gives any, if that gives exactly one."""
 
     def __init__(self, names: Iterable[tuple[str, T]], *, ports: bool = False) -> None:
-        """Of ports with one name the first one counts, so that own names come before other people's; of devices, none."""
+        """The first of two ports with one name counts, so that own names come first; two devices with one name have none."""
         rules = (str, clean, folded, port_key) if ports else (str, clean, folded)
         self._known: list[tuple[Callable[[str], str], dict[str, set[T]]]] = [(rule, defaultdict(set)) for rule in rules]
         self._hosts: dict[str, set[T]] = defaultdict(set)
@@ -113,7 +113,7 @@ class Directory(Generic[T]):
                 return _only(values)
         if self._ports:
             return None
-        # A domain is left away on one side alone: of two domains one is wrong.
+        # A domain is left away on one side alone: two domains are two devices.
         host = short(text)
         return _only((self._known[2][1] if host else self._hosts).get(host or folded(text), set()))
 

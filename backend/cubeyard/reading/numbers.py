@@ -47,8 +47,8 @@ def is_nothing(text: str) -> bool:
 
 def currencies_of(text: str) -> tuple[str, ...]:
     """The currencies that an amount's own sign or code may stand for; none where it has neither."""
-    found = _CURRENCY.search(plain(text))
-    return _OF_SIGN.get(found[0], (found[0],)) if found else ()
+    result = _CURRENCY.search(plain(text))
+    return _OF_SIGN.get(result[0], (result[0],)) if result else ()
 
 
 def readings(text: str) -> dict[Mark, float]:
@@ -67,18 +67,18 @@ def readings(text: str) -> dict[Mark, float]:
         words, negative = words[:-1].strip(), True
     if words[:1] in ("+", "-"):
         words, negative = words[1:].strip(), negative or words[0] == "-"
-    found: dict[Mark, float] = {}
+    result: dict[Mark, float] = {}
     for mark, (pattern, thousands, decimal) in _PATTERNS.items():
         if len(words) <= 60 and pattern.fullmatch(words) and not (whole and decimal in words):
             digits = words.translate(str.maketrans("", "", f" '{thousands}")).replace(decimal, ".")
-            found[mark] = -float(digits) if negative else float(digits)
-    return found
+            result[mark] = -float(digits) if negative else float(digits)
+    return result
 
 
 def evidence(text: str) -> Mark | None:
     """The decimal mark that a text shows by itself: `0.125` and `1,234.5` a point, `12,5` a comma, `1.234` and `12` none."""
-    found = readings(text)
-    return next(iter(found)) if len(found) == 1 else None
+    result = readings(text)
+    return next(iter(result)) if len(result) == 1 else None
 
 
 def judged(texts: Iterable[str], given: Mark | None = None) -> Mark | None:
@@ -109,17 +109,17 @@ def number(text: str, mark: Mark | None, *, given: bool = False, least: float = 
 
     Of two readings the one within `least` and `most` counts, where they are given. Raises `NoNumberError` or `TwoNumbersError`.
     """
-    found = readings(text)
-    if not found or (given and mark is not None and mark not in found):
-        with_mark = f" with a decimal {mark}" if found else ""
+    result = readings(text)
+    if not result or (given and mark is not None and mark not in result):
+        with_mark = f" with a decimal {mark}" if result else ""
         raise NoNumberError(f"{text.strip()[:60]!r} is not a number{with_mark}")
-    if mark in found:
-        return found[mark]
-    values = set(found.values())
+    if mark in result:
+        return result[mark]
+    values = set(result.values())
     if len(values) > 1 and most:
         values = {value for value in values if least <= value <= most} or values
     if len(values) > 1:
-        raise TwoNumbersError(text.strip()[:60], found["point"], found["comma"])
+        raise TwoNumbersError(text.strip()[:60], result["point"], result["comma"])
     return values.pop()
 
 
@@ -147,8 +147,8 @@ _LENGTH = re.compile(r"([0-9.,' ]*[0-9][0-9.,]*)\s*([^0-9\s.,][^0-9]*?)?\.?", re
 
 def amount(words: str) -> str:
     """The number of a length, without its unit; empty for what is no length."""
-    found = _LENGTH.fullmatch(plain(words))
-    return found[1] if found else ""
+    result = _LENGTH.fullmatch(plain(words))
+    return result[1] if result else ""
 
 
 def length_mm(words: str, unit: str, mark: Mark | None, *, given: bool = False) -> float:
@@ -157,10 +157,10 @@ def length_mm(words: str, unit: str, mark: Mark | None, *, given: bool = False) 
     Raises `NoNumberError` or `TwoNumbersError`.
     """
     text = " ".join(words.translate(_DASHES).split())
-    found = _LENGTH.fullmatch(text if text.endswith("''") else unicodedata.normalize("NFKC", text))
-    named = ((found[2] or "").strip().casefold() or unit.strip().casefold().rstrip(".") or "m") if found else ""
+    result = _LENGTH.fullmatch(text if text.endswith("''") else unicodedata.normalize("NFKC", text))
+    named = ((result[2] or "").strip().casefold() or unit.strip().casefold().rstrip(".") or "m") if result else ""
     factor = MM_OF.get(UNITS.get(named, ""))
-    if found is None or factor is None:
+    if result is None or factor is None:
         raise NoNumberError(f"{words.strip()[:40]!r} is not a length")
     least, most = (limit / factor for limit in LIKELY_MM)
-    return number(found[1], mark, given=given, least=least, most=most) * factor
+    return number(result[1], mark, given=given, least=least, most=most) * factor

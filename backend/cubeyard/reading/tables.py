@@ -45,11 +45,11 @@ class Table:
     lines: Sequence[tuple[int, Sequence[str]]]
     """Each row that is not empty, with its number in the file or sheet."""
     sheet: str = ""
-    """Empty for CSV."""
+    """The name of the sheet; empty for CSV."""
     decimal: Mark | None = None
     """As a person chose it."""
     separator: str = ""
-    """Of CSV."""
+    """The separator of a CSV file."""
     fallback: Mark | None = None
     """The decimal mark of a file whose numbers do not show theirs."""
     mistakes: list[Mistake] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Row:
 
     table: Table
     number: int
-    """Of the line, or of the sheet's row."""
+    """The number of the line, or of the row in its sheet."""
     _cells: Sequence[str]
 
     @property
@@ -243,7 +243,7 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
         for cells in rows:
             line, before = before + 1, rows.line_num
             if columns is None:
-                columns = next((found for header in headers if (found := header.of(cells))), None)
+                columns = next((result for header in headers if (result := header.of(cells))), None)
             elif any(cell.strip() for cell in cells) and not _is_rule(cells):
                 lines.append((line, cells))
                 if len(lines) > MAX_ROWS:
@@ -260,7 +260,7 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _separator(text: str, headers: Sequence[Header]) -> str | None:
-    """The one under which a row near the top is a header; of several, the one with most of its columns."""
+    """The separator under which a row near the top is a header, with most of the header's columns."""
     line, _, rest = text[:200].partition("\n")
     named = _SEPARATOR_LINE.fullmatch(line.removeprefix("\ufeff"))
     best: tuple[int, str] | None = None
@@ -274,7 +274,7 @@ def _separator(text: str, headers: Sequence[Header]) -> str | None:
                     break
         except csv.Error:
             pass
-        found = header_of(head, headers)
-        if found is not None and (best is None or len(found[1].at) > best[0]):
-            best = len(found[1].at), separator
+        result = header_of(head, headers)
+        if result is not None and (best is None or len(result[1].at) > best[0]):
+            best = len(result[1].at), separator
     return best[1] if best else None

@@ -43,7 +43,7 @@ _STRICT = (
     (b"http://purl.oclc.org/ooxml/spreadsheetml/main", SHEET_MAIN_NS.encode()),
     (b"http://purl.oclc.org/ooxml/officeDocument/", b"http://schemas.openxmlformats.org/officeDocument/2006/"),
 )
-"""Name spaces of the strict form (ISO/IEC 29500), which Excel saves on demand, in those that openpyxl knows."""
+"""Name spaces of the strict form (ISO/IEC 29500), which Excel saves on demand, as openpyxl has them."""
 Rows = list[tuple[int, list[str]]]
 
 
@@ -67,20 +67,20 @@ def _table(data: bytes, headers: Sequence[Header], decimal: Mark | None) -> Tabl
     archive = _Archive(data)
     with archive:
         book = _Book(archive)
-        found: Table | None = None
+        result: Table | None = None
         for title, path in book.sheets():
-            if found is not None:
+            if result is not None:
                 rows = book.rows(path, HEADER_WITHIN_ROWS)
                 if header_of([cells for _, cells in rows], headers) is not None:
-                    reason = f"The sheet {found.sheet} was read; a workbook with one list is read as a whole."
-                    found.skipped.append(Skipped(f"sheet {title[:40]}", reason))
+                    reason = f"The sheet {result.sheet} was read; a workbook with one list is read as a whole."
+                    result.skipped.append(Skipped(f"sheet {title[:40]}", reason))
                 continue
             rows = book.rows(path)
             at = header_of([cells for _, cells in rows], headers)
             if at is not None:
                 below = [(number, cells) for number, cells in rows[at[0] + 1 :] if any(map(_filled, cells))]
-                found = Table(at[1], below, title, decimal)
-        return found
+                result = Table(at[1], below, title, decimal)
+        return result
 
 
 def _filled(cell: str) -> bool:
@@ -88,7 +88,7 @@ def _filled(cell: str) -> bool:
 
 
 class _Archive(zipfile.ZipFile):
-    """Parts in any letter case, as ECMA-376 part 2 compares their names, in the name spaces that openpyxl knows, within the limits."""
+    """Parts in any letter case, as ECMA-376 part 2 compares their names, in openpyxl's name spaces, within the limits."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -171,7 +171,7 @@ class _Book(ExcelReader):
         self._counts = [0, 0]
 
     def sheets(self) -> Iterator[tuple[str, str]]:
-        """Titles and parts, those that a person sees first."""
+        """Titles and parts, visible sheets first."""
         sheets = [
             (sheet, rel.target)
             for sheet, rel in self.parser.find_sheets()
@@ -212,7 +212,7 @@ class _Book(ExcelReader):
 
 
 class _Names(list[str]):
-    """What openpyxl asks whether a part is there."""
+    """The parts by name, in any letter case."""
 
     def __init__(self, archive: _Archive) -> None:
         super().__init__(archive.namelist())
@@ -226,7 +226,7 @@ class _Sheet(WorkSheetParser):
     """Rows and merged ranges, and nothing else of a sheet."""
 
     merged: Any
-    """Ranges of cells."""
+    """Ranges of cells that are merged."""
 
     def rows(self) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         self.merged = []

@@ -361,8 +361,8 @@ def test_a_price_that_jumps_and_a_number_with_two_readings_are_asked_for(
 
     header = "line;sku;quoted_price;price_field"
     two = f"{header}\r\n1;{taken['changes'][0]['sku']};1.234;price_usd\r\n".encode()
-    asked = client.post(here, params={**query, "trial": "true"}, content=two, headers=headers)
-    assert (asked.status_code, asked.json()["errors"][0]["field"]) == (422, "query.decimal")
+    question = client.post(here, params={**query, "trial": "true"}, content=two, headers=headers)
+    assert (question.status_code, question.json()["errors"][0]["field"]) == (422, "query.decimal")
     for decimal, price in (("point", 1.234), ("comma", 1234)):
         found = client.post(here, params={**query, "trial": "true", "decimal": decimal}, content=two, headers=headers)
         assert found.json()["changes"][0]["after"] == price

@@ -40,7 +40,7 @@ def workbook(rows: Sequence[Sequence[object]], change: Callable[[Any], None] | N
 
 
 def shared_workbook(rows: Sequence[Sequence[object]]) -> bytes:
-    """Saved by XlsxWriter, which puts texts into a part of their own."""
+    """Saved by XlsxWriter, which puts texts into another part."""
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
         sheet = book.add_worksheet("BOM")

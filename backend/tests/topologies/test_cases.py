@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
     "two graphs": (f"{GRAPHML}<graph/>\n<graph/></graphml>".encode(), "The file has 2 graphs.", "Put one graph into a file."),
     "GML": (b'graph [\n node [ id 0 label "leaf1" ]\n]', "It is GML, which is not read.", "Save it as GraphML."),
     "a node twice": (b"topology:\n  nodes:\n    a: {kind: linux}\n    a: {kind: srl}\n", "'a' is there twice in nodes.", "Remove one"),
-    "a node id twice": (graphml("", {}, []).replace(b"</graph>", b'<node id="a"/><node id="a"/></graph>'), "is there twice", "id of its own"),
+    "a node id twice": (graphml("", {}, []).replace(b"</graph>", b'<node id="a"/><node id="a"/></graph>'), "is there twice", "another id"),
     "an error of Excel": (b"source,target\n#N/A,leaf1\nweb1,leaf1\n", "The cell is #N/A, an error of a formula.", "Correct"),
     "an error in a workbook": (workbook([["source", "target"], ["#REF!", "leaf1"]]), "The cell is #REF!", "Correct"),
 }  # fmt: skip

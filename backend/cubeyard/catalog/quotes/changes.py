@@ -24,7 +24,7 @@ MAX_PRICE = 1e9
 MAX_LEAD_TIME_DAYS = 3650
 MAX_TEXT_CHARACTERS = 200
 JUMP = 10.0
-"""A price that becomes so many times as high or low was probably misread, and is shown before it is taken."""
+"""A price that becomes ten times as high or low was probably misread, and is shown before it is taken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a reader of cables gives: the cables of a list, named as the file names them."""
+"""The cables of a list, named as the file names them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class SeenEnd:
     device: str
     """Empty where the list does not name it."""
     ports: tuple[str, ...]
-    """What the port may be called, the likeliest name first: LLDP tells an id and a description. Empty where it has no name."""
+    """Names of the port, the likeliest first: LLDP has an id and a description. Empty where it has no name."""
     address: str = ""
-    """Of a device without a name."""
+    """The address of a device without a name."""
     site: str = ""
     """Where the device is: devices of two sites may have one name."""
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class SeenCable:
     where: str
     """`line 12`, or the device and port that reported."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """What it carries."""
+    """The rates that the list has for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _ends(listing: Listing, where: str, ends: Any) -> list[SeenEnd]:
     """Device and interface of each end; none if one of them is no interface."""
     if not isinstance(ends, list):
         return []
-    found: list[SeenEnd] = []
+    result: list[SeenEnd] = []
     for index, end in enumerate(ends):
         at = f"{where}[{index}]"
         if not isinstance(end, dict):
@@ -91,8 +91,8 @@ def _ends(listing: Listing, where: str, ends: Any) -> list[SeenEnd]:
         place = site.get("name") if isinstance(site, dict) else None
         words = str(port.get("name") or "").strip()
         number = device.get("id")
-        found.append(SeenEnd(name, (words,) if words else (), "", str(place or (f"id {number}" if number else ""))))
-    return found
+        result.append(SeenEnd(name, (words,) if words else (), "", str(place or (f"id {number}" if number else ""))))
+    return result
 
 
 def _length_mm(listing: Listing, where: str, cable: dict[str, Any]) -> int | None:

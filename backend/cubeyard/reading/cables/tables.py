@@ -159,8 +159,8 @@ def _end(row: Row, side: str, *, netbox: bool) -> SeenEnd:
     port = row.text(f"{side}_port")
     written: tuple[str, ...] = () if names.is_nobody(port) or names.is_address(port) else (port,)
     # NetBox's list shows an interface that has a label as `name (label)`.
-    if netbox and written and (found := _WITH_LABEL.fullmatch(port)):
-        written = (port, *found.groups())
+    if netbox and written and (result := _WITH_LABEL.fullmatch(port)):
+        written = (port, *result.groups())
     given = {name: words for name in ("role", "tier") if not netbox and (words := row.text(f"{side}_{name}"))}
     address = device if names.is_address(device) else ""
     return SeenEnd("" if address else device, written, address, row.text(f"{side}_site"), given)

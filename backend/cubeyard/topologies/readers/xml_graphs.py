@@ -115,7 +115,7 @@ class _Reader:
         line, name = _line(element), element.get("id", "")
         if name in self.network.nodes:
             raise refused(
-                f"line {line}", f"The node {name[:40]!r} is there twice.", "Give each node an id of its own.", line=line
+                f"line {line}", f"The node {name[:40]!r} is there twice.", "Give each node another id.", line=line
             )
         words = next((words for key in _LABELS if (words := attributes.get(key, "").strip())), label.strip())
         self.network.add_node(name, Node(attributes, f"line {line}", words), line)
