@@ -120,14 +120,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
             onChange={setOrigin}
             onRates={() => file && void choose(file, origin.decimal)}
           />
-          {error !== null && (
-            <div className={styles.wrong} role="alert">
-              {messages(error).map((message) => (
-                <p key={message}>{message}</p>
-              ))}
-              <DecimalQuestion error={error} onAnswer={(mark) => file && void choose(file, mark)} />
-            </div>
-          )}
+          {error !== null && <Failed error={error} onDecimal={(mark) => file && void choose(file, mark)} />}
           <div className={styles.editActions}>
             <Button type="submit" look="primary" disabled={!ready || busy}>
               Save as version {book.latest_version + 1}
@@ -139,6 +132,17 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
         </form>
       </ModalDialog>
     </>
+  );
+}
+
+function Failed({ error, onDecimal }: { error: unknown; onDecimal: (mark: Mark) => void }) {
+  return (
+    <div className={styles.wrong} role="alert">
+      {messages(error).map((message) => (
+        <p key={message}>{message}</p>
+      ))}
+      <DecimalQuestion error={error} onAnswer={onDecimal} />
+    </div>
   );
 }
 
