@@ -371,7 +371,7 @@ fn forged_messages_change_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(network::cases(12))]
 
     /// Whatever fails, without a sign, every flow whose ends are still connected flows again after half a minute:
     /// three seconds of silence, an adaptation, a few rounds of probing.

@@ -329,7 +329,7 @@ fn storm(mut torus: Torus, disjoint: bool, seed: u64, servers: usize, cables: us
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(crate::network::cases(12))]
 
     #[test]
     fn what_is_connected_is_reached_and_the_rest_refused(
