@@ -53,6 +53,8 @@ class Scripted:
         self.faults: dict[str, Json] = {}
         self.started = self.framed = 0.0
         """When flows began, and of the latest frame, how long after that."""
+        self.even = False
+        """Each frame carries the bytes of one tick, also if it is late."""
         self.changed = threading.Condition()
 
     def answer(self, method: str, params: Json) -> Json:
@@ -105,7 +107,8 @@ class Scripted:
     def frame(self, number: int) -> Json:
         now = time.monotonic() - self.started
         # As much as the time allows, however late this machine is.
-        each = 1e8 / 8 * max(now - self.framed, 0.0) * self.rate(now, self.faults)
+        secs = TICK_SECS if self.even else max(now - self.framed, 0.0)
+        each = 1e8 / 8 * secs * self.rate(now, self.faults)
         self.framed = now
         links, servers = len(self.network["links"]), len(self.network["servers"])
         return {

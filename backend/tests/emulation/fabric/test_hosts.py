@@ -166,6 +166,7 @@ def test_each_host_is_told_its_part_and_ticks_are_the_sum(engine: Engine, tmp_pa
     with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
         for fabric in (first, second):
             fabric.rate = lambda _now, _faults: 0.5
+            fabric.even = True
         report = run(tmp_path, engine, sink)
     hosts = [fabric.network["hosts"] for fabric in (first, second)]
     assert [one["here"] for one in hosts] == [0, 1]
@@ -224,6 +225,7 @@ def test_a_reader_that_is_late_gets_one_tick_of_all_that_waited(tmp_path: Path) 
     with scripted(tmp_path / "a.sock") as fabric:
         fabric.network = {"links": [], "servers": []}
         fabric.flows = [{}]
+        fabric.even = True
         fabric.lost = {15, 16}
         fabrics = Fabrics([Host("", tmp_path / "a.sock")])
         with fabrics.stream(RUN) as stream:
