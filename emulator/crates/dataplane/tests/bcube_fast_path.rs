@@ -47,7 +47,7 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
         let fast_path = std::cell::RefCell::new(fast_path);
         let cases: Vec<_> = vectors.cases.iter().filter(|case| case.server == *name).collect();
         TestRunner::new(Config {
-            cases: 4096,
+            cases: 16 * Config::default().cases,
             failure_persistence: None,
             ..Config::default()
         })
@@ -114,7 +114,7 @@ fn the_chip_in_the_kernel_does_what_the_one_in_user_space_does() {
         }
         let fast_path = std::cell::RefCell::new(fast_path);
         TestRunner::new(Config {
-            cases: 1024,
+            cases: 4 * Config::default().cases,
             failure_persistence: None,
             ..Config::default()
         })

@@ -103,7 +103,7 @@ fn both_forwardings_do_the_same_with_damaged_frames() {
         let fast_path = std::cell::RefCell::new(fast_path);
         let cases: Vec<_> = vectors.cases.iter().filter(|case| case.server == *name).collect();
         TestRunner::new(Config {
-            cases: 4096,
+            cases: 16 * Config::default().cases,
             failure_persistence: None,
             ..Config::default()
         })

@@ -207,7 +207,6 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
     };
     let runs = RefCell::new((fast_path, ChipTables::default(), BTreeMap::<&str, u64>::new()));
     TestRunner::new(Config {
-        cases: 256,
         failure_persistence: None,
         ..Config::default()
     })

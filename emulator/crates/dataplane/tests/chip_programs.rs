@@ -98,7 +98,6 @@ fn the_kernel_sends_what_the_model_sends() {
     let runs = std::cell::RefCell::new((fast_path, BcubeChip::default(), 0));
     runs.borrow_mut().0.come_in_by(OWN_PORT.into());
     TestRunner::new(Config {
-        cases: 256,
         failure_persistence: None,
         ..Config::default()
     })

@@ -121,7 +121,7 @@ fn objectives() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (12 * ProptestConfig::default().cases / 256).max(3), ..ProptestConfig::default() })]
 
     #[test]
     fn the_front_is_that_of_an_exhaustive_search(
