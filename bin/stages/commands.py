@@ -169,24 +169,20 @@ def _flaky_journeys(said: str) -> list[str]:
 
 
 def emulation(asked: Asked) -> Turns:
-    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own (`bin/apart`),
-    beside the journeys with real packets, which are on this machine itself. A lane that has ended a file of tests
-    takes the next (tests/emulation/real/lanes.py). CUBEYARD_TEST_APART=false runs all one after the other, on this
-    machine, as without root."""
-    live = _journeys(asked, "live", "Journeys with real packets")
+    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own (`bin/apart`).
+    A lane that has ended a file of tests takes the next (tests/emulation/real/lanes.py).
+    CUBEYARD_TEST_APART=false runs all one after the other, on this machine, as without root. The journeys are
+    after the lanes: a fourth lane of packets is more than two cores carry."""
     tests = [*_marks(asked), "tests/emulation/real"]
     apart = str(ROOT / "bin/apart")
     able = os.environ.get("CUBEYARD_TEST_APART") != "false" and os.geteuid() == 0
     if not (able and subprocess.run([apart, "true"], capture_output=True, check=False).returncode == 0):
         yield [_as_root(_pytest("Emulation with real packets", *tests, cache=asked.folder / "packets"))]
-        yield [live]
-        return
-    lanes = asked.folder / "lanes"
-    lanes.mkdir()
-    yield [
-        live,
-        *(_lane(number, apart, tests, lanes, asked.folder / f"lane{number}") for number in range(1, LANES + 1)),
-    ]
+    else:
+        lanes = asked.folder / "lanes"
+        lanes.mkdir()
+        yield [_lane(number, apart, tests, lanes, asked.folder / f"lane{number}") for number in range(1, LANES + 1)]
+    yield [_journeys(asked, "live", "Journeys with real packets")]
 
 
 def _lane(number: int, apart: str, tests: list[str], lanes: Path, cache: Path) -> Command:
