@@ -106,6 +106,9 @@ fn small(least: u64, most: u64) -> Value {
             "subways": {"type": [1], "p": [2], "q": [8], "l": [2, least.max(4) / 4], "c": [1], "clusters": [1, 2], "loops_per_cluster": [1]},
             "fat_tree": {"ports": [4, 8], "layers": [2, 3]}, "tree": {"edge_ports": [8], "root_ports": [8]},
             "leaf_spine": {"servers_per_leaf": [4, 8], "spines": [2, 3], "uplinks_per_spine": [1], "server_gbps": [1], "uplink_gbps": [1, 10]},
+            "torus2d": {"x": [3, 4], "y": [3, 4, 5]},
+            "jellyfish": {"ports": [4, 6], "servers_per_switch": [2, 3], "link_gbps": [1]},
+            "dragonfly": {"a": [2, 3], "p": [1, 2], "h": [1, 2], "groups": [2, 3, 4], "link_gbps": [10]},
         },
     })
 }
