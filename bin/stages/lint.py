@@ -1,4 +1,5 @@
-"""Formats, lints, types, and the arrows between the rooms: as many checks at once as there are processors, the longest first."""
+"""Formats, lints, types, and the arrows between the rooms: as many checks at once as there are processors, the longest first; but Rust's lints
+last: they wait for a build of Rust in the same folder."""
 
 from __future__ import annotations
 
@@ -17,11 +18,6 @@ def tool(name: str) -> str:
 
 
 CHECKS = [
-    (
-        "Rust's lints",
-        "emulator",
-        ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
-    ),
     ("Python's types", "backend", [tool("basedpyright")]),
     ("Calls in benches and in tests that not every run has", "backend", [tool("basedpyright"), "-p", "calls.json"]),
     ("The page's types", "frontend", ["npm", "run", "--silent", "types"]),
@@ -37,6 +33,11 @@ CHECKS = [
     ("Files name no machine and leave nothing unfinished", ".", [PYTHON, "bin/check-files.py"]),
     ("Protocols stay in their rooms, folders say what is in them", ".", [PYTHON, "bin/check-rooms.py"]),
     ("No change adds a word that must go", ".", [PYTHON, "bin/check-words.py"]),
+    (
+        "Rust's lints",
+        "emulator",
+        ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
+    ),
 ]
 SHELL = [
     "setup",

@@ -21,8 +21,8 @@ SETUP_BUDGET_SECS, OVER = 300, 1.2  # a stage over its budget by a fifth is name
 # In the short run tests marked as long are left out: pytest's mark `long`, Playwright's tag @long, Rust's #[ignore]. The long run,
 # `all`, has them. Stages that need root take sudo; without either their tests say why they skip.
 STAGES = [
-    # They take the time of the processors that browsers leave.
-    Stage("lint", "formats, lints, types, import directions", None, run.lint, beside=("journeys",)),
+    # They take the time of the processors that compilers and browsers leave.
+    Stage("lint", "formats, lints, types, import directions", None, run.lint, beside=("rust", "journeys")),
     Stage("rust", "tests in Rust", 400, run.rust, ("emulator/crates/*.rs",)),
     Stage("page", "tests of the page, and its size", None, run.page, ("frontend/*",), beside=("rust",)),
     Stage("python", "tests in Python", 300, run.python, ("backend/tests/*", "emulator/crates/python/tests/*")),
