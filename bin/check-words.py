@@ -2,16 +2,16 @@
 """Fails if a change adds a word, sentence or name of `bin/words/patterns.py`, or long prose lines.
 
     bin/check-words.py                        compares the whole tree with bin/words/counts
-    bin/check-words.py --lower                lowers the numbers, as `bin/fmt` does; never raises one
-    bin/check-words.py COUNTER [FOLDER ...]   lists the places of a counter
+    bin/check-words.py --lower                lowers the numbers, as `bin/fmt` does; never raises
+    one bin/check-words.py COUNTER [FOLDER ...]   lists the places of a counter
 
 The check counts over the whole tree, so that moving a file changes no count. Only the committed
 numbers decide; history serves to name places.
 
 Several people lower numbers at once. Therefore bin/words/counts merges by union (.gitattributes),
 the lowest of several lines of a counter is valid, and a count may be slightly below its number
-(SLACK) before the check fails and requires `--lower`. To allow a word on purpose, raise the number by
-hand and give the reason in the commit.
+(SLACK) before the check fails and requires `--lower`. To allow a word on purpose, raise the number
+by hand and give the reason in the commit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from words import patterns, prose
+from words import patterns, prose, wrap
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTS = "bin/words/counts"
@@ -170,6 +170,9 @@ def _list(name: str, folders: list[str]) -> int:
 def main(arguments: list[str]) -> int:
     if not (paths := tracked()):
         print("words: not a git checkout, so nothing to check")
+        return 0
+    if arguments == ["--wrap"]:
+        wrap.rewrite(ROOT / path for path in paths)
         return 0
     if arguments and arguments != ["--lower"]:
         return _list(arguments[0], arguments[1:])

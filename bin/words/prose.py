@@ -1,4 +1,5 @@
-"""Splits a file into prose (comments, docstrings, documents, messages) and code, by simple scanners."""
+"""Splits a file into prose (comments, docstrings, documents, messages) and code, by simple
+scanners."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ MESSAGE_WORDS = 4
 
 @dataclass
 class Prose:
-    """Paragraphs with their line numbers, separated by empty lines: patterns can match a first word."""
+    """Paragraphs with their line numbers, separated by empty lines: patterns can match a first
+    word."""
 
     parts: list[str] = field(default_factory=lambda: ["\n\n"])
     length: int = 2
@@ -82,7 +84,7 @@ ELEMENT = re.compile(r">([^<>{}=;]*[A-Za-z][^<>{}=;]*)(?=[<{])")
 LEADER = re.compile(r"^[ \t]*(?://[/!]?|/\*+!?|\*+(?!/)|#+!?)[ \t]?|[ \t]*\*+/[ \t]*$")
 NO_STATEMENT_BEFORE = "(,[{=+\\"
 FENCE = re.compile(r"^\s*(?:```|~~~)")
-UNWRAPPABLE = re.compile(r"^\s*(?:\||\[[^\]]+\]:|#)|https?://\S{40}|^\S*$")
+UNWRAPPABLE = re.compile(r"^\s*(?:\||\[[^\]]+\]:|#|biome-ignore)|https?://\S{40}|^\S*$")
 LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s|^\s*#{1,6}\s|^\s*\|")
 
 

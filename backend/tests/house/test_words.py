@@ -1,4 +1,5 @@
-"""The counters of `bin/check-words.py`: what they match, that moves change none, and how numbers go down."""
+"""The counters of `bin/check-words.py`: what they match, that moves change none, and how numbers go
+down."""
 
 from __future__ import annotations
 
@@ -183,3 +184,30 @@ def test_lowering_writes_the_numbers(checkout: Path) -> None:
     assert words.main([]) == 0  # one is within the slack
     assert words.main(["--lower"]) == 0
     assert words.committed((checkout / words.COUNTS).read_text())["told-said"] == 0
+
+
+WRAPPED = (
+    "A sentence that is longer than a line may be, so that it has to go on below it, with",
+    "an-uninterrupted-word.",
+)
+LONG = " ".join(WRAPPED)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.md", f"- {LONG}\n- next", "- {}\n  {}\n- next"),
+        ("a.md", f"```\n{LONG}\n```\n", None),
+        ("a.py", f'def a():\n    """{LONG}"""\n', 'def a():\n    """{}\n    {}"""\n'),
+        ("a.py", f"x = 1  # {LONG}\n", None),
+        ("a.py", f'x = "{LONG}"\n', None),
+        ("a.rs", f"/// {LONG}\n/// It goes on.\nfn a() {{}}\n", "/// {}\n/// {} It goes on.\nfn a() {{}}\n"),
+        ("a.ts", f"/** {LONG} */\nconst a = 1;\n", "/**\n * {}\n * {}\n */\nconst a = 1;\n"),
+        ("a.ts", f"// biome-ignore lint/x: {LONG}\n", None),
+        ("a.c", f"/* {LONG} */\n", "/*\n * {}\n * {}\n */\n"),
+    ],
+)
+def test_long_prose_is_wrapped_and_nothing_else(path: str, before: str, after: str | None) -> None:
+    expected = before if after is None else after.format(*WRAPPED)
+    assert words.wrap.wrapped(path, before) == expected
+    assert words.wrap.wrapped(path, expected) == expected
