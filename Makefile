@@ -1,4 +1,5 @@
-# Two commands: `make run` serves Cubeyard, `make test` runs every test. Both first set up what is missing.
+# Two commands: `make run` serves Cubeyard, `make test` runs every test. Both first set up what is
+# missing.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .SUFFIXES:

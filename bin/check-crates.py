@@ -1,6 +1,6 @@
-"""Fails on a Rust crate with a forbidden dependency, on a test file that no program compiles, and on a
-crate that engine and programs build with different features. Reads `cargo metadata` and `cargo
-tree`; the rules are below."""
+"""Fails on a Rust crate with a forbidden dependency, on a test file that no program compiles, and
+on a crate that engine and programs build with different features. Reads `cargo metadata` and
+`cargo tree`; the rules are below."""
 
 from __future__ import annotations
 

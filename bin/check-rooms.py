@@ -57,7 +57,8 @@ def protocols(catalog: str) -> list[str]:
 
 
 def unlisted(paths: Iterable[str], read: Callable[[str], str], listed: Iterable[str]) -> list[str]:
-    """Folders of the dataplane with an entry that the catalogue does not list, one sentence each."""
+    """Folders of the dataplane with an entry that the catalogue does not list, one sentence
+    each."""
     room = re.compile(rf"{DATAPLANE}/src/(\w+)/mod\.rs")
     rooms = {found[1]: path for path in paths if (found := room.fullmatch(path))}
     return [
@@ -74,7 +75,8 @@ def in_its_room(path: str, protocol: str) -> bool:
 
 
 def names_outside(path: str, text: str, protocol: str) -> list[str]:
-    """The lines of a file that name a protocol, one sentence each. `path` is relative to the checkout."""
+    """The lines of a file that name a protocol, one sentence each. `path` is relative to the
+    checkout."""
     if in_its_room(path, protocol):
         return []
     words = (protocol, *MORE_WORDS.get(protocol, ()))
@@ -92,7 +94,8 @@ def names_outside(path: str, text: str, protocol: str) -> list[str]:
 
 
 def top_lines(text: str) -> int:
-    """Lines of prose that a file begins with: module docs, a docstring, a comment, or all of a README."""
+    """Lines of prose that a file begins with: module docs, a docstring, a comment, or all of a
+    README."""
     lines = [line.strip() for line in text.splitlines()]
     if lines and lines[0].startswith("//!"):
         prose = [line.removeprefix("//!") for line in takewhile(lambda line: line.startswith("//!"), lines)]

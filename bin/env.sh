@@ -27,8 +27,8 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 export PATH
 
-# CI builds once: incremental builds and debug information would cost time. Set-up and tests must use
-# the same settings, or all crates are built twice.
+# CI builds once: incremental builds and debug information would cost time. Set-up and tests must
+# use the same settings, or all crates are built twice.
 if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0; fi
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
@@ -84,7 +84,8 @@ find_python() {
   return 1
 }
 
-# A tool of one major version of LLVM, under its plain name or with the version behind: find_tool clang 19.
+# A tool of one major version of LLVM, under its plain name or with the version behind: find_tool
+# clang 19.
 find_tool() {
   local candidate
   for candidate in "$1-$2" "$1"; do

@@ -1,4 +1,7 @@
-/** Prints what failed once more, briefly and last: the log of a run is often kept from its end only, and the list's report ends with file names. */
+/**
+ * Prints what failed once more, briefly and last: the log of a run is often kept from its end only,
+ * and the list's report ends with file names.
+ */
 import { relative } from "node:path";
 import type { FullConfig, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
 

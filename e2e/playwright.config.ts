@@ -1,8 +1,8 @@
 import { cpus } from "node:os";
 import { defineConfig } from "@playwright/test";
 
-// Nothing is faked: each worker starts the real program with a database of its own (journeys/server.ts). Another server can
-// be tested by naming it in CUBEYARD_E2E_URL.
+// Nothing is faked: each worker starts the real program with a database of its own
+// (journeys/server.ts). Another server can be tested by naming it in CUBEYARD_E2E_URL.
 const given = process.env.CUBEYARD_E2E_URL !== undefined;
 
 /** Journeys that measure what the page does: after the others. */
@@ -15,11 +15,13 @@ export default defineConfig({
   outputDir: "test-results",
   timeout: 120_000, // limits, not aims: two browsers share two cores here
   expect: { timeout: 30_000 },
-  // A browser that paints in software and a server keep a core busy. Journeys of one file share a server, in their order.
+  // A browser that paints in software and a server keep a core busy. Journeys of one file share a
+  // server, in their order.
   workers: given ? 1 : Math.min(cpus().length, 4),
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
-  // In CI a journey that fails is tried once more, in a server of its own, and the summary names it as flaky.
+  // In CI a journey that fails is tried once more, in a server of its own, and the summary names it
+  // as flaky.
   retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["./failures.ts"]],
   projects: [
@@ -32,7 +34,8 @@ export default defineConfig({
     colorScheme: "light",
     acceptDownloads: true,
     permissions: ["clipboard-read", "clipboard-write"],
-    // A recording takes as much of the processors as the journey itself: `npx playwright test NAME --trace on` makes one.
+    // A recording takes as much of the processors as the journey itself:
+    // `npx playwright test NAME --trace on` makes one.
     trace: "off",
     launchOptions: {
       executablePath: process.env.CUBEYARD_CHROMIUM || "/usr/bin/chromium",

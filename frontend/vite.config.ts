@@ -2,8 +2,9 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-// The page and the API are one origin in production (the backend serves dist/). In development Vite proxies
-// to the backend; changeOrigin makes Host match what the backend's Host and Origin checks expect.
+// The page and the API are one origin in production (the backend serves dist/). In development Vite
+// proxies to the backend; changeOrigin makes Host match what the backend's Host and Origin checks
+// expect.
 const backend = process.env.CUBEYARD_URL ?? "http://127.0.0.1:8123";
 
 export default defineConfig({

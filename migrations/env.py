@@ -1,4 +1,5 @@
-"""Alembic's entry: on the connection it is given (the program's way), or on a database of its own choice (`alembic` itself)."""
+"""Alembic's entry: on the connection it is given (the program's way), or on a database of its own
+choice (`alembic` itself)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""`make bench`: the speed of this machine against the promises, each as a ratio measured in one run."""
+"""`make bench`: the speed of this machine against the promises, each as a ratio measured in one
+run."""

@@ -1,4 +1,5 @@
-"""Networks of real servers: how fast they come and go beside bare containers and Mininet, and what watching them costs."""
+"""Networks of real servers: how fast they come and go beside bare containers and Mininet, and what
+watching them costs."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ Json = dict[str, Any]
 
 SIZES: dict[int, Json] = {16: {"family": "bcube", "n": 4, "k": 1}, 64: {"family": "bcube", "n": 8, "k": 1}}
 OTHERS: dict[int, Json] = {side**3: {"family": "torus3d", "x": side, "y": side, "z": side} for side in (3, 4)}
-"""Networks without switches, which promise to be up as fast as a BCube with as many servers and as many links."""
+"""Networks without switches, which promise to be up as fast as a BCube with as many servers and as
+many links."""
 THEIR_BCUBES: dict[int, Json] = {side**3: {"family": "bcube", "n": side, "k": 2} for side in (3, 4)}
 DCELL: Json = {"family": "dcell", "n": 4, "k": 1}
 WATCHED: dict[str, Json] = {
@@ -45,19 +47,22 @@ WATCHED: dict[str, Json] = {
 SUBWAYS: Json = {"family": "subways", "type": 1, "p": 2, "q": 8, "l": 4, "aggs_per_cluster": 2}
 """16 servers and 6 routers, where the smaller BCube has 16 servers and 8 bridges."""
 ROUNDS = 3
-"""Of bare containers and ours by turns: what else the machine does comes and goes, and the round in the middle counts."""
+"""Of bare containers and ours by turns: what else the machine does comes and goes, and the round in
+the middle counts."""
 OF_BARE = 1 / 1.15
 """Promised: at most 1.15 times as long as bare containers."""
 OF_BCUBE = 1 / 1.15
 """As fast, within what two rounds of the same network differ by."""
 OF_MININET = 4.0
 OF_BRIDGES = 1 / 2
-"""Promised: a network of routers takes at most twice as long as one of bridges with as many servers."""
+"""Promised: a network of routers takes at most twice as long as one of bridges with as many
+servers."""
 REROUTE_MILLIS = 50.0
 PULLS = 5
 PULLED_SECS = 1.0
 RECOVERED_SECS = 4.0
-"""Until link state has led the flow back over the cable: a pull that it does not meet would count as no loss."""
+"""Until link state has led the flow back over the cable: a pull that it does not meet would count
+as no loss."""
 PROBE_SECS = 0.001
 CORE_SHARE = 0.05
 WATCH_SECS = 10.0
@@ -166,7 +171,8 @@ def _unseen(done: int, total: int) -> None:
 
 
 def up_and_down(deployment: Deployment, times: list[Json] | None = None) -> tuple[float, float]:
-    """Seconds until every node has its network and says so, and until nothing is left. What the first were spent on joins `times`."""
+    """Seconds until every node has its network and says so, and until nothing is left. What the
+    first were spent on joins `times`."""
     try:
         up = deployment.up(_unseen)
     finally:
@@ -245,7 +251,8 @@ def _namespaces(settings: Settings, place: Place) -> list[Row]:
 
 
 def _routers(settings: Settings, place: Place) -> list[Row]:
-    """A network whose switches are routers beside one of bridges, by turns; the round in the middle counts."""
+    """A network whose switches are routers beside one of bridges, by turns; the round in the middle
+    counts."""
 
     def up(spec: Json) -> float:
         return up_and_down(deployment_of(settings, place, spec, "namespaces"))[0]
@@ -260,7 +267,8 @@ def _routers(settings: Settings, place: Place) -> list[Row]:
 
 
 def _as_fast_as_bcube(settings: Settings, place: Place) -> list[Row]:
-    """A torus beside a BCube of as many servers and links, by turns; the round in the middle counts."""
+    """A torus beside a BCube of as many servers and links, by turns; the round in the middle
+    counts."""
     found = []
     for servers, spec in OTHERS.items():
         rounds = []
@@ -276,7 +284,8 @@ def _as_fast_as_bcube(settings: Settings, place: Place) -> list[Row]:
 
 
 def _telemetry(settings: Settings, place: Place) -> list[Row]:
-    """The fabric's processor time while it reads every counter of a network ten times a second and somebody listens."""
+    """The fabric's processor time while it reads every counter of a network ten times a second and
+    somebody listens."""
     found = []
     for what, spec in WATCHED.items():
         with _running(settings, place, spec) as (_, fabric, run_id), FabricClient(place.socket) as stream:
@@ -305,8 +314,9 @@ def _running(settings: Settings, place: Place, spec: Json) -> Iterator[tuple[Dep
 
 
 def _reroute(settings: Settings, place: Place) -> Row:
-    """For how long packets are lost when the cable between [0,3] and [4,0] is pulled, on the way from [0,0] to [4,3] and back: a
-    packet a millisecond, each sent back, the paper's path. `[dcell §7.3, Fig. 11]`
+    """For how long packets are lost when the cable between [0,3] and [4,0] is pulled, on the way
+    from [0,0] to [4,3] and back: a packet a millisecond, each sent back, the paper's path.
+    `[dcell §7.3, Fig. 11]`
     """
     network = build(Engine(settings), DCELL, 1e8, 1500, None)
     source, destination, one, other = (network.id_of[name] for name in ("[0,0]", "[4,3]", "[0,3]", "[4,0]"))

@@ -1,4 +1,5 @@
-"""The engine by itself: topologies and whole plans, in this process and, where memory counts, in one of its own."""
+"""The engine by itself: topologies and whole plans, in this process and, where memory counts, in
+one of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ BCUBES = (15, 32, 69)
 
 
 def networkx_bcube(n: int, k: int) -> networkx.Graph:
-    """BCube(n, k) with the wiring rule of [bcube §3.1], as one would write it for NetworkX: nodes are (level, address)."""
+    """BCube(n, k) with the wiring rule of [bcube §3.1], as one would write it for NetworkX: nodes
+    are (level, address)."""
     graph = networkx.Graph()
     servers = n ** (k + 1)
     graph.add_nodes_from((-1, address) for address in range(servers))
@@ -60,7 +62,8 @@ def bcube_against_networkx() -> Row:
 
 
 def search() -> Row:
-    """Every candidate of the usual space planned and priced: CPU time of all threads, as seconds of two cores."""
+    """Every candidate of the usual space planned and priced: CPU time of all threads, as seconds of
+    two cores."""
     question = {
         "constraints": [{"metric": "servers", "at_least": 1500}],
         "plan": {"site": {"enclosure": "container-40ft"}},
@@ -79,8 +82,8 @@ def search() -> Row:
 
 
 def life() -> Row:
-    """Five years of the papers' container, sealed and with a visit every six months: CPU time of all threads, as seconds of two
-    cores."""
+    """Five years of the papers' container, sealed and with a visit every six months: CPU time of
+    all threads, as seconds of two cores."""
     question = {"plan": {"topology": PAPER_CONTAINER}, "seeds": 200, "policies": [{}, {"visit_months": 6}]}
     began = time.process_time()
     told = json.loads(cubeyard_engine.life(json.dumps(question), book("current-2026")))["throughput"]
@@ -95,8 +98,8 @@ def life() -> Row:
 
 
 def whole_plan() -> list[Row]:
-    """Topology, layout, wiring and BOM; then the same with everything that is ever read out of a plan, so that nothing
-    the engine puts off until it is asked for goes uncounted."""
+    """Topology, layout, wiring and BOM; then the same with everything that is ever read out of a
+    plan, so that nothing the engine puts off until it is asked for goes uncounted."""
     spec, prices = json.dumps({"topology": PAPER_CONTAINER}), book()
 
     def read_out() -> tuple[object, ...]:
@@ -153,7 +156,8 @@ def largest_dcell() -> list[Row]:
 
 
 def print_growth() -> list[Row]:
-    """Cost by size: the same families at about 1e4, 1e5 and 1e6 links. The price of a link must not grow with their number."""
+    """Cost by size: the same families at about 1e4, 1e5 and 1e6 links. The price of a link must not
+    grow with their number."""
     body: list[tuple[str, ...]] = []
     rows: list[Row] = []
     prices = book()

@@ -1,4 +1,5 @@
-"""Servers as pods of a real cluster of two nodes on this machine: how fast they come and go beside bare pods by the same API."""
+"""Servers as pods of a real cluster of two nodes on this machine: how fast they come and go beside
+bare pods by the same API."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ BARE = "cubeyard.test/bare"
 
 
 def rows() -> list[Row]:
-    """16 and 64 servers over two nodes, wired, against as many pods of the same document that nobody wires."""
+    """16 and 64 servers over two nodes, wired, against as many pods of the same document that
+    nobody wires."""
     if why := missing():
         print(f"pods: not measured: {why}. `bin/cluster build` brings what it takes.", file=sys.stderr)
         return []
@@ -68,7 +70,8 @@ def _rows(cluster: Cluster, settings: Settings, servers: int, spec: Json) -> lis
 
 
 def _bare(cluster: Cluster, settings: EmulationCluster, servers: int) -> tuple[float, float]:
-    """The same image, nodes, number at a time and time between looks; seconds until all run, and until all are gone."""
+    """The same image, nodes, number at a time and time between looks; seconds until all run, and
+    until all are gone."""
     api = core(settings)
     owner = client.CoreV1Api(cluster.api).create_namespaced_config_map(
         settings.namespace, {"metadata": {"name": "bare"}}

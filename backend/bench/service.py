@@ -1,4 +1,5 @@
-"""The service as a script meets it: a real server with its embedded PostgreSQL, over HTTP on the loopback address."""
+"""The service as a script meets it: a real server with its embedded PostgreSQL, over HTTP on the
+loopback address."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Server:
         return reply, content
 
     def cpu_secs(self) -> float:
-        """CPU seconds of the server's process, all its threads, as the kernel counts them (in hundredths)."""
+        """CPU seconds of the server's process, all its threads, as the kernel counts them (in
+        hundredths)."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -87,13 +89,15 @@ def _healthy(port: int) -> bool:
 
 
 def _specs() -> Iterator[dict[str, Any]]:
-    """The paper's container again and again, each with another slack, so that no cache has seen it."""
+    """The paper's container again and again, each with another slack, so that no cache has seen
+    it."""
     for step in itertools.count():
         yield {"topology": PAPER_CONTAINER, "cabling": {"slack_metres": round(0.5 + step / 1000, 3)}}
 
 
 def plan_over_rest(running: Server, specs: Iterator[dict[str, Any]]) -> list[Row]:
-    """Wall-clock time of a whole plan with everything the page draws, and the server's CPU time for the same calls."""
+    """Wall-clock time of a whole plan with everything the page draws, and the server's CPU time for
+    the same calls."""
     everything = ["summary", "scene", "bom", "cables"]
     rows: list[Row] = []
     for name, include in (("summary", ["summary"]), ("everything the page draws", everything)):

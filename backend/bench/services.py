@@ -1,4 +1,5 @@
-"""The extended routing service against a server that sends each packet back at once, with real packets. `[camcube §6]`"""
+"""The extended routing service against a server that sends each packet back at once, with real
+packets. `[camcube §6]`"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Sweeps shared by workers: real `cubeyard worker` processes over a real PostgreSQL with durable commits.
+"""Sweeps shared by workers: real `cubeyard worker` processes over a real PostgreSQL with durable
+commits.
 
-How workers stand in each other's way is the subject, so tiny points are timed by the wall clock, the best of several, and the
-load is told. How heavy points scale is measured so that other work on the machine does not count: the kernel tells how long a
-worker computed and how long it was ready to but had no core. What is neither is the time that sharing costs.
+How workers stand in each other's way is the subject, so tiny points are timed by the wall clock,
+the best of several, and the load is told. How heavy points scale is measured so that other work on
+the machine does not count: the kernel tells how long a worker computed and how long it was ready to
+but had no core. What is neither is the time that sharing costs.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ SEEDS = {"tiny": 750, "heavy": 120}
 WORKERS = (1, 2, 4)
 ROUNDS = 2
 BEFORE_MS = 1000 / 32
-"""A tiny point when one worker took all of a run's, each in transactions of its own: 13 to 32 a second on two busy cores."""
+"""A tiny point when one worker took all of a run's, each in transactions of its own: 13 to 32 a
+second on two busy cores."""
 LEAST_TINY = 10.0
 LEAST_SCALING = 1.9
 PROCESSES_QUEUES = 3
@@ -132,7 +135,8 @@ class Bench:
                     one.wait(timeout=60)
 
     def _used(self) -> tuple[float, float]:
-        """Seconds that the workers computed, and that they waited for a core, all their threads together."""
+        """Seconds that the workers computed, and that they waited for a core, all their threads
+        together."""
         found = [
             [int(field) / 1e9 for field in (task / "schedstat").read_text().split()[:2]]
             for pid in self.pids

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One promise. `ours` against `other` (a rival's measurement, or a ceiling) in `unit`; `at_least` is the promised ratio
-    of other to ours, so that more is better everywhere."""
+    """One promise. `ours` against `other` (a rival's measurement, or a ceiling) in `unit`;
+    `at_least` is the promised ratio of other to ours, so that more is better everywhere."""
 
     what: str
     ours: float
@@ -32,9 +32,11 @@ class Row:
 
 
 def cpu_secs(work: Callable[[], object], repeats: int) -> float:
-    """The median of this process's CPU seconds for `work`, over `repeats` calls after one that is not counted.
+    """The median of this process's CPU seconds for `work`, over `repeats` calls after one that is
+    not counted.
 
-    CPU time, all threads together: other work on the machine makes wall-clock time longer but hardly this.
+    CPU time, all threads together: other work on the machine makes wall-clock time longer but
+    hardly this.
     """
     work()
     taken: list[float] = []
@@ -48,7 +50,8 @@ def cpu_secs(work: Callable[[], object], repeats: int) -> float:
 
 
 def print_rows(rows: list[Row]) -> None:
-    """The promises as one table: what, ours, the rival's or the ceiling, ratio, promised ratio, verdict."""
+    """The promises as one table: what, ours, the rival's or the ceiling, ratio, promised ratio,
+    verdict."""
     head = ("measured", "ours", "against", "", "unit", "ratio", "promised", "", "")
     body = [
         (

@@ -1,12 +1,14 @@
-"""Cubeyard: plans, prices and wires container data centers, predicts them and emulates them with real packets.
+"""Cubeyard: plans, prices and wires container data centers, predicts them and emulates them with
+real packets.
 
-In: one folder per job (see the code map in ARCHITECTURE.md), and the programs `app.py` (the API), `serve.py`, `worker.py` and
-`cli/`; `engine.py`, the only importer of the binding; `settings.py`, every setting from the environment.
+In: one folder per job (see the code map in ARCHITECTURE.md), and the programs `app.py` (the API),
+`serve.py`, `worker.py` and `cli/`; `engine.py`, the only importer of the binding; `settings.py`,
+every setting from the environment.
 
 Not in: network mathematics. The engine computes, this package serves, stores and prints.
 
-In notebooks `cubeyard.Topology`, `cubeyard.plan` and the other names of `__all__` are those of `cubeyard.notebook`, which is
-imported when the first of them is used.
+In notebooks `cubeyard.Topology`, `cubeyard.plan` and the other names of `__all__` are those of
+`cubeyard.notebook`, which is imported when the first of them is used.
 """
 
 from __future__ import annotations

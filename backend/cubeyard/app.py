@@ -154,7 +154,8 @@ ROUTES = routes_of(
 
 
 def create_app(settings: Settings | None = None, *, database: Database | None = None, worker: bool = False) -> FastAPI:
-    """The application. With a `database` it uses that one and leaves it open; with `worker` it also does the jobs."""
+    """The application. With a `database` it uses that one and leaves it open; with `worker` it also
+    does the jobs."""
     settings = settings or Settings()
     measured = Metrics()
 
@@ -230,7 +231,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
 
 
 def prepare(database: Database, engine: Engine) -> None:
-    """Bring the tables and the builtin price books up to date. Harmless when they are, or when others do it too."""
+    """Bring the tables and the builtin price books up to date. Harmless when they are, or when
+    others do it too."""
     upgrade(database.engine)
     with database.session() as session:
         CatalogService(session, engine).seed(engine.builtin_books)

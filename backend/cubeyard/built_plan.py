@@ -33,7 +33,8 @@ CABLE_COLUMNS = (
 
 
 class BuiltPlan:
-    """A computed plan: the engine's object, its documents as the bytes that the API sends, and the same parsed on demand."""
+    """A computed plan: the engine's object, its documents as the bytes that the API sends, and the
+    same parsed on demand."""
 
     def __init__(self, raw: Any, book: Mapping[str, Any]) -> None:
         self.raw = raw
@@ -96,7 +97,8 @@ class BuiltPlan:
 
     @cached_property
     def pdu(self) -> Json | None:
-        """The book's PDU: its first one, as the bill of materials takes it. None where the book has none."""
+        """The book's PDU: its first one, as the bill of materials takes it. None where the book has
+        none."""
         return next((part for part in self._book["parts"] if part["kind"] == "pdu"), None)
 
     def cable_gbps(self, start: int, stop: int) -> np.ndarray:
@@ -106,8 +108,9 @@ class BuiltPlan:
     def host_routes(self) -> Json:
         """Static routes that let any two servers talk, for labs: `{bridges, routes}`.
 
-        `routes` has, for each node, `[first, last, [[link, via], ...]]`: how it reaches the servers `first` to `last`. With
-        `bridges` the switches are bridges and have no routes. O(servers^2) for networks in which servers relay.
+        `routes` has, for each node, `[first, last, [[link, via], ...]]`: how it reaches the servers
+        `first` to `last`. With `bridges` the switches are bridges and have no routes. O(servers^2)
+        for networks in which servers relay.
         """
         return orjson.loads(self.raw.host_routes_json())
 

@@ -38,7 +38,8 @@ def configuration(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def serve(app: FastAPI, settings: Settings) -> None:
-    """Until a signal that ends programs; then requests under way may end, jobs go back to the queue, the embedded database stops."""
+    """Until a signal that ends programs; then requests under way may end, jobs go back to the
+    queue, the embedded database stops."""
     # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
     signals = ending()
     for one in signals:
@@ -47,7 +48,8 @@ def serve(app: FastAPI, settings: Settings) -> None:
 
 
 class _Announcing(uvicorn.Server):
-    """Prints where it listens, for people and for scripts that asked for port 0. Ends cleanly at each of the signals."""
+    """Prints where it listens, for people and for scripts that asked for port 0. Ends cleanly at
+    each of the signals."""
 
     def __init__(self, config: uvicorn.Config, signals: Sequence[signal.Signals]) -> None:
         super().__init__(config)

@@ -30,7 +30,8 @@ class EmulationHost(BaseModel):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")
     """What people call it: lower-case letters, digits and hyphens."""
     fabric: Path
-    """The socket of its cubeyard-fabric, as it is reached from here: of another machine, one that `ssh -L` forwards."""
+    """The socket of its cubeyard-fabric, as it is reached from here: of another machine, one that
+    `ssh -L` forwards."""
     underlay: IPv4Address
     """Its address on the network between the hosts, which their fabrics' tunnels use."""
     docker: str = ""
@@ -49,7 +50,8 @@ class EmulationHost(BaseModel):
 
 
 class EmulationCluster(BaseModel):
-    """A Kubernetes cluster whose nodes take a part of each emulation: servers are pods, the fabric is a DaemonSet's pods."""
+    """A Kubernetes cluster whose nodes take a part of each emulation: servers are pods, the fabric
+    is a DaemonSet's pods."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +60,8 @@ class EmulationCluster(BaseModel):
     fabrics: str = Field(pattern=NAMESPACE)
     """Where the DaemonSet's pods are."""
     keys: Path
-    """A folder with `ca.crt`, `tls.crt` and `tls.key`, by which fabrics know this process and are known."""
+    """A folder with `ca.crt`, `tls.crt` and `tls.key`, by which fabrics know this process and are
+    known."""
     image: str = Field(min_length=1, max_length=500)
     """The servers' image, which holds `program`."""
     program: str = "/app/.setup/programs/cubeyard-node"
@@ -71,7 +74,8 @@ class EmulationCluster(BaseModel):
     start_secs: float = Field(default=120.0, gt=0)
     """How long all pods of a run may take to run."""
     kubeconfig: Path | None = None
-    """How the API server is reached from outside of the cluster; inside, the pod's service account says it."""
+    """How the API server is reached from outside of the cluster; inside, the pod's service account
+    says it."""
 
 
 def _default_home() -> Path:
@@ -106,9 +110,11 @@ class Settings(BaseSettings):
     head_secs: float = Field(default=20.0, gt=0)
     """How long a client may take to send a request's line and headers."""
     body_secs: float = Field(default=30.0, gt=0)
-    """A body that brings almost nothing for this long ends its request; one that makes progress may take any time."""
+    """A body that brings almost nothing for this long ends its request; one that makes progress may
+    take any time."""
     reader_secs: float = Field(default=20.0, gt=0)
-    """How long reading a file may take that somebody sends: a network, a list of cables, a bill with prices."""
+    """How long reading a file may take that somebody sends: a network, a list of cables, a bill
+    with prices."""
     reader_bytes: int = Field(default=1024 * MEBIBYTE, ge=16 * MEBIBYTE)
     """How much memory it may take."""
     max_connections: int = Field(default=512, ge=4)
@@ -120,34 +126,43 @@ class Settings(BaseSettings):
     """How long a request waits for its turn at the engine before it is told to come back."""
     plan_cache_entries: int = Field(default=16, ge=1)
     plan_cache_links: int = Field(default=4_000_000, ge=1)
-    """The cache also forgets its oldest plans when all of them together hold more links than this."""
+    """The cache also forgets its oldest plans when all of them together hold more links than
+    this."""
 
     fabric_dir: Path | None = None
-    """Where cubeyard-fabric listens and keeps its journal; one of the home's own under /run/cubeyard if unset."""
+    """Where cubeyard-fabric listens and keeps its journal; one of the home's own under
+    /run/cubeyard if unset."""
     fabric_start: bool = True
-    """Whether to start cubeyard-fabric when it is needed, does not run, and this process is root."""
+    """Whether to start cubeyard-fabric when it is needed, does not run, and this process is
+    root."""
     fabric_sudo: bool = False
-    """Whether to start it with sudo where this process is not root. sudo is never let ask for a password."""
+    """Whether to start it with sudo where this process is not root. sudo is never let ask for a
+    password."""
     programs_dir: Path | None = None
-    """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts them."""
+    """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts
+    them."""
 
     hosts: Annotated[tuple[EmulationHost, ...], NoDecode] = ()
-    """The machines that emulations are spread over: a JSON list, or the path of a file that holds one. Empty: this machine."""
+    """The machines that emulations are spread over: a JSON list, or the path of a file that holds
+    one. Empty: this machine."""
 
     cluster: Annotated[EmulationCluster | None, NoDecode] = None
-    """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file that holds one."""
+    """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file
+    that holds one."""
 
     user_images: bool = True
     """Whether runs may have programs of users in images beside their servers, without rights."""
     image_registries: Annotated[list[str], NoDecode] = Field(default_factory=lambda: list(IMAGE_REGISTRIES))
-    """Registries that images of users may come from, by host name and port (comma separated). `local` allows the images that the
-    engine has already, whoever made them; it is left out by default where others than this machine's users can ask."""
+    """Registries that images of users may come from, by host name and port (comma separated).
+    `local` allows the images that the engine has already, whoever made them; it is left out by
+    default where others than this machine's users can ask."""
     image_bytes: int = Field(default=2048 * MEBIBYTE, ge=MEBIBYTE)
     """Most bytes of an image of a user, as pulled and as unpacked."""
     image_keep_bytes: int = Field(default=0, ge=0)
     """Images that runs pulled are removed after them, except for up to this many bytes."""
     terminals: bool = True
-    """Whether people may open shells in the containers of runs from the page. They have the containers' rights and no others."""
+    """Whether people may open shells in the containers of runs from the page. They have the
+    containers' rights and no others."""
     terminal_limit: int = Field(default=8, ge=1, le=64)
     """Terminals that are open at a time."""
     terminal_idle_secs: float = Field(default=900.0, ge=5, le=86_400)
@@ -157,7 +172,8 @@ class Settings(BaseSettings):
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
     run_concurrency: int = Field(default=1, ge=1)
-    """Runs of the long lane that one worker does at a time, beside its exports. Each uses all cores where it can."""
+    """Runs of the long lane that one worker does at a time, beside its exports. Each uses all cores
+    where it can."""
     quick_run_concurrency: int = Field(default=1, ge=1)
     """Runs of the quick lane that one worker does at a time beside those."""
     predict_secs: float = Field(default=10.0, gt=0)
@@ -167,7 +183,8 @@ class Settings(BaseSettings):
     job_attempts: int = Field(default=3, ge=1)
     job_keep_hours: float = Field(default=24.0, gt=0)
     run_keep_days: float | None = Field(default=None, gt=0)
-    """How long runs are kept after they ended; for good if not set. A figure's latest result stays in any case."""
+    """How long runs are kept after they ended; for good if not set. A figure's latest result stays
+    in any case."""
     log_level: str = "info"
     log_format: str = "json"
 
@@ -220,7 +237,8 @@ class Settings(BaseSettings):
 
     @property
     def most_hosts(self) -> int:
-        """How many they are; of a cluster as many as there may be: each is asked for its memory before servers are made there."""
+        """How many they are; of a cluster as many as there may be: each is asked for its memory
+        before servers are made there."""
         return len(self.hosts) if self.cluster is None else MAX_HOSTS
 
     @field_validator("hosts")

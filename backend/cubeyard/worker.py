@@ -1,9 +1,11 @@
-"""The worker: takes exports and runs from their queues, does them, and picks up what dead workers left.
+"""The worker: takes exports and runs from their queues, does them, and picks up what dead workers
+left.
 
-One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the same database. It has two
-connections there: one for everything that it reads and writes, one on which it listens. A worker says every third of a lease
-that it lives. A job whose worker was not heard of for a lease goes back to the queue, and after
-too many such deaths it fails: a job is never stuck. [ours]
+One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the
+same database. It has two connections there: one for everything that it reads and writes, one on
+which it listens. A worker says every third of a lease that it lives. A job whose worker was not
+heard of for a lease goes back to the queue, and after too many such deaths it fails: a job is never
+stuck. [ours]
 """
 
 from __future__ import annotations
@@ -149,7 +151,8 @@ class ExportRunner:
 
 
 class Reaper:
-    """Gives the jobs and runs of dead workers back to their queues, and forgets results nobody fetched."""
+    """Gives the jobs and runs of dead workers back to their queues, and forgets results nobody
+    fetched."""
 
     def __init__(self, settings: Settings, database: Database, app: App, emulations: EmulationRunner) -> None:
         self._settings = settings
@@ -195,7 +198,8 @@ class Reaper:
             log.warning("job_reaped", job=job_id, verdict=verdict)
 
     async def _forget_dead_entries(self) -> None:
-        """A run has its own lease and is put into the queue anew: what a dead worker held there means nothing."""
+        """A run has its own lease and is put into the queue anew: what a dead worker held there
+        means nothing."""
         manager = self._app.job_manager
         lease_secs = self._settings.job_lease_secs
         for queue in QUEUES.values():
@@ -242,7 +246,8 @@ class Reaper:
 async def run_worker(
     settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
 ) -> None:
-    """Work until told to stop, or with `until_idle` until nothing is left to do. Raises if the database goes away for good."""
+    """Work until told to stop, or with `until_idle` until nothing is left to do. Raises if the
+    database goes away for good."""
     concurrency = {
         EXPORTS.queue: settings.worker_concurrency,
         QUEUES["quick"]: settings.quick_run_concurrency,
@@ -305,8 +310,8 @@ async def run_worker(
 
 
 async def _idle(database: Database, stopping: asyncio.Event) -> None:
-    """Ends, and tells everybody to stop, when two looks in a row found nothing to do. What another worker is at counts: were
-    that one to die, its work would be there to do."""
+    """Ends, and tells everybody to stop, when two looks in a row found nothing to do. What another
+    worker is at counts: were that one to die, its work would be there to do."""
 
     def nothing() -> bool:
         with database.session() as session:
@@ -323,7 +328,8 @@ async def _idle(database: Database, stopping: asyncio.Event) -> None:
 async def supervise(
     settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
 ) -> None:
-    """Keep a worker running; when the database went away, wait for it (an embedded one is started again) and go on."""
+    """Keep a worker running; when the database went away, wait for it (an embedded one is started
+    again) and go on."""
     while not stopping.is_set():
         try:
             await run_worker(settings, database, engine, stopping, until_idle=until_idle)

@@ -1,4 +1,5 @@
-"""A real PostgreSQL for the whole session, and for each test a database of its own, copied from a migrated and seeded one."""
+"""A real PostgreSQL for the whole session, and for each test a database of its own, copied from a
+migrated and seeded one."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
 from tests.databases import Databases
 
-# Under nohup, and in the background of a shell, signals are ignored, by the tests and by every program that they start.
-# What these signals do is a subject of tests.
+# Under nohup, and in the background of a shell, signals are ignored, by the tests and by every
+# program that they start. What these signals do is a subject of tests.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
@@ -40,7 +41,8 @@ PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 """The paper's container: 2,048 servers, 1,280 switches, 8,192 links."""
 
 LONG_RUN = os.environ.get("CUBEYARD_TEST_LONG") == "true"
-"""Random tests try as many cases as they name; in the short run those that name none, and the API's contract, try fewer."""
+"""Random tests try as many cases as they name; in the short run those that name none, and the API's
+contract, try fewer."""
 
 # How long an example takes is the machine's business: one that is busy fails no test.
 hypothesis_settings.register_profile(
@@ -78,7 +80,8 @@ WHOLE = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of `WHOLE`, and gives each test an id of its own: of several with one id, pytest-xdist runs one only."""
+    """Marks the tests of `WHOLE`, and gives each test an id of its own: of several with one id,
+    pytest-xdist runs one only."""
     places = [Path(__file__).parent / part for part in WHOLE]
     for item in items:
         if any(item.path.is_relative_to(place) for place in places):
@@ -92,7 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """What is imported by now stays: looking for garbage among it again and again took a seventh of these tests' CPU time."""
+    """What is imported by now stays: looking for garbage among it again and again took a seventh of
+    these tests' CPU time."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -105,7 +109,8 @@ def _quiet() -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedPostgres]:
-    """Tests about databases, not about power cuts, do without fsync. The crash tests start servers of their own."""
+    """Tests about databases, not about power cuts, do without fsync. The crash tests start servers
+    of their own."""
     home = Path(tempfile.mkdtemp(prefix="cubeyard-tests-"))
     home.chmod(0o755)
     postgres = EmbeddedPostgres(

@@ -1,7 +1,9 @@
-"""Databases for tests: each test has one as a fresh server has it, and what it left there is removed for the next.
+"""Databases for tests: each test has one as a fresh server has it, and what it left there is
+removed for the next.
 
-A copy of the migrated template takes 0.2 s of a processor; to empty a database takes a tenth of that. Its name changes with each test,
-so that a program which a test forgot cannot come back to it. One whose schema a test changed is dropped.
+A copy of the migrated template takes 0.2 s of a processor; to empty a database takes a tenth of
+that. Its name changes with each test, so that a program which a test forgot cannot come back to it.
+One whose schema a test changed is dropped.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ import psycopg
 
 from cubeyard.kit.embedded import EmbeddedPostgres
 
-# The rows and sequences of a fresh database lie in a schema of their own beside the tables. Triggers, which guard some rows against
-# changes, do not run for a replica.
+# The rows and sequences of a fresh database lie in a schema of their own beside the tables.
+# Triggers, which guard some rows against changes, do not run for a replica.
 PREPARE = """
 CREATE SCHEMA fresh;
 CREATE TABLE fresh.sequences AS
@@ -88,7 +90,8 @@ class Databases:
         return name
 
     def give_back(self, name: str) -> None:
-        """Ends every connection to it, removes what a test has left, or all of it if the test changed its schema."""
+        """Ends every connection to it, removes what a test has left, or all of it if the test
+        changed its schema."""
         try:
             self.administer(LET_GO, name)
             with psycopg.connect(self._server.conninfo(name), autocommit=True) as connection:

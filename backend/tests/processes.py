@@ -32,8 +32,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 @cache
 def bytecode_folder() -> str:
-    """Where programs of these tests keep compiled modules if they must leave none beside the sources: each would compile all of them
-    again, 1.6 s a start."""
+    """Where programs of these tests keep compiled modules if they must leave none beside the
+    sources: each would compile all of them again, 1.6 s a start."""
     folder = tempfile.mkdtemp(prefix="cubeyard-tests-bytecode-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

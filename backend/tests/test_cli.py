@@ -1,4 +1,5 @@
-"""`cubeyard` on the command line: no database for planning, stable names, findings and exit codes."""
+"""`cubeyard` on the command line: no database for planning, stable names, findings and exit
+codes."""
 
 from __future__ import annotations
 

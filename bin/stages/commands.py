@@ -63,8 +63,9 @@ def rust(asked: Asked) -> Turns:
 
 
 def _rust_targets() -> tuple[list[str], list[str]]:
-    """`--test=NAME` of the programs of tests of NETWORKS, and of all others. Names are of all crates at once: a name that several
-    have is of these. To name crates instead would build them with other features."""
+    """`--test=NAME` of the programs of tests of NETWORKS, and of all others. Names are of all
+    crates at once: a name that several have is of these. To name crates instead would build them
+    with other features."""
     told = subprocess.run(
         ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"],
         cwd=ROOT / "emulator", capture_output=True, text=True, check=True,
@@ -104,8 +105,8 @@ def _pytest_again(argv: Sequence[str], said: str) -> Again | None:
 
 
 def python(asked: Asked) -> Turns:
-    # Files of tests are spread over the processors, and one more: many tests wait for programs that they started or killed. Tests of
-    # one file run in one process, which makes its plans once.
+    # Files of tests are spread over the processors, and one more: many tests wait for programs that
+    # they started or killed. Tests of one file run in one process, which makes its plans once.
     spread = ["-n", str((os.cpu_count() or 2) + 1), "--dist", "loadfile"]
     of_other_stages = (
         "deployment",
@@ -117,7 +118,8 @@ def python(asked: Asked) -> Turns:
     )
     others = [f"--ignore=tests/{name}" for name in of_other_stages]
     env = {"CUBEYARD_TEST_LONG": "true"} if asked.long else {}
-    # Each process that collects the contract's tests makes them from the whole description, for ten seconds: one does.
+    # Each process that collects the contract's tests makes them from the whole description, for ten
+    # seconds: one does.
     contract = "tests/api/test_contract.py"
     yield [
         _pytest("Tests of the binding", "tests", folder="emulator/crates/python", cache=asked.folder / "binding"),
@@ -139,7 +141,8 @@ def _marks(asked: Asked) -> list[str]:
 
 
 def deployment(asked: Asked) -> Turns:
-    # Beside the tests in Python it takes the wheel of this checkout; alone it builds the engine in its image too.
+    # Beside the tests in Python it takes the wheel of this checkout; alone it builds the engine in
+    # its image too.
     env = {"CUBEYARD_TEST_BUILT_ENGINE": "true"} if "python" in asked.stages else {}
     if "cluster" in asked.stages:
         env["CUBEYARD_TEST_KEEP_IMAGE"] = "true"
@@ -169,10 +172,11 @@ def _flaky_journeys(said: str) -> list[str]:
 
 
 def emulation(asked: Asked) -> Turns:
-    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own (`bin/apart`).
-    A lane that has ended a file of tests takes the next (tests/emulation/real/lanes.py).
-    CUBEYARD_TEST_APART=false runs all one after the other, on this machine, as without root. The journeys are
-    after the lanes: a fourth lane of packets is more than two cores carry."""
+    """Real packets wait more than they compute: lanes side by side, each as on a machine of its own
+    (`bin/apart`). A lane that has ended a file of tests takes the next
+    (tests/emulation/real/lanes.py). CUBEYARD_TEST_APART=false runs all one after the other, on this
+    machine, as without root. The journeys are after the lanes: a fourth lane of packets is more
+    than two cores carry."""
     tests = [*_marks(asked), "tests/emulation/real"]
     apart = str(ROOT / "bin/apart")
     able = os.environ.get("CUBEYARD_TEST_APART") != "false" and os.geteuid() == 0
@@ -192,7 +196,8 @@ def _lane(number: int, apart: str, tests: list[str], lanes: Path, cache: Path) -
 
 
 def _as_root(command: Command) -> Command:
-    """As root if this user has sudo, without leaving files of root in the checkout. Without sudo the tests say why they skip."""
+    """As root if this user has sudo, without leaving files of root in the checkout. Without sudo
+    the tests say why they skip."""
     if os.geteuid() == 0 or not shutil.which("sudo") or subprocess.run(["sudo", "-v"], check=False).returncode:
         return command
     kept = [f"{name}={os.environ.get(name, '')}" for name in ("PATH", "CI")]
@@ -208,7 +213,8 @@ def cluster(asked: Asked) -> Turns:
 
 
 def with_program(title: str, path: str, asked: Asked, *, variables: tuple[str, ...], root: bool = False) -> Turns:
-    """Tests of a program that this project does not install: the environment names it, under the name that the tests read."""
+    """Tests of a program that this project does not install: the environment names it, under the
+    name that the tests read."""
     env = {f"CUBEYARD_TEST_{name}": os.environ.get(name, "") for name in variables}
     test = _pytest(title, "-rs", "-rP", path, cache=asked.folder / "program", env=env)
     yield [_as_root(test) if root else test]

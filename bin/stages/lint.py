@@ -1,5 +1,6 @@
-"""Formats, lints, types, and the arrows between the rooms: as many checks at once as there are processors, the longest first; but Rust's lints
-last: they wait for a build of Rust in the same folder."""
+"""Formats, lints, types, and the arrows between the rooms: as many checks at once as there are
+processors, the longest first; but Rust's lints last: they wait for a build of Rust in the same
+folder."""
 
 from __future__ import annotations
 

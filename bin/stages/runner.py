@@ -1,4 +1,5 @@
-"""Runs commands, several at once, and says at the end what each took, what failed, and what passed only when tried again."""
+"""Runs commands, several at once, and says at the end what each took, what failed, and what passed
+only when tried again."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _printing = threading.Lock()
 
 @dataclass(frozen=True)
 class Again:
-    """A second try, alone, of what failed: names of the tests that failed, and the command that runs just these."""
+    """A second try, alone, of what failed: names of the tests that failed, and the command that
+    runs just these."""
 
     names: list[str]
     argv: list[str]
@@ -35,7 +37,8 @@ class Command:
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     again: Callable[[str], Again | None] | None = None
-    """From what it said: the second try in CI, where clocks, packets and browsers share the machine with others."""
+    """From what it said: the second try in CI, where clocks, packets and browsers share the machine
+    with others."""
     flaky: Callable[[str], list[str]] | None = None
     """Reads the names of tests that the program repeated itself from its output."""
 
@@ -55,7 +58,8 @@ def say(text: str) -> None:
 
 
 def run(command: Command, *, live: bool) -> Result:
-    """One command to its end; `live` prints its lines as they come, else all of them when it has ended."""
+    """One command to its end; `live` prints its lines as they come, else all of them when it has
+    ended."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         process = subprocess.Popen(
@@ -112,7 +116,8 @@ def took(results: Iterable[Result]) -> str:
 
 
 def failures(results: Iterable[Result]) -> list[str]:
-    """Titles of what failed, after the last lines of each: a log is often kept from its end only."""
+    """Titles of what failed, after the last lines of each: a log is often kept from its end
+    only."""
     failed = [one for one in results if one.status]
     for one in failed:
         say(f"{one.command.title} failed; it ended with")

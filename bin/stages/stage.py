@@ -37,7 +37,8 @@ def run_stage(stage: Stage, request: Asked, *, live: bool = True) -> list[Result
 
 
 def run_stages(stages: list[Stage], request: Asked) -> dict[str, tuple[float, list[Result]]]:
-    """Seconds of wall time and results by stage; a stage that runs during others counts with the last."""
+    """Seconds of wall time and results by stage; a stage that runs during others counts with the
+    last."""
     done: dict[str, tuple[float, list[Result]]] = {}
     waiting = {stage.name: [name for name in stage.beside if name in request.stages] for stage in stages}
     running: dict[str, Future[list[Result]]] = {}

@@ -1,5 +1,6 @@
-"""Every check and test, in stages: `bin/test` (the short run), `bin/test all` (the long run), `bin/test rust page` (some stages),
-`bin/test all journeys` (all that a stage has), `bin/test quick` (while writing), `bin/test list` (the table below)."""
+"""Every check and test, in stages: `bin/test` (the short run), `bin/test all` (the long run),
+`bin/test rust page` (some stages), `bin/test all journeys` (all that a stage has), `bin/test quick`
+(while writing), `bin/test list` (the table below)."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ from stage import Stage, run_stages
 SETUP_BUDGET_SECS, OVER = 300, 1.2  # a stage over its budget by a fifth is named
 
 
-# In the short run tests marked as long are left out: pytest's mark `long`, Playwright's tag @long, Rust's #[ignore]. The long run,
-# `all`, has them. Stages that need root take sudo; without either their tests say why they skip.
+# In the short run tests marked as long are left out: pytest's mark `long`, Playwright's tag @long,
+# Rust's #[ignore]. The long run, `all`, has them. Stages that need root take sudo; without either
+# their tests say why they skip.
 STAGES = [
     # They take the time of the processors that compilers and browsers leave.
     Stage("lint", "formats, lints, types, import directions", None, run.lint, beside=("rust", "journeys")),
@@ -56,7 +58,8 @@ def without_a_stage() -> list[str]:
 
 
 def chosen(words: list[str]) -> tuple[list[Stage], str]:
-    """The stages that are asked for, in the table's order, and which run of them: short, all or quick."""
+    """The stages that are asked for, in the table's order, and which run of them: short, all or
+    quick."""
     which = next((word for word in ("all", "quick") if word in words), "short")
     names = {word for word in words if word not in ("all", "quick")}
     if unknown := sorted(names - {stage.name for stage in STAGES}):

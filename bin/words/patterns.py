@@ -1,7 +1,9 @@
-"""The patterns that must go from prose, as regular expressions, and the names that must go from code.
+"""The patterns that must go from prose, as regular expressions, and the names that must go from
+code.
 
-Texts are in lower case. A space in a pattern is any white space, so wrapping changes no count. START is the start of a
-sentence: a paragraph's first word, or the word after `.`, `?`, `!`, `:` or `;`.
+Texts are in lower case. A space in a pattern is any white space, so wrapping changes no count.
+START is the start of a sentence: a paragraph's first word, or the word after `.`, `?`, `!`, `:` or
+`;`.
 """
 
 from __future__ import annotations
@@ -73,10 +75,12 @@ NAMES = {
     "hear": "receive",
     "give": "return",
 }
-# Each pattern begins with a literal, which `re` looks for quickly. A member's name counts where it is declared.
+# Each pattern begins with a literal, which `re` looks for quickly. A member's name counts where it
+# is declared.
 _NAMES = {name: re.compile(rf"{name}(?<![\w.$]{name})(?!\w)") for name in NAMES}
 ON_THE_WIRE = ("asked", "told")
-"""Fields of frames and requests: the contract's names, which do not count where a field is declared or filled in."""
+"""Fields of frames and requests: the contract's names, which do not count where a field is declared
+or filled in."""
 _FIELD = re.compile(r"^[ \t]*(?:pub(?:\([a-z]+\))?[ \t]+)?(?:readonly[ \t]+)?$", re.MULTILINE)
 
 

@@ -51,7 +51,8 @@ test("a prediction shows its numbers, and every link on the floor, in the logica
   await loads.getByRole("img").press("ArrowRight");
   await expect(loads.getByRole("status")).toContainText(/^flows per link direction \d+: Level 0 \d/);
   await loads.getByRole("button", { name: "Table" }).click();
-  // No direction carries more than the greatest load: each of the three levels is complete in the last row.
+  // No direction carries more than the greatest load: each of the three levels is complete in the
+  // last row.
   await expect(loads.getByRole("row").last()).toContainText(/(100\s%){3}$/);
   await loads.getByRole("button", { name: "Table" }).click();
   const table = links.getByRole("grid", { name: "Load per link" });
@@ -97,7 +98,8 @@ test("a run is watched live, outlives lost connections and is cancelled within a
   // A connection that is cut is written into the browser's console.
   quiet.expectErrors();
   const id = await run(page, LONG);
-  // The first connection breaks in the middle of a frame, the next ones do not come about, then all is well.
+  // The first connection breaks in the middle of a frame, the next ones do not come about, then all
+  // is well.
   let connections = 0;
   let reachable = false;
   const resumed: string[] = [];
@@ -136,7 +138,8 @@ test("a run is watched live, outlives lost connections and is cancelled within a
   const asked = Date.now();
   await expect(page.getByText("cancelled", { exact: true })).toBeVisible();
   const took = Date.now() - asked;
-  // A second where the journey has the machine to itself; longer where others wait for the same cores.
+  // A second where the journey has the machine to itself; longer where others wait for the same
+  // cores.
   const crowd = Math.max(1, loadavg()[0]! / cpus().length);
   console.log(`cancelled after ${took} ms, at ${crowd.toFixed(1)} times the machine's cores`);
   expect(took).toBeLessThan(1000 * crowd);

@@ -21,7 +21,8 @@ test("the first minute leads to the real controls, by keyboard too, and is remem
   const show = between.getByRole("button", { name: "Show parallel paths" });
   await expect(show).toBeFocused();
   await pointsAt(page, between);
-  // Two servers of a BCube with two ports have two paths; without a cable of the one, the other is left.
+  // Two servers of a BCube with two ports have two paths; without a cable of the one, the other is
+  // left.
   await show.click();
   await expect(between.getByTestId("paths").getByRole("listitem")).toHaveCount(2);
   await expect(page).toHaveURL(/sel=cable/);

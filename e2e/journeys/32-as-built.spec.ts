@@ -21,7 +21,10 @@ async function drop(page: Page, files: Record<string, string>): Promise<void> {
     await page.locator("body").dispatchEvent(event, { dataTransfer: data });
 }
 
-/** The plan's cable schedule, as the Export menu gives it: lines of cells. No cell of so small a plan holds a comma but the last. */
+/**
+ * The plan's cable schedule, as the Export menu gives it: lines of cells. No cell of so small a
+ * plan holds a comma but the last.
+ */
 async function schedule(page: Page, plan: string): Promise<string[][]> {
   await openPlan(page, `/plans/${plan}`);
   await page.getByRole("button", { name: "Export" }).click();

@@ -1,4 +1,7 @@
-/** A Docker engine for a journey: the one that runs, or one of its own, as the tests with real packets have it. */
+/**
+ * A Docker engine for a journey: the one that runs, or one of its own, as the tests with real
+ * packets have it.
+ */
 import { spawn } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";

@@ -1,10 +1,14 @@
-/** What every journey shares: a page that fails the test on any error in its console, and the words for its parts. */
+/**
+ * What every journey shares: a page that fails the test on any error in its console, and the words
+ * for its parts.
+ */
 import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type Locator, type Page } from "@playwright/test";
 import { type Running, startServer } from "./server";
 
 export const test = base.extend<{ quiet: { expectErrors: () => void } }, { server: Running }>({
-  // One for all journeys of a worker: they find what earlier ones have left, as in a server that people use.
+  // One for all journeys of a worker: they find what earlier ones have left, as in a server that
+  // people use.
   server: [
     async ({}, use, { workerIndex }) => {
       const server = await startServer(`worker${workerIndex}`);
@@ -15,14 +19,16 @@ export const test = base.extend<{ quiet: { expectErrors: () => void } }, { serve
   ],
   baseURL: async ({ server }, use) => use(server.url),
 
-  // Automatic: a console error or an uncaught exception fails the journey, unless it said that it provokes one.
+  // Automatic: a console error or an uncaught exception fails the journey, unless it said that it
+  // provokes one.
   quiet: [
     async ({ page }, use) => {
       const errors: string[] = [];
       let expected = false;
       page.on("console", (message) => {
-        // Chromium breaks off requests when a network interface comes or goes on the machine, as emulations beside us make
-        // them. The page asks again; what then is missing fails the journey by itself.
+        // Chromium breaks off requests when a network interface comes or goes on the machine, as
+        // emulations beside us make them. The page asks again; what then is missing fails the
+        // journey by itself.
         if (message.type() === "error" && !message.text().includes("ERR_NETWORK_CHANGED"))
           errors.push(`${message.text()} (${message.location().url})`);
       });
@@ -83,8 +89,9 @@ export async function colours(page: Page): Promise<number> {
 
 /** No violation of WCAG 2.2 A and AA that axe can find. */
 export async function accessible(page: Page, without: string[] = []): Promise<void> {
-  // Only violations are read: without this, axe writes down a selector of every element that passes every rule, which takes
-  // most of its time. Its default mode opens a blank page for each analysis, for frames of other origins, of which there are none.
+  // Only violations are read: without this, axe writes down a selector of every element that passes
+  // every rule, which takes most of its time. Its default mode opens a blank page for each
+  // analysis, for frames of other origins, of which there are none.
   const { violations } = await new AxeBuilder({ page })
     .options({ resultTypes: ["violations"] })
     .setLegacyMode()

@@ -1,4 +1,7 @@
-/** The real program with a database of its own, serving the built page: one for each of Playwright's workers. */
+/**
+ * The real program with a database of its own, serving the built page: one for each of Playwright's
+ * workers.
+ */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -14,7 +17,10 @@ export interface Running {
   stop: () => Promise<void>;
 }
 
-/** Starts `cubeyard run` on a free port with an empty home, or takes the server that CUBEYARD_E2E_URL names. `settings` are environment variables. */
+/**
+ * Starts `cubeyard run` on a free port with an empty home, or takes the server that
+ * CUBEYARD_E2E_URL names. `settings` are environment variables.
+ */
 export async function startServer(name: string, settings: Record<string, string> = {}): Promise<Running> {
   const given = process.env["CUBEYARD_E2E_URL"];
   if (given) return { url: given, stop: async () => {} };
@@ -23,7 +29,8 @@ export async function startServer(name: string, settings: Record<string, string>
   const home = join(root, "e2e/.home", name);
   rmSync(home, { recursive: true, force: true });
   mkdirSync(home, { recursive: true });
-  // Several browsers draw in software beside it: a prediction of half a second of CPU time may wait long for a core.
+  // Several browsers draw in software beside it: a prediction of half a second of CPU time may wait
+  // long for a core.
   const patience = { CUBEYARD_PREDICT_SECS: "60" };
   const program = spawn(join(root, "backend/.venv/bin/cubeyard"), ["run", "--port", "0"], {
     env: { CUBEYARD_LOG_LEVEL: "warning", ...patience, ...process.env, ...settings, CUBEYARD_HOME: home },

@@ -1,7 +1,8 @@
 /**
- * Pictures without the page, for looking at them and timing them; not part of the build. The plan is a sample, or
- * with ?plan=NAME the document NAME.json ({scene, cables, topology}) of the folder HARNESS_PLANS.
- * ?view=floor|elevations|logical|matrix|3d|both|charts|live &network=DCell(4, 1) &theme= &sel=rack:11 &links= &color= &zoom=k,x,y &time=1
+ * Pictures without the page, for looking at them and timing them; not part of the build. The plan
+ * is a sample, or with ?plan=NAME the document NAME.json ({scene, cables, topology}) of the folder
+ * HARNESS_PLANS. ?view=floor|elevations|logical|matrix|3d|both|charts|live &network=DCell(4, 1)
+ * &theme= &sel=rack:11 &links= &color= &zoom=k,x,y &time=1
  */
 
 import { createRef, useState } from "react";

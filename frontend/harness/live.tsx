@@ -1,4 +1,7 @@
-/** The live picture of a network that no run is needed for: loads made up, one cable pulled, one server off, one path. */
+/**
+ * The live picture of a network that no run is needed for: loads made up, one cable pulled, one
+ * server off, one path.
+ */
 import { useState } from "react";
 import OUTLINES from "../src/features/emulation/picture/testing/outlines.json";
 import { TopologyView } from "../src/features/emulation/picture/topology-view";

@@ -1,6 +1,6 @@
-// Fails when a function of the page is longer than 100 lines, its signature and what it renders included. The linter's own
-// rule (noExcessiveLinesPerFunction) does not count the lines of text in JSX, so that a component of 180 lines passes it.
-// Exit code 1 and one line per function.
+// Fails when a function of the page is longer than 100 lines, its signature and what it renders
+// included. The linter's own rule (noExcessiveLinesPerFunction) does not count the lines of text in
+// JSX, so that a component of 180 lines passes it. Exit code 1 and one line per function.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,10 @@ function* sources(folder) {
   }
 }
 
-/** Every function below `root` that is longer than `most` lines, as `{name, lines}`; the name begins with its file. */
+/**
+ * Every function below `root` that is longer than `most` lines, as `{name, lines}`; the name begins
+ * with its file.
+ */
 export function longFunctions(root, most = MOST_LINES) {
   const found = [];
   for (const file of sources(root)) {

@@ -1,5 +1,6 @@
-// Fails when the JavaScript the first page needs is over its budget. Reads dist/.vite/manifest.json: the entry, its static
-// imports, and the route chunk of `/` with its static imports, since `/` opens on the plan page. CSS is printed beside it.
+// Fails when the JavaScript the first page needs is over its budget. Reads
+// dist/.vite/manifest.json: the entry, its static imports, and the route chunk of `/` with its
+// static imports, since `/` opens on the plan page. CSS is printed beside it.
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

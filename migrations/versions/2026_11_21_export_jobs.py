@@ -1,4 +1,5 @@
-"""Export jobs with their results, and the queue's own tables (procrastinate 3.10.0, as it ships them)
+"""Export jobs with their results, and the queue's own tables (procrastinate 3.10.0, as it ships
+them)
 
 Revision: 20261121b
 Follows: 20261121a

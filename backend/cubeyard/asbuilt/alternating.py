@@ -1,7 +1,9 @@
-"""Planned and found cables as chains: each shares a port with the next, a planned one and a found one by turns. [ours]
+"""Planned and found cables as chains: each shares a port with the next, a planned one and a found
+one by turns. [ours]
 
-A port has at most one planned and one found cable, so that what hangs together is a path or a ring. A ring of two is a cable as
-planned; a larger ring is a group of cables whose ends are exchanged among one another.
+A port has at most one planned and one found cable, so that what hangs together is a path or a ring.
+A ring of two is a cable as planned; a larger ring is a group of cables whose ends are exchanged
+among one another.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ Cable = PlannedCable | FoundCable
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Cables in turn. `joints[i]` is the port that `cables[i]` and the next one share; in a ring the last one shares with the first."""
+    """Cables in turn. `joints[i]` is the port that `cables[i]` and the next one share; in a ring
+    the last one shares with the first."""
 
     cables: list[Cable]
     joints: list[Port]
@@ -42,7 +45,8 @@ def chains(planned: Sequence[PlannedCable], found: Sequence[FoundCable]) -> Iter
     done: set[int] = set()
 
     def follow(cable: Cable, port: Port) -> Iterator[tuple[Port, Cable]]:
-        """From the end `port` of a cable on, until there is no further one or it is `cable` again."""
+        """From the end `port` of a cable on, until there is no further one or it is `cable`
+        again."""
         here = cable
         while True:
             following = (found_at if isinstance(here, PlannedCable) else plan_at).get(port)

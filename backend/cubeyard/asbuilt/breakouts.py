@@ -1,12 +1,16 @@
-"""Breakout cables in a work order: what is done with one plug or one cable is one step, not one for each leg. [ours]
+"""Breakout cables in a work order: what is done with one plug or one cable is one step, not one for
+each leg. [ours]
 
-A list from the floor names links, and knows nothing of the cables that carry several. So the order is made leg by leg, and then:
+A list from the floor names links, and knows nothing of the cables that carry several. So the order
+is made leg by leg, and then:
 
 - legs of one cable that are all put in are one cable that is put in;
-- a leg that is put in while others of its cable stay or move is a leg that hangs, and is plugged in;
+- a leg that is put in while others of its cable stay or move is a leg that hangs, and is plugged
+  in;
 - ends of one cable that leave or enter its trunk's ports in the same way are one plug.
 
-What is put together stands where the last of its steps was. Where a port would be needed before it is free, the order stays as it was.
+What is put together stands where the last of its steps was. Where a port would be needed before it
+is free, the order stays as it was.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 LENGTH_TOLERANCE_MM = 10
-"""Two lengths that differ by less are one: lists round to the centimetre, and feet to metres. [ours]"""
+"""Two lengths that differ by less are one: lists round to the centimetre, and feet to metres.
+[ours]"""
 
 
 class Port(NamedTuple):
@@ -17,7 +18,8 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Which breakout cable a planned cable is a leg of. All of its legs share one plug at the trunk."""
+    """Which breakout cable a planned cable is a leg of. All of its legs share one plug at the
+    trunk."""
 
     cable: int
     """The number of its first leg, by which the cable is named."""
@@ -63,7 +65,8 @@ class FoundCable:
 
 
 def fits(found: FoundCable, planned: PlannedCable) -> bool:
-    """Whether the found cable is as long as the planned one was ordered, as far as the list tells."""
+    """Whether the found cable is as long as the planned one was ordered, as far as the list
+    tells."""
     return found.length_mm is None or abs(found.length_mm - planned.length_mm) < LENGTH_TOLERANCE_MM
 
 

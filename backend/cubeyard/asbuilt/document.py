@@ -33,8 +33,8 @@ MAX_REMARKS = 20
 
 
 def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
-    """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 in order take
-    less than half a second, 8,192 that are all exchanged less than two."""
+    """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 in
+    order take less than half a second, 8,192 that are all exchanged less than two."""
     names = PlanNames(plan)
     planned = names.planned()
     listed = FoundList(names, planned, listing)

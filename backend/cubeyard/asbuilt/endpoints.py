@@ -1,4 +1,5 @@
-"""`/api/v1/plans/{id}/revisions/{revision}/as-built`: a list of cables from the floor beside the plan."""
+"""`/api/v1/plans/{id}/revisions/{revision}/as-built`: a list of cables from the floor beside the
+plan."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ async def read_listing(
         Mark | None, Query(description="The decimal mark of the lengths; judged by all of them if left out.")
     ] = None,
 ) -> Listing:
-    """The body as it was sent: JSON too is read by the readers, which name its mistakes by line and column."""
+    """The body as it was sent: JSON too is read by the readers, which name its mistakes by line and
+    column."""
     return await http.app.state.readers.read(http, listed, await http.body(), host, decimal)
 
 
@@ -74,6 +76,7 @@ def compare_as_built(
 ) -> Response:
     """Each planned cable and each one of the list is in exactly one class. Nothing is stored.
 
-    The work order has the fewest plug operations, and of those the fewest steps; in its order no step needs a port that is taken.
+    The work order has the fewest plug operations, and of those the fewest steps; in its order no
+    step needs a port that is taken.
     """
     return json_bytes(service.compare(id, revision, listing).model_dump_json().encode())

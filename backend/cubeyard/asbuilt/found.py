@@ -1,4 +1,5 @@
-"""The cables of a list at the plan's ports. A cable of which the list names one end alone is matched by that end, or left alone. [ours]"""
+"""The cables of a list at the plan's ports. A cable of which the list names one end alone is
+matched by that end, or left alone. [ours]"""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ MAX_NAMED = 8
 
 
 class FoundList:
-    """`cables` have a name at each end; `half` are in use at their end `a`, and the rest says why no more is known."""
+    """`cables` have a name at each end; `half` are in use at their end `a`, and the rest says why
+    no more is known."""
 
     def __init__(self, names: PlanNames, planned: Sequence[PlannedCable], listing: Listing) -> None:
         """Raises a 422 for a list that has one of the plan's devices at two sites."""
@@ -26,7 +28,8 @@ class FoundList:
         self._refuse_two_sites(listing)
         whole = [self._cable(seen) for seen in listing.cables]
         loose = [self._cable(seen) for seen in listing.loose]
-        # A device without a port of a planned name has other names for all of them: its ports are unknown.
+        # A device without a port of a planned name has other names for all of them: its ports are
+        # unknown.
         known = {port.device for cable in (*whole, *loose) for port in cable.ends if names.knows(port)}
         renamed: dict[str, None] = {}
         halves = loose

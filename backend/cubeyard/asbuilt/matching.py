@@ -27,7 +27,8 @@ KINDS: dict[Kind, tuple[str, str]] = {
     "not_covered": ("Not covered", "Neither device has reported."),
     "outside": ("Outside the plan", "Neither end is a port of the plan. The work order leaves it alone."),
 }
-"""Title and meaning of each kind, in the order of summaries. The order of a table is the same without the first."""
+"""Title and meaning of each kind, in the order of summaries. The order of a table is the same
+without the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every planned cable and every found one (a cable that the list has twice is one) is in exactly one of the lists."""
+    """Every planned cable and every found one (a cable that the list has twice is one) is in
+    exactly one of the lists."""
 
     in_order: list[tuple[PlannedCable, FoundCable]]
     differences: list[Difference]
     to_reach: list[PlannedCable]
-    """What the work order is to end with: all planned cables but the unclear ones and those not covered."""
+    """What the work order is to end with: all planned cables but the unclear ones and those not
+    covered."""
     to_change: list[FoundCable]
     """What the work order begins with: all found cables but the unclear ones and those outside."""
     contradictions: list[str] = field(default_factory=list)
@@ -64,9 +67,10 @@ def compare(
 ) -> Comparison:
     """`planned` has each port at most once; `found` may name a port as often as the list does.
 
-    `covered`: whether the list would have the cable if it were there. `outside`: whether a found cable has nothing to do with the plan.
-    `unplanned`: why a cable cannot be planned, like an unknown device. `half`: cables of which the list names the end `a` alone, and
-    why: they are left alone with all that is planned at that port. Linear in the number of cables, but for sorting.
+    `covered`: whether the list would have the cable if it were there. `outside`: whether a found
+    cable has nothing to do with the plan. `unplanned`: why a cable cannot be planned, like an
+    unknown device. `half`: cables of which the list names the end `a` alone, and why: they are left
+    alone with all that is planned at that port. Linear in the number of cables, but for sorting.
     """
     merged, contradictions, unclear_ports = _merged(found)
     half_at = {cable.a: (cable, note) for cable, note in half}
@@ -126,7 +130,8 @@ def _merged(found: Sequence[FoundCable]) -> tuple[list[FoundCable], list[str], s
                 f"{_words(cable.b if cable.a == port else cable.a)} ({cable.where})" for cable in cables
             )
             contradictions.append(f"{_words(port)} is connected with {told}.")
-    # What else is at a port that is unclear now is unclear too: it may be the cable that the list has wrong.
+    # What else is at a port that is unclear now is unclear too: it may be the cable that the list
+    # has wrong.
     return merged, contradictions, unclear
 
 
@@ -175,14 +180,15 @@ def _classified(
 
 
 def ring_pairs(chain: Chain) -> list[tuple[PlannedCable, FoundCable]]:
-    """Each planned cable of a ring with one of the two found ones that it shares a port with: the way round with more pairs that are
-    between the same two devices and fit."""
+    """Each planned cable of a ring with one of the two found ones that it shares a port with: the
+    way round with more pairs that are between the same two devices and fit."""
     ways = [[chain.pair(joint) for joint in range(first, len(chain.cables), 2)] for first in (0, 1)]
     return max(ways, key=lambda pairs: sum(_devices(one) == _devices(two) and fits(two, one) for one, two in pairs))
 
 
 def _same_devices(chain: Chain) -> list[tuple[PlannedCable, FoundCable]]:
-    """As many neighbours in a path as can be paired that are between the same two devices: the first that can be, from one end."""
+    """As many neighbours in a path as can be paired that are between the same two devices: the
+    first that can be, from one end."""
     pairs: list[tuple[PlannedCable, FoundCable]] = []
     joint = 0
     while joint < len(chain.joints):

@@ -1,4 +1,5 @@
-"""Which port of the plan a list means: devices by host name or by the papers' names, ports by the plan's names or Linux's."""
+"""Which port of the plan a list means: devices by host name or by the papers' names, ports by the
+plan's names or Linux's."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class PlanNames:
         self._others = Directory((name, device) for names in every for device, name in enumerate(names))
 
     def _ports(self, device: int) -> Directory[str]:
-        """The plan's name of each port of a device, by all that it may be called: its own first, then Linux's."""
+        """The plan's name of each port of a device, by all that it may be called: its own first,
+        then Linux's."""
         names = tuple(plain(name) for name in self.plan.port_names(device))
         result = self._directories.get(names)
         if result is None:
@@ -61,14 +63,16 @@ class PlanNames:
         ]
 
     def device(self, name: str) -> str | None:
-        """The host name of the device that a list calls `name`; with a domain behind it too. None if the plan has none."""
+        """The host name of the device that a list calls `name`; with a domain behind it too. None
+        if the plan has none."""
         result = self._hosts.find(name)
         if result is None:
             result = self._others.find(name)
         return None if result is None else self.tables.hosts[result]
 
     def port(self, end: SeenEnd) -> Port:
-        """The plan's port, or the names in the list where the plan has no such device or port; empty where the list has no name."""
+        """The plan's port, or the names in the list where the plan has no such device or port;
+        empty where the list has no name."""
         host = self.device(end.device) if end.device else None
         written = end.ports[0] if end.ports else ""
         if host is None:

@@ -1,22 +1,27 @@
 """The shortest work order that turns cables as found into cables as planned. [ours]
 
-**Shortest** means: the fewest plug operations, of those the fewest steps. A plug operation is one end put into a port or taken out of
-one. A step is what one does without a break: take a cable out (two operations), put one in (two), move one end from its port into a
-free one (two), take one end out and leave it hanging (one), plug a hanging end in (one), replace a cable between its two ports (four).
-A port holds one end at a time. A cable serves for a planned one only if it fits: of the ordered length, or of a length that the list
-does not tell.
+**Shortest** means: the fewest plug operations, of those the fewest steps. A plug operation is one
+end put into a port or taken out of one. A step is what one does without a break: take a cable out
+(two operations), put one in (two), move one end from its port into a free one (two), take one end
+out and leave it hanging (one), plug a hanging end in (one), replace a cable between its two ports
+(four). A port holds one end at a time. A cable serves for a planned one only if it fits: of the
+ordered length, or of a length that the list does not tell.
 
-**Why this is the least.** However it is done, in the end some found cables serve for planned ones and the others are out. One that
-serves and shares both ports costs nothing, one that shares one port 2 operations, one that shares none 4, as many as taking it out and
-putting another in. So all in all it is 2 operations for each cable of both lists, less 2 for each port that a cable and what it serves for
-share. To share a port they have to be neighbours in a chain (`alternating.py`), so that the most shared ports are a largest matching of
-neighbours that fit, in each path and ring on its own. A matched cable then takes one step, every other one too; only where all cables
-of a ring wait for one another, one end has to hang, which is one step more and no operation. Of several largest matchings it is one that
-moves ends within a device, else within a rack, as far as possible: such a cable is long enough and needs no new way.
+**Why this is the least.** However it is done, in the end some found cables serve for planned ones
+and the others are out. One that serves and shares both ports costs nothing, one that shares one
+port 2 operations, one that shares none 4, as many as taking it out and putting another in. So all
+in all it is 2 operations for each cable of both lists, less 2 for each port that a cable and what
+it serves for share. To share a port they have to be neighbours in a chain (`alternating.py`), so
+that the most shared ports are a largest matching of neighbours that fit, in each path and ring on
+its own. A matched cable then takes one step, every other one too; only where all cables of a ring
+wait for one another, one end has to hang, which is one step more and no operation. Of several
+largest matchings it is one that moves ends within a device, else within a rack, as far as possible:
+such a cable is long enough and needs no new way.
 
 Legs of a breakout cable are ordered like cables, and put together at the end (`breakouts.py`).
 
-Taken out cables are put in again where their length is known and ordered, or where they were between the same two devices.
+Taken out cables are put in again where their length is known and ordered, or where they were
+between the same two devices.
 """
 
 from __future__ import annotations
@@ -38,10 +43,11 @@ def work_order(
     found: Sequence[FoundCable],
     rack: Callable[[Port], str | None] = lambda _: None,
 ) -> WorkOrder:
-    """Neither list may have a port twice. `rack` says in which rack a port is, None for one that the plan does not have.
+    """Neither list may have a port twice. `rack` says in which rack a port is, None for one that
+    the plan does not have.
 
-    Cables are taken out first; then each chain is done before the next one begins, in the order of racks. Linear in the number of
-    cables, but for sorting.
+    Cables are taken out first; then each chain is done before the next one begins, in the order of
+    racks. Linear in the number of cables, but for sorting.
     """
     writer = _Writer(rack)
     blocks: list[list[Step]] = []
@@ -104,7 +110,8 @@ Matched = tuple[PlannedCable, FoundCable, Port]
 
 
 def _matched(chain: Chain, closeness: Callable[[Port, Port], int]) -> list[Matched]:
-    """The most neighbours of a chain that fit, each cable once; of several choices the one that moves ends the least far."""
+    """The most neighbours of a chain that fit, each cable once; of several choices the one that
+    moves ends the least far."""
     weights: list[Weight | None] = []
     for joint, port in enumerate(chain.joints):
         one, two = chain.pair(joint)
@@ -130,7 +137,8 @@ def _sum(weights: Iterable[Weight | None]) -> Weight:
 
 
 def _heaviest(weights: Sequence[Weight | None]) -> list[int]:
-    """The joints of a path, no two beside each other, with the largest sum. `None` may not be taken."""
+    """The joints of a path, no two beside each other, with the largest sum. `None` may not be
+    taken."""
     best: list[Weight] = [_NOTHING, _NOTHING]
     """`best[i + 1]`: of the first `i` joints."""
     for weight in weights:
@@ -148,7 +156,8 @@ def _heaviest(weights: Sequence[Weight | None]) -> list[int]:
 
 
 def _moves(matched: Sequence[Matched], writer: _Writer) -> list[Step]:
-    """One end of each cable moved, each into a port that is free by then. Where all wait for one another, one end hangs meanwhile."""
+    """One end of each cable moved, each into a port that is free by then. Where all wait for one
+    another, one end hangs meanwhile."""
     leaves = {other(two, port): index for index, (_, two, port) in enumerate(matched)}
     """By the port that an end leaves, who leaves it."""
     steps: list[Step] = []
@@ -178,7 +187,8 @@ def _moves(matched: Sequence[Matched], writer: _Writer) -> list[Step]:
 
 
 def _numbered(steps: Sequence[Step]) -> list[Step]:
-    """With numbers, with the step that frees the last of the ports that a step needs, and with the cable that can be used again."""
+    """With numbers, with the step that frees the last of the ports that a step needs, and with the
+    cable that can be used again."""
     freed: dict[Port, int] = {}
     stock = _Stock()
     numbered: list[Step] = []

@@ -12,7 +12,8 @@ from cubeyard.reading.report import MAX_SKIPPED, SkippedRow
 
 
 class End(Model):
-    """One end of a cable. Rack and unit are null and empty for a device that the plan does not have."""
+    """One end of a cable. Rack and unit are null and empty for a device that the plan does not
+    have."""
 
     device: str = Field(description="The host name; as the list names it where the plan has no such device.")
     port: str

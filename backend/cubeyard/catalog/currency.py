@@ -1,4 +1,5 @@
-"""A price book in another currency: every amount at one stated rate, and the rate in every amount's source."""
+"""A price book in another currency: every amount at one stated rate, and the rate in every amount's
+source."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ _LIST, _RATES = (
 
 
 def converted(content: Json, currency: str, rate: float) -> Json:
-    """The book's content with its amounts in `currency`; one unit of its own currency is worth `rate` of it.
+    """The book's content with its amounts in `currency`; one unit of its own currency is worth
+    `rate` of it.
 
-    Amounts keep six decimals, which is less than a label's price needs. The content that is given stays as it is.
+    Amounts keep six decimals, which is less than a label's price needs. The content that is given
+    stays as it is.
     """
     words = f" (from {content['currency']} at {rate:g})"
 

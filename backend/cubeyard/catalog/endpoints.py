@@ -130,7 +130,8 @@ def import_prices(
         ),
     ] = None,
 ) -> schemas.PriceImport:
-    """Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+    """Cells that are empty change nothing. The result is a new version of the book, based on
+    `version`.
 
     Prices in another currency than the book's are taken only with a rate.
     """

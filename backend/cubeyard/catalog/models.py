@@ -28,10 +28,12 @@ class VersionRow(Base):
     version: Mapped[int] = mapped_column(Integer, primary_key=True)
     content_hash: Mapped[str] = mapped_column(Text)
     content: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """The whole book as the engine reads it. `json`, not `jsonb`: its text, and so every plan's hash, stays as written."""
+    """The whole book as the engine reads it. `json`, not `jsonb`: its text, and so every plan's
+    hash, stays as written."""
     builtin: Mapped[bool] = mapped_column(Boolean)
     builtin_hash: Mapped[str | None] = mapped_column(Text)
-    """For a builtin version, the hash of the book as the program brought it (before its version number was set here)."""
+    """For a builtin version, the hash of the book as the program brought it (before its version
+    number was set here)."""
     note: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
 

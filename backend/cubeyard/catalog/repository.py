@@ -96,7 +96,8 @@ class CatalogRepository:
     def search_parts(
         self, *, kind: str | None, words: Sequence[str], book: str | None, version: int | None, offset: int, limit: int
     ) -> tuple[Sequence[PartRow], int]:
-        """Parts of one version, or of the latest version of every book; every word must occur somewhere."""
+        """Parts of one version, or of the latest version of every book; every word must occur
+        somewhere."""
         query = select(PartRow)
         if book is not None:
             query = query.where(PartRow.book == book)

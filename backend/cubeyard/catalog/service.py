@@ -1,4 +1,5 @@
-"""The catalog's rules: versions are immutable, numbered one after the other, and builtin books arrive by themselves."""
+"""The catalog's rules: versions are immutable, numbered one after the other, and builtin books
+arrive by themselves."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class CatalogService:
         self._log = ChangeLog(session)
 
     def seed(self, books: list[Json]) -> int:
-        """Bring the program's own books in; a book that changed since becomes a new version. Returns how many were written."""
+        """Bring the program's own books in; a book that changed since becomes a new version.
+        Returns how many were written."""
         self._repository.lock_for_seeding()
         written = 0
         for content in books:
@@ -107,7 +109,8 @@ class CatalogService:
     def import_prices(
         self, book: str, number: int, bill: Table, origin: Origin, *, note: str, trial: bool, jumps: bool
     ) -> schemas.PriceImport:
-        """The values that a purchaser filled into a bill of materials, as the book's next version. [ours]
+        """The values that a purchaser filled into a bill of materials, as the book's next version.
+        [ours]
 
         Raises `ProblemError` 422 for lines that cannot be taken unless it is a trial.
         """

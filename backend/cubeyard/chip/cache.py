@@ -1,11 +1,14 @@
-"""In-network caching on ServerSwitch's API `[serverswitch §6.1]`: a program for the CPU of a chip between those who ask and those who answer.
+"""In-network caching on ServerSwitch's API `[serverswitch §6.1]`: a program for the CPU of a chip
+between those who ask and those who answer.
 
-The chip matches the ID of a request exactly. A hit goes to the CPU, which answers from its copy; a miss passes. Responses pass too, and the
-chip mirrors them to the CPU, which keeps a copy and sets the entry of its ID. Requests and responses are UDP packets to and from one port,
-whose payload begins with an ID of 4 bytes. It needs the standard library alone, as `serverswitch.py` does.
+The chip matches the ID of a request exactly. A hit goes to the CPU, which answers from its copy; a
+miss passes. Responses pass too, and the chip mirrors them to the CPU, which keeps a copy and sets
+the entry of its ID. Requests and responses are UDP packets to and from one port, whose payload
+begins with an ID of 4 bytes. It needs the standard library alone, as `serverswitch.py` does.
 
-Ports 0 and 1 lead to those who ask, 2 and 3 to those who answer, as in the paper; a copy that is older than `max_age_secs` is forgotten, since
-nobody tells a cache that content has changed. `[ours]`
+Ports 0 and 1 lead to those who ask, 2 and 3 to those who answer, as in the paper; a copy that is
+older than `max_age_secs` is forgotten, since nobody tells a cache that content has changed.
+`[ours]`
 """
 
 from __future__ import annotations
@@ -135,7 +138,8 @@ class Cache:
     def __init__(
         self, chip: ServerSwitch, *, max_age_secs: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Set the chip's tables: everything passes, responses are mirrored. Raises ChipError where the key is in use otherwise."""
+        """Set the chip's tables: everything passes, responses are mirrored. Raises ChipError where
+        the key is in use otherwise."""
         self._chip = chip
         self._copies = Copies(max_age_secs, clock, lambda entry: chip.ClearLookupTable("TCAM", entry))
         self.hits = 0

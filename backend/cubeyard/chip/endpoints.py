@@ -43,6 +43,6 @@ def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas
     responses=responses(),
 )
 def try_portland(service: Service, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
-    """20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time: ARP, forwarding by PMAC, and the way
-    around what fails. Each visit has the chip's steps."""
+    """20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time:
+    ARP, forwarding by PMAC, and the way around what fails. Each visit has the chip's steps."""
     return service.portland(request)

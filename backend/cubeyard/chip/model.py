@@ -1,4 +1,5 @@
-"""The paper's calls on a chip of one's own, without a run: what a program is tried with before it meets a server."""
+"""The paper's calls on a chip of one's own, without a run: what a program is tried with before it
+meets a server."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class ModelSwitch(ServerSwitch):
     """A chip with its CPU; what it sends is in `sent`, as pairs of port and packet."""
 
     def __init__(self, program: str = "") -> None:
-        """Make a chip with a program, as text or JSON. Raises PlanRejectedError for one that cannot be."""
+        """Make a chip with a program, as text or JSON. Raises PlanRejectedError for one that cannot
+        be."""
         self._model = _ModelChannel(program)
         super().__init__(self._model)
 
@@ -25,7 +27,8 @@ class ModelSwitch(ServerSwitch):
         return self._model.sent
 
     def receive(self, pkt: bytes, iport: int) -> list[int]:
-        """A packet comes in by a port. Returns the external ports that it left by. Raises ChipError for a port that is none."""
+        """A packet comes in by a port. Returns the external ports that it left by. Raises ChipError
+        for a port that is none."""
         if not 0 <= iport < PORTS:
             raise ChipError("port", f"iport is {iport}, but must be 0 to {PORTS - 1}: give the port of a chip.")
         before = len(self._model.sent)

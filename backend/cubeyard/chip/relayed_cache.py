@@ -1,10 +1,13 @@
-"""In-network caching beside a relay of a running BCube `[serverswitch §6.1, §5.1]`: requests and responses are UDP packets of applications,
-each behind BCube's header, and the relay's chip matches the ID of a request exactly.
+"""In-network caching beside a relay of a running BCube `[serverswitch §6.1, §5.1]`: requests and
+responses are UDP packets of applications, each behind BCube's header, and the relay's chip matches
+the ID of a request exactly.
 
-The server runs `bcube-cache.chip`, whose second key holds the inner UDP ports and the ID. A hit goes to the CPU, which answers; a miss passes by
-BCube's own entries. Responses go by way of the CPU, which keeps a copy and gives them back to the chip, so that BCube's entries send them on,
-whichever neighbours live; the paper's card mirrors them instead. The answer to a hit takes the header of the last response that came by for
-the same client, since a source route is the source's to choose. `[ours]`
+The server runs `bcube-cache.chip`, whose second key holds the inner UDP ports and the ID. A hit
+goes to the CPU, which answers; a miss passes by BCube's own entries. Responses go by way of the
+CPU, which keeps a copy and gives them back to the chip, so that BCube's entries send them on,
+whichever neighbours live; the paper's card mirrors them instead. The answer to a hit takes the
+header of the last response that came by for the same client, since a source route is the source's
+to choose. `[ours]`
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ MOST_CLIENTS = 1024
 
 
 def _key(source: int | None, destination: int | None, content: bytes | None) -> tuple[bytes, bytes]:
-    """Value and mask of `(INPORT, B30-33, B42-45, B70-73, B78-81)` for data from outside; None does not count."""
+    """Value and mask of `(INPORT, B30-33, B42-45, B70-73, B78-81)` for data from outside; None does
+    not count."""
     value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
     mask[0] = FROM_CPU_BIT
     value[5], mask[5] = IP_IN_IP_DATA, 0xFF
@@ -51,7 +55,8 @@ def _key(source: int | None, destination: int | None, content: bytes | None) -> 
 
 
 def port_key(source: int | None, destination: int | None) -> tuple[bytes, bytes]:
-    """Value and mask of the same for UDP packets from outside, from a port and to one; None does not count."""
+    """Value and mask of the same for UDP packets from outside, from a port and to one; None does
+    not count."""
     return _key(source, destination, None)
 
 
@@ -75,18 +80,21 @@ class Counts:
 
 @dataclass
 class RelayedCache:
-    """The CPU's part. Whoever owns it calls `work` as long as packets come, and `close` in the end."""
+    """The CPU's part. Whoever owns it calls `work` as long as packets come, and `close` in the
+    end."""
 
     chip: ServerSwitch
     max_age_secs: float = 60.0
     clock: Callable[[], float] = time.monotonic
     service_port: int = SERVICE_PORT
     by_cpu_alone: bool = False
-    """Every request goes to the CPU, whether there is a copy or not: what the chip's match is compared with."""
+    """Every request goes to the CPU, whether there is a copy or not: what the chip's match is
+    compared with."""
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
-        """Set the entry for responses. Raises ChipError where the server runs a program without this key."""
+        """Set the entry for responses. Raises ChipError where the server runs a program without
+        this key."""
         self._headers: dict[bytes, bytes] = {}
         self._copies = Copies(self.max_age_secs, self.clock, self._clear)
         self.chip.RecvPacket(0.0)
@@ -159,7 +167,8 @@ class RelayedCache:
 
 
 def behind(header: bytes, packet: bytes) -> bytes:
-    """A frame of Ethernet's and BCube's header, as they came with another packet, and this packet."""
+    """A frame of Ethernet's and BCube's header, as they came with another packet, and this
+    packet."""
     outer = bytearray(header[ETHERNET : ETHERNET + IP])
     outer[2:4] = struct.pack(">H", HEADER + len(packet))
     outer[10:12] = bytes(2)

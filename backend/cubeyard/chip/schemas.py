@@ -71,7 +71,8 @@ class TableUse(Model):
 
 
 class Shadowed(Model):
-    """A TCAM entry that never matches, as one of a higher index has the same key, value and mask."""
+    """A TCAM entry that never matches, as one of a higher index has the same key, value and
+    mask."""
 
     i: int
     above: int
@@ -168,7 +169,8 @@ NodeName = Annotated[PlainText, Field(min_length=1, max_length=64)]
 
 
 class PortlandQuestion(Request):
-    """A packet from one host to another of a fat-tree of four ports, before and after something fails."""
+    """A packet from one host to another of a fat-tree of four ports, before and after something
+    fails."""
 
     source: NodeName = Field(default="000", description="A host.")
     destination: NodeName = Field(default="311", description="Another host.")

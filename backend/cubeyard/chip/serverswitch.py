@@ -1,6 +1,8 @@
-"""ServerSwitch's API for a program in a container of its own, beside a server of a run: the paper's calls over the server's socket.
+"""ServerSwitch's API for a program in a container of its own, beside a server of a run: the paper's
+calls over the server's socket.
 
-This file needs Python 3.11 and its standard library alone, so that it can be copied into any container:
+This file needs Python 3.11 and its standard library alone, so that it can be copied into any
+container:
 
     from serverswitch import Action, ServerSwitch
 
@@ -9,7 +11,8 @@ This file needs Python 3.11 and its standard library alone, so that it can be co
     chip.SetVIfTable(3, "001F29D417E8", None, 2)
     chip.SetLookupTable("TCAM", 1, 1, "000001020001", "FFFFFF000000", Action("REDIRECT_VIF", vif=3))
 
-`cubeyard.chip.model.ModelSwitch` has the same calls without a run. The wire is described in `emulator/crates/chip/src/api.rs`.
+`cubeyard.chip.model.ModelSwitch` has the same calls without a run. The wire is described in
+`emulator/crates/chip/src/api.rs`.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ Act = Literal["REDIRECT_VIF", "REDIRECT_PORT", "DISCARD", "DUPLICATE", "MIRROR",
 
 
 class ChipError(Exception):
-    """The chip refuses a call: a stable code, and a sentence with the value, the limit and the fix."""
+    """The chip refuses a call: a stable code, and a sentence with the value, the limit and the
+    fix."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -78,7 +82,8 @@ class Channel(Protocol):
     def send(self, message: bytes) -> None: ...
 
     def receive(self, timeout_secs: float | None) -> bytes:
-        """The next message without its length. Raises TimeoutError when none came, ConnectionError when none will."""
+        """The next message without its length. Raises TimeoutError when none came, ConnectionError
+        when none will."""
         ...
 
     def close(self) -> None: ...
@@ -184,11 +189,13 @@ class ServerSwitch:
         mask: str | bytes | None,
         action: Action,
     ) -> None:
-        """An entry. Value and mask as bytes or hexadecimal digits; `iudlk` counts in the TCAM alone."""
+        """An entry. Value and mask as bytes or hexadecimal digits; `iudlk` counts in the TCAM
+        alone."""
         self._call(f"SetLookupTable({type}, {i}, {iudlk}, {_quoted(value)}, {_quoted(mask)}, {action});")
 
     def ClearLookupTable(self, type: Table, i: int) -> None:  # noqa: N802
-        """Take back what a call has set there; the entry of the server's own program is in effect again."""
+        """Take back what a call has set there; the entry of the server's own program is in effect
+        again."""
         self._call(f"ClearLookupTable({type}, {i});")
 
     def SetVIfTable(self, i: int, dmac: str | bytes | None, smac: str | bytes | None, oport: int) -> None:  # noqa: N802
@@ -208,12 +215,14 @@ class ServerSwitch:
         self._ask(WRITE, value.to_bytes(8, "little") + regname.encode())
 
     def SendPacket(self, pkt: bytes, oport: int) -> bool:  # noqa: N802
-        """Send out of an external port, or by a port from 4 to 7 into the chip. False if the chip has discarded it."""
+        """Send out of an external port, or by a port from 4 to 7 into the chip. False if the chip
+        has discarded it."""
         return self._ask(SEND, bytes([oport]) + pkt)[:1] == b"\0"
 
     def RecvPacket(self, timeout_secs: float | None = None) -> tuple[bytes, int] | None:  # noqa: N802
-        """The next packet that an entry set by calls sends to the CPU, and the port that it came by; None when none came in time.
-        Packets are kept from the first call on: call it with 0 before setting the entries.
+        """The next packet that an entry set by calls sends to the CPU, and the port that it came
+        by; None when none came in time. Packets are kept from the first call on: call it with 0
+        before setting the entries.
         """
         if not self._listens:
             self._ask(LISTEN, b"\1")

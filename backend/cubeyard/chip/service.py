@@ -25,7 +25,8 @@ class ChipService:
             return schemas.ChipTrace.model_validate(found)
 
     def portland(self, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
-        """A trial of PortLand. Raises PlanRejectedError for hosts, switches or links that are not there."""
+        """A trial of PortLand. Raises PlanRejectedError for hosts, switches or links that are not
+        there."""
         with _as_program():
             found = self._engine.chip_portland(
                 request.source, request.destination, request.source_port, request.failures

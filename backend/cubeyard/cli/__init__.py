@@ -1,13 +1,15 @@
 """`cubeyard`, the command line.
 
-In: `command.py`, the command and its subcommands; one file for each group of them: `plan.py`, `predict.py`, `figures.py`,
-`emulate.py`, `scenario.py`, `service.py`, `server.py`, `admin.py`; `common.py`, `faults.py`, `workload.py`, `modules.py` and `place.py`, what they
-share; `service_templates/`, what a service of one's own begins with, and its tutorial.
+In: `command.py`, the command and its subcommands; one file for each group of them: `plan.py`,
+`predict.py`, `figures.py`, `emulate.py`, `scenario.py`, `service.py`, `server.py`, `admin.py`;
+`common.py`, `faults.py`, `workload.py`, `modules.py` and `place.py`, what they share;
+`service_templates/`, what a service of one's own begins with, and its tutorial.
 
 Not in: any work. A command reads its options, calls the same rooms as the API does, and prints.
 
-Planning needs no database: the builtin price books come with the engine. Exit codes: 0 done, 1 an error on this machine or a
-hypothesis that is not met, 2 a request that is not possible (findings on standard error), 130 interrupted.
+Planning needs no database: the builtin price books come with the engine. Exit codes: 0 done, 1 an
+error on this machine or a hypothesis that is not met, 2 a request that is not possible (findings on
+standard error), 130 interrupted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""`cubeyard asbuilt`: a list of cables from the floor beside a plan, and the work order that repairs it. No server or database."""
+"""`cubeyard asbuilt`: a list of cables from the floor beside a plan, and the work order that
+repairs it. No server or database."""
 
 from __future__ import annotations
 
@@ -45,9 +46,11 @@ def asbuilt(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the work order as CSV.")] = False,
 ) -> None:
-    """Compare a list of cables from the floor with a plan: missing, swapped, wrong port, wrong length, and the shortest repair.
+    """Compare a list of cables from the floor with a plan: missing, swapped, wrong port, wrong
+    length, and the shortest repair.
 
-    Exits with 0 if all is in order, 1 if something differs, 2 for a list or a plan that cannot be read.
+    Exits with 0 if all is in order, 1 if something differs, 2 for a list or a plan that cannot be
+    read.
     """
     from cubeyard.asbuilt.document import as_built
     from cubeyard.asbuilt.table import work_order_csv

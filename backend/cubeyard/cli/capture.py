@@ -1,4 +1,5 @@
-"""`cubeyard capture` and `cubeyard shell`: looking into a run of the server while its packets flow."""
+"""`cubeyard capture` and `cubeyard shell`: looking into a run of the server while its packets
+flow."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def capture(
 ) -> None:
     """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.
 
-    Live, in Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run, the link or Wireshark ends.
+    Live, in Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run,
+    the link or Wireshark ends.
     """
     for name, path in (("-o", output), ("-w", live)):
         if path == PIPE and sys.stdout.isatty():
@@ -132,7 +134,8 @@ def _checked(kind: Any, asked: dict[str, Any]) -> Any:
 
 
 def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
-    """Write packets while they flow, to a file or to the program behind a pipe, until one of the ends has enough."""
+    """Write packets while they flow, to a file or to the program behind a pipe, until one of the
+    ends has enough."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live.packets.schemas import StreamRequest

@@ -17,7 +17,8 @@ from cubeyard.kit.ids import PATTERN
 
 MAX_LIMIT = 200
 WIDTH = 200
-"""Columns of the table where the output is no terminal: nothing is cut for a program that reads it."""
+"""Columns of the table where the output is no terminal: nothing is cut for a program that reads
+it."""
 Kind = StrEnum("Kind", list(get_args(ChangeKind)))
 
 

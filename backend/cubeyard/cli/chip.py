@@ -1,4 +1,5 @@
-"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared, stepped through, and put into a run; and its servers' chips."""
+"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared, stepped through,
+and put into a run; and its servers' chips."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def chip_check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a program: its limits, and what of each table it takes. Exits with 2 for one that cannot be.
+    """Check a program: its limits, and what of each table it takes. Exits with 2 for one that
+    cannot be.
 
     With --bcube it is checked for every server, its neighbours alive and dead.
     """
@@ -102,7 +104,8 @@ def chip_show(
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program as JSON instead of text.")] = False,
 ) -> None:
-    """Print a program in its canonical form (loops written out, tables in order), or what is in the chip of a server of a run."""
+    """Print a program in its canonical form (loops written out, tables in order), or what is in the
+    chip of a server of a run."""
     if of is not None:
         chip_live.show(file, of, as_json=as_json)
         return
@@ -123,7 +126,8 @@ def chip_diff(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two programs entry by entry, or the chip of a server of a run with a program. Exits with 1 if they differ."""
+    """Compare two programs entry by entry, or the chip of a server of a run with a program. Exits
+    with 1 if they differ."""
     if before == "-" and after == "-":
         refuse("Only one of the two programs can come from standard input.")
     if file is not None:
@@ -159,15 +163,18 @@ def chip_set(
         str, typer.Argument(help="Calls as text, like SetVIfTable(3, NULL, NULL, 2); - for standard input.")
     ],
 ) -> None:
-    """Call the chip of a server of a run while packets flow: tables, interfaces and keys, all at once or not at all."""
+    """Call the chip of a server of a run while packets flow: tables, interfaces and keys, all at
+    once or not at all."""
     chip_live.execute(run, server, read_text(file))
 
 
 @chip_app.command("socket")
 def chip_socket(run: Run, server: OfRun) -> None:
-    """Print where a program finds the chip of a server of a run: the socket to mount into its container as /run/cubeyard/chip.sock.
+    """Print where a program finds the chip of a server of a run: the socket to mount into its
+    container as /run/cubeyard/chip.sock.
 
-    docker run --network none --cap-drop ALL --mount type=bind,src=SOCKET,dst=/run/cubeyard/chip.sock IMAGE
+    docker run --network none --cap-drop ALL --mount
+    type=bind,src=SOCKET,dst=/run/cubeyard/chip.sock IMAGE
     """
     write(f"{chip_live.socket(run, server)}\n".encode())
 
@@ -185,9 +192,9 @@ def chip_cache(
     ] = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Cache responses of a service in a relay of a run, until Ctrl-C or the run's end: its chip takes requests for what is kept out of the
-    stream, and this program answers them. The run has --dataplane serverswitch (or serverswitch-software) and the chip program
-    bcube-cache.chip.
+    """Cache responses of a service in a relay of a run, until Ctrl-C or the run's end: its chip
+    takes requests for what is kept out of the stream, and this program answers them. The run
+    has --dataplane serverswitch (or serverswitch-software) and the chip program bcube-cache.chip.
     """
     chip_live.cache(run, server, port, max_age, as_json=as_json)
 
@@ -221,8 +228,8 @@ def chip_trace(
     server: Annotated[str | None, typer.Option(help="With --run: the server, like 00.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Step a packet through a chip with a program, through the chips of a BCube's servers, or through the chip of a server of a run as
-    it is now. Exits with 1 if it is lost."""
+    """Step a packet through a chip with a program, through the chips of a BCube's servers, or
+    through the chip of a server of a run as it is now. Exits with 1 if it is lost."""
     if run is not None:
         if file is not None or bcube is not None or packet is None or server is None:
             refuse("--run takes --server, --packet and --port, and neither a program nor --bcube.")
@@ -253,8 +260,9 @@ def chip_portland(
     trace: Annotated[bool, typer.Option("--trace", help="Print what each chip does with each packet.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try PortLand on the chips of a fat-tree's 20 switches, in virtual time: ARP by the fabric manager, forwarding by PMAC, and the way
-    around what fails. Exits with 1 if the last packet is lost."""
+    """Try PortLand on the chips of a fat-tree's 20 switches, in virtual time: ARP by the fabric
+    manager, forwarding by PMAC, and the way around what fails. Exits with 1 if the last packet is
+    lost."""
     found = _of("portland", "trial", lambda engine: engine.chip_portland(source, destination, port, fail or []))
     if as_json:
         write(orjson.dumps(found) + b"\n")
@@ -405,7 +413,8 @@ def _changes(step: dict[str, Any]) -> list[str]:
 
 
 def _of(file: str, what: str, work: Any) -> Any:
-    """What the engine makes of it. Exits with 2 and every mistake, as FILE:LINE:COLUMN where it has a place."""
+    """What the engine makes of it. Exits with 2 and every mistake, as FILE:LINE:COLUMN where it has
+    a place."""
     try:
         return work(Engine(settings_of()))
     except PlanRejectedError as error:

@@ -1,4 +1,5 @@
-"""`cubeyard chip` for the chip of one server of a run: what is in it, calls to it, and a packet stepped through it."""
+"""`cubeyard chip` for the chip of one server of a run: what is in it, calls to it, and a packet
+stepped through it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ ROWS = 64
 
 @contextmanager
 def chip_of(run: str, server: str) -> Iterator[ServerChip]:
-    """The chip of a server of a run. Exits with the problem's words for one that does not answer."""
+    """The chip of a server of a run. Exits with the problem's words for one that does not
+    answer."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
 
@@ -88,7 +90,8 @@ def socket(run: str, server: str) -> str:
 
 
 def cache(run: str, server: str, port: int, max_age_secs: float, *, as_json: bool) -> None:
-    """A cache beside the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what it has done."""
+    """A cache beside the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what
+    it has done."""
     from cubeyard.chip.relayed_cache import RelayedCache
     from cubeyard.chip.serverswitch import ChipError, ServerSwitch
     from cubeyard.cli.common import refuse

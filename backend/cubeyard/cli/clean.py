@@ -1,4 +1,5 @@
-"""`cubeyard clean`: remove what killed emulations left on this machine, without starting another one."""
+"""`cubeyard clean`: remove what killed emulations left on this machine, without starting another
+one."""
 
 from __future__ import annotations
 

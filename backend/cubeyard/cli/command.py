@@ -1,7 +1,7 @@
 """The command `cubeyard`: its options, and which function does which subcommand.
 
-The file of a subcommand is imported when that subcommand runs, or when the help lists them all: a plan starts without the web
-server, the database and the emulator.
+The file of a subcommand is imported when that subcommand runs, or when the help lists them all: a
+plan starts without the web server, the database and the emulator.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ SUBCOMMANDS = {
 
 
 def _only_finite(command: Any) -> None:
-    """Has a command and its subcommands refuse nan and inf: JSON has neither, so that they would count as left out."""
+    """Has a command and its subcommands refuse nan and inf: JSON has neither, so that they would
+    count as left out."""
     work = command.callback
 
     def checked(**options: Any) -> Any:
@@ -74,7 +75,8 @@ def _only_finite(command: Any) -> None:
 
 
 def _installed(name: str) -> bool:
-    """Whether the packages of a subcommand are here: those of the server are not where Cubeyard was installed for notebooks."""
+    """Whether the packages of a subcommand are here: those of the server are not where Cubeyard was
+    installed for notebooks."""
     with suppress(ModuleNotFoundError):
         if find_spec("uvicorn") is not None:
             return True  # the server's packages come together; to import every command would take a second

@@ -1,4 +1,5 @@
-"""What the commands share: reading options, the configuration, and errors as words instead of stack traces."""
+"""What the commands share: reading options, the configuration, and errors as words instead of stack
+traces."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ SpecOption = Annotated[
 
 
 def settings_of(**given: Any) -> Settings:
-    """The configuration with these options over it, those that are not None. Exits with 2 if it is not valid."""
+    """The configuration with these options over it, those that are not None. Exits with 2 if it is
+    not valid."""
     try:
         return Settings(**{key: value for key, value in given.items() if value is not None})
     except ValueError as error:
@@ -42,7 +44,8 @@ def settings_of(**given: Any) -> Settings:
 
 
 def read_spec(text: str) -> Json:
-    """The `--spec` option: JSON itself, a file, or standard input. Exits with 2 for anything else."""
+    """The `--spec` option: JSON itself, a file, or standard input. Exits with 2 for anything
+    else."""
     where = "--spec"
     if text == "-":
         raw, where = sys.stdin.buffer.read(), "standard input"
@@ -80,7 +83,8 @@ def refuse(message: str) -> NoReturn:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Prints an error of the context in words and exits: 2 for a request that is not possible, 1 for a database that fails."""
+    """Prints an error of the context in words and exits: 2 for a request that is not possible, 1
+    for a database that fails."""
     try:
         yield
     except PlanRejectedError as error:
@@ -107,7 +111,8 @@ def _in_words(error: ProblemError) -> str:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """Errors of a database. A module that is not loaded has raised none, and need not be loaded to find that out."""
+    """Errors of a database. A module that is not loaded has raised none, and need not be loaded to
+    find that out."""
     names = {"cubeyard.kit.embedded": "EmbeddedPostgresError", "sqlalchemy.exc": "OperationalError"}
     return tuple(getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
 
@@ -125,7 +130,8 @@ def open_database(settings: Settings | None = None) -> Iterator[Any]:
 
 
 def session_service(session: Session, settings: Settings) -> SessionService:
-    """What answers questions about a run of the server. Imported when it is asked: help is shown without the emulator."""
+    """What answers questions about a run of the server. Imported when it is asked: help is shown
+    without the emulator."""
     from cubeyard.emulation.live.service import SessionService
     from cubeyard.engine import Engine
 

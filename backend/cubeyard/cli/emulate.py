@@ -1,4 +1,5 @@
-"""`cubeyard emulate`: a plan with real packets, from the command line. No database; nothing is left when it ends."""
+"""`cubeyard emulate`: a plan with real packets, from the command line. No database; nothing is left
+when it ends."""
 
 from __future__ import annotations
 
@@ -179,7 +180,8 @@ def emulate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report.
+    """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints
+    the report.
 
     Exit status: 0 measured, and the hypothesis held, 1 it is broken, 2 a request that is not
     possible, 3 inconclusive, 4 not tested: a fault did not happen, or none was planned for a
@@ -306,8 +308,9 @@ def run_session(
     files: Sequence[ServiceFile] = (),
     taken: Taken | None = None,
 ) -> Json:
-    """One session from start to end, in a place of this process's own, with services in processes beside its servers; with `taken`, of
-    what this machine runs of the plan. Raises StoppedError, ProblemError."""
+    """One session from start to end, in a place of this process's own, with services in processes
+    beside its servers; with `taken`, of what this machine runs of the plan. Raises StoppedError,
+    ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.reaper import reap_left_alone
     from cubeyard.emulation.fabric.process import FabricProcess

@@ -1,4 +1,5 @@
-"""The `--fault` option of `cubeyard emulate`, `predict` and `simulate`: a fault as text, or as JSON."""
+"""The `--fault` option of `cubeyard emulate`, `predict` and `simulate`: a fault as text, or as
+JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`cubeyard figures` and `figure`: published figures, computed or measured again beside the paper's numbers. No database."""
+"""`cubeyard figures` and `figure`: published figures, computed or measured again beside the paper's
+numbers. No database."""
 
 from __future__ import annotations
 

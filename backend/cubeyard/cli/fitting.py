@@ -1,4 +1,5 @@
-"""`cubeyard emulate --fit`: what is taken of a plan, in words, and what is left out only after a yes."""
+"""`cubeyard emulate --fit`: what is taken of a plan, in words, and what is left out only after a
+yes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Taken:
     """Leave out what names devices outside, without asking."""
 
     def of(self, engine: Engine, document: Json) -> Json:
-        """The experiment's document that is run. Prints what it takes. Exits with 2 where the user says no."""
+        """The experiment's document that is run. Prints what it takes. Exits with 2 where the user
+        says no."""
         from cubeyard.emulation.setup.fitting.fit import fit
 
         result = fit(engine, document, self.servers)

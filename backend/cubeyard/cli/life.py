@@ -1,4 +1,5 @@
-"""`cubeyard life`: servers and throughput of a plan over years of failures, sealed or with visits and spares. No database."""
+"""`cubeyard life`: servers and throughput of a plan over years of failures, sealed or with visits
+and spares. No database."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def life(
     rates: Annotated[bool, typer.Option("--rates", help="List how often parts fail, with sources.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Simulate years of failures and repairs of a plan. Exits with 2 for what cannot be simulated."""
+    """Simulate years of failures and repairs of a plan. Exits with 2 for what cannot be
+    simulated."""
     engine = Engine(settings_of())
     if rates:
         _print_rates(engine, as_json)

@@ -1,4 +1,5 @@
-"""Services that users write, for the command line: their files, folders to begin with, trials, and messages while `emulate` runs."""
+"""Services that users write, for the command line: their files, folders to begin with, trials, and
+messages while `emulate` runs."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def read_module(path: str) -> bytes:
 
 
 def read_services(given: list[str]) -> tuple[list[Json], list[ServiceFile]]:
-    """`FILE` or `NAME=FILE`: modules as an experiment has them, and what runs in processes; numbers in order."""
+    """`FILE` or `NAME=FILE`: modules as an experiment has them, and what runs in processes; numbers
+    in order."""
     services: list[Json] = []
     files: list[ServiceFile] = []
     for at, text in enumerate(given):
@@ -123,7 +125,8 @@ def print_answers(console: Console, events: list[Json]) -> None:
 
 
 def begin(name: str, language: str, folder: Path) -> list[Path]:
-    """Makes a folder with a template; its files. Exits with 2 where there is one, or the name is none."""
+    """Makes a folder with a template; its files. Exits with 2 where there is one, or the name is
+    none."""
     if NAME.fullmatch(name) is None:
         refuse(f"{name} is not a name for a service: small letters, digits and hyphens, a letter first, at most 32.")
     if folder.exists():
@@ -153,7 +156,8 @@ def begin(name: str, language: str, folder: Path) -> list[Path]:
 
 
 def size_of(servers: int) -> list[int]:
-    """The sides of a torus of so many servers, as even as they can be. Exits with 2 where there is none."""
+    """The sides of a torus of so many servers, as even as they can be. Exits with 2 where there is
+    none."""
     best: list[int] | None = None
     for x in range(1, round(servers ** (1 / 3)) + 1):
         if servers % x:
@@ -169,7 +173,8 @@ def size_of(servers: int) -> list[int]:
 
 
 def on_packets(file: str, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
-    """What comes of a service on a torus with real packets, as `emulate` prints it. Exits where it is stopped or refused."""
+    """What comes of a service on a torus with real packets, as `emulate` prints it. Exits where it
+    is stopped or refused."""
     from cubeyard.cli.emulate import StoppedError, run_session
 
     services, files = read_services([file])

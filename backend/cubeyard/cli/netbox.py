@@ -1,5 +1,5 @@
-"""`cubeyard netbox`: a plan made in a NetBox over its REST API, or as files for its import pages. Computed here, without a server
-or a database of ours."""
+"""`cubeyard netbox`: a plan made in a NetBox over its REST API, or as files for its import pages.
+Computed here, without a server or a database of ours."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ _LINE_SECS = 30.0
 
 
 def told(terminal: bool, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> Callable[..., None]:
-    """Says how far each model is and how long it still takes: on one line of a terminal, else a line now and then."""
+    """Says how far each model is and how long it still takes: on one line of a terminal, else a
+    line now and then."""
     begun: dict[str, tuple[float, int]] = {}
     last = clock()
 
@@ -105,9 +106,11 @@ def sync(
     ] = 100,
     timeout: TimeoutOption = 120,
 ) -> None:
-    """Create what is missing of a plan in a NetBox, change what differs, and leave everything else alone.
+    """Create what is missing of a plan in a NetBox, change what differs, and leave everything else
+    alone.
 
-    Can be repeated: a second sync changes nothing, and one that was interrupted goes on where it stopped.
+    Can be repeated: a second sync changes nothing, and one that was interrupted goes on where it
+    stopped.
     """
     from cubeyard.exports.netbox.records import NetboxRecords
     from cubeyard.exports.netbox.sync import NetboxClient
@@ -139,7 +142,8 @@ def export(
     prefix: PrefixOption = None,
     timeout: TimeoutOption = 120,
 ) -> None:
-    """Write what `sync` would do as files for NetBox's import pages: what is missing, and by id what differs. Only reads."""
+    """Write what `sync` would do as files for NetBox's import pages: what is missing, and by id
+    what differs. Only reads."""
     from cubeyard.exports.netbox.changes import changes_archive
     from cubeyard.exports.netbox.records import NetboxRecords
     from cubeyard.exports.netbox.sync import NetboxClient

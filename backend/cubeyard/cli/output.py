@@ -30,7 +30,8 @@ class OutputError(OSError):
 
 
 class RawOutput(io.RawIOBase):
-    """The descriptor of standard output. After a failure it accepts all data, so that exit succeeds."""
+    """The descriptor of standard output. After a failure it accepts all data, so that exit
+    succeeds."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
@@ -64,7 +65,8 @@ class RawOutput(io.RawIOBase):
 
 
 def prepare() -> None:
-    """Have errors of standard output raised as OutputError, and drop variables without a meaning."""
+    """Have errors of standard output raised as OutputError, and drop variables without a
+    meaning."""
     for name in ("COLUMNS", "LINES"):
         value = os.environ.get(name, "1")
         if not value.isdecimal() or int(value) == 0:

@@ -29,7 +29,8 @@ def paths(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
 ) -> None:
-    """Print the parallel paths of two servers: the most that share no device, and of these the shortest in all."""
+    """Print the parallel paths of two servers: the most that share no device, and of these the
+    shortest in all."""
     with explained():
         document = Engine(settings_of()).paths_between(read_spec(spec), source, destination, without or [])
     if as_json:

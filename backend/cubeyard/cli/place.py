@@ -1,4 +1,5 @@
-"""Real packets from the command line: a place of the command's own, its end by Ctrl-C, and a lab for figures."""
+"""Real packets from the command line: a place of the command's own, its end by Ctrl-C, and a lab
+for figures."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def command_place(settings: Settings) -> Iterator[Place]:
-    """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
+    """A place of this process's own for root, who can start a fabric; for others the one where a
+    fabric may run."""
     from cubeyard.emulation.deploy.reaper import reap
     from cubeyard.emulation.fabric.place import Place
 
@@ -31,7 +33,8 @@ def command_place(settings: Settings) -> Iterator[Place]:
             return
         entered = place.enter()
         try:
-            # Their fabrics outlive a command that was killed, and nobody else may look for what it left.
+            # Their fabrics outlive a command that was killed, and nobody else may look for what it
+            # left.
             reap(settings, place)
             yield place
         finally:
@@ -47,7 +50,8 @@ def command_place(settings: Settings) -> Iterator[Place]:
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C, `kill`, a closed terminal and Ctrl-\\ end the session at its next step, which removes everything."""
+    """Ctrl-C, `kill`, a closed terminal and Ctrl-\\ end the session at its next step, which removes
+    everything."""
     told = False
 
     def tell(*_: object) -> None:
@@ -64,7 +68,8 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
-    """Makes labs that belong to this process alone. Their fabric starts with the first measurement, and goes at the end."""
+    """Makes labs that belong to this process alone. Their fabric starts with the first measurement,
+    and goes at the end."""
     with ExitStack() as held:
 
         def lab(told: OnProgress | None) -> Lab:

@@ -1,4 +1,5 @@
-"""`cubeyard plan`, `export`, `formats` and `topology`: computed here, without a server or a database."""
+"""`cubeyard plan`, `export`, `formats` and `topology`: computed here, without a server or a
+database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`cubeyard prices`: prices filled into a plan's bill of materials become a price book. No server or database."""
+"""`cubeyard prices`: prices filled into a plan's bill of materials become a price book. No server
+or database."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def prices(
         bool, typer.Option("--jumps", help="Take prices too that become ten times as high or low, or nothing.")
     ] = False,
 ) -> None:
-    """Take prices, suppliers and part numbers that were filled into a bill of materials over into a price book."""
+    """Take prices, suppliers and part numbers that were filled into a bill of materials over into a
+    price book."""
     from cubeyard.catalog.quotes import Origin, quoted_parts, read_bill, read_rates
     from cubeyard.reading.problems import BadFileError
 

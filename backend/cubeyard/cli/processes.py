@@ -1,8 +1,10 @@
-"""Services in processes, for the command line: one beside each server, started here, outside the fabric and without its privileges.
+"""Services in processes, for the command line: one beside each server, started here, outside the
+fabric and without its privileges.
 
-The node of a server listens at a socket of its run's folder. Whoever runs the command connects to it and gives the connection to a
-process, which therefore needs no access to anything. A process that ends, or that the node hangs up on, is started again, later each
-time. All of them end with this process, however that ends: the kernel sees to it (`cubeyard_service.py`).
+The node of a server listens at a socket of its run's folder. Whoever runs the command connects to
+it and gives the connection to a process, which therefore needs no access to anything. A process
+that ends, or that the node hangs up on, is started again, later each time. All of them end with
+this process, however that ends: the kernel sees to it (`cubeyard_service.py`).
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ def start(path: Path, end: socket.socket) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def answering(path: Path) -> Iterator[Callable[[bytes], bytes]]:
-    """A process that has all instances of a service, for a trial: answers its calls. Raises ServiceProcessError when it does not."""
+    """A process that has all instances of a service, for a trial: answers its calls. Raises
+    ServiceProcessError when it does not."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     here.settimeout(ANSWER_SECS)
     with here, there:
@@ -171,7 +174,8 @@ class _Beside:
 
 @dataclass
 class ServiceProcesses:
-    """The processes of a run's services, one a service and server. `begin` starts them, `end` ends them."""
+    """The processes of a run's services, one a service and server. `begin` starts them, `end` ends
+    them."""
 
     place: Place
     run: str

@@ -24,7 +24,8 @@ def relay(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",  # noqa: S104 - callers need a key
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7117,
 ) -> None:
-    """Let workers that have a key call this machine's cubeyard-fabric over the network (TLS 1.3)."""
+    """Let workers that have a key call this machine's cubeyard-fabric over the network (TLS
+    1.3)."""
     from cubeyard.emulation.fabric.relay import Relay
     from cubeyard.kit import logs
 

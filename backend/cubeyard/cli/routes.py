@@ -18,7 +18,8 @@ def routes(
     node: Annotated[str, typer.Argument(help="A switch or server of a run whose switches are routers, like '<0,00>'.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print the routes of a switch or server of a run, and the weighted next hops that they share."""
+    """Print the routes of a switch or server of a run, and the weighted next hops that they
+    share."""
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
 

@@ -1,6 +1,8 @@
-"""`cubeyard scenario`: saved scenarios, for git and CI. No server and no database, but for `export`.
+"""`cubeyard scenario`: saved scenarios, for git and CI. No server and no database, but for
+`export`.
 
-`run` is a command of its own already, which serves the page and the API: scenarios are run by `cubeyard scenario run`.
+`run` is a command of its own already, which serves the page and the API: scenarios are run by
+`cubeyard scenario run`.
 """
 
 from __future__ import annotations
@@ -73,8 +75,8 @@ def run(
 ) -> None:
     """Run a scenario here and judge its hypotheses.
 
-    Exit status: 0 all held, 1 one is broken, 2 the file or an option is not valid, 3 inconclusive: a
-    hypothesis could not be judged, or this machine could not run it; 4 not tested: there are no
+    Exit status: 0 all held, 1 one is broken, 2 the file or an option is not valid, 3 inconclusive:
+    a hypothesis could not be judged, or this machine could not run it; 4 not tested: there are no
     hypotheses, or a fault did not happen; 130 interrupted.
     """
     for path, option in ((junit, "--junit"), (json_file, "--json")):
@@ -109,7 +111,8 @@ def run(
 
 @scenario_app.command("check")
 def check(file: File) -> None:
-    """Check a scenario without running it: the file, its plan, names of devices, and what the engine takes."""
+    """Check a scenario without running it: the file, its plan, names of devices, and what the
+    engine takes."""
     with told(file):
         source = _read(file)
         with source.by_line():
@@ -155,7 +158,8 @@ def export(
 
 @contextmanager
 def told(file: str) -> Iterator[None]:
-    """Prints what is wrong with a file by line, path, value, limit and fix, and exits with 2; with 3 if it is this machine."""
+    """Prints what is wrong with a file by line, path, value, limit and fix, and exits with 2; with
+    3 if it is this machine."""
     try:
         yield
     except ProblemError as error:
@@ -204,7 +208,8 @@ def _read(file: str) -> Read:
 
 
 def _override(source: Read, engine: str | None, mode: str | None) -> tuple[Read, list[HypothesisVerdict]]:
-    """The scenario with another engine or mode, and the hypotheses that this engine cannot answer."""
+    """The scenario with another engine or mode, and the hypotheses that this engine cannot
+    answer."""
     from cubeyard.experiments.question import ExperimentCreate
     from cubeyard.experiments.scenario.verdict import inconclusive
 

@@ -1,4 +1,5 @@
-"""`cubeyard search`: the cheapest plan that keeps constraints, or the front between objectives. No database."""
+"""`cubeyard search`: the cheapest plan that keeps constraints, or the front between objectives. No
+database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`cubeyard run`, `worker` and `openapi`: the server, its background worker, and the description of its API."""
+"""`cubeyard run`, `worker` and `openapi`: the server, its background worker, and the description of
+its API."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ def work(
         bool, typer.Option("--until-idle", help="End once no export and no run is queued or under way anywhere.")
     ] = False,
 ) -> None:
-    """Do background exports and runs, from the same database as the server's. Any number of workers share the points of a
-    sweep."""
+    """Do background exports and runs, from the same database as the server's. Any number of workers
+    share the points of a sweep."""
     with _none_is_garbage():
         from cubeyard.app import prepare
         from cubeyard.kit.db import Database
@@ -84,8 +85,8 @@ def openapi(
 
 @contextmanager
 def _none_is_garbage() -> Iterator[None]:
-    """For what stays until the process ends, as imported modules do: looking for garbage among them takes a tenth of the server's
-    start, and some of each later look."""
+    """For what stays until the process ends, as imported modules do: looking for garbage among them
+    takes a tenth of the server's start, and some of each later look."""
     gc.disable()
     try:
         yield

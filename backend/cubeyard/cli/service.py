@@ -1,4 +1,5 @@
-"""`cubeyard service`: the services that the servers of a run host, messages to them, and services of one's own."""
+"""`cubeyard service`: the services that the servers of a run host, messages to them, and services
+of one's own."""
 
 from __future__ import annotations
 
@@ -153,7 +154,8 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 
 
 def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
-    """A trial's report, and the seconds that it took. Exits with 2 for what is no service, with 1 if its process ends."""
+    """A trial's report, and the seconds that it took. Exits with 2 for what is no service, with 1
+    if its process ends."""
     options = {"size": size, "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
     engine = Engine(settings_of())
     named = is_name(file)
@@ -175,7 +177,8 @@ def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) 
 
 
 def _fails(report: Json) -> bool:
-    """Whether packets were lost, or nothing came of any: one that `packet` takes in at its end is not delivered, but may be answered."""
+    """Whether packets were lost, or nothing came of any: one that `packet` takes in at its end is
+    not delivered, but may be answered."""
     return bool(report["lost"]) or not (report["delivered"] or report["answers"])
 
 
@@ -218,7 +221,8 @@ def service_run(
     seed: Seed = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Try a service in virtual time; if it delivers and loses nothing, run it on servers with real packets.
+    """Try a service in virtual time; if it delivers and loses nothing, run it on servers with real
+    packets.
 
     Exits with 1 if it fails in virtual time, or answers there and not with real packets.
     """

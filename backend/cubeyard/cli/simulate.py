@@ -129,7 +129,8 @@ def _with_bytes(workload: Json | str, size: int | None) -> Json:
 
 
 def growing(flows: Path | None) -> Callable[[str], None] | None:
-    """Writes the flows that are over by now, whenever the engine tells. A Parquet file cannot be read before its end."""
+    """Writes the flows that are over by now, whenever the engine tells. A Parquet file cannot be
+    read before its end."""
     if flows is None or flows.suffix != ".csv":
         return None
 

@@ -1,4 +1,5 @@
-"""`cubeyard import-topology`: a file with a network as a topology that `plan`, `predict` and the other commands take."""
+"""`cubeyard import-topology`: a file with a network as a topology that `plan`, `predict` and the
+other commands take."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def import_topology(
 ) -> None:
     """Read a network from a file and write it as a topology's spec: cubeyard plan --spec takes it.
 
-    What was read, assumed and left out is told on standard error. Exits with 2 for a file that cannot be read.
+    What was read, assumed and left out is told on standard error. Exits with 2 for a file that
+    cannot be read.
     """
     from cubeyard.topologies.importing import ImportOptions, patterns_of
     from cubeyard.topologies.importing import import_topology as import_file

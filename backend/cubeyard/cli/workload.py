@@ -1,4 +1,5 @@
-"""The `--workload` option: a kind, a workload as JSON, or a CSV or Parquet file with flows or a traffic matrix."""
+"""The `--workload` option: a kind, a workload as JSON, or a CSV or Parquet file with flows or a
+traffic matrix."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ def _csv_of_parquet(path: str) -> str:
 
 
 def workload_of(text: str) -> Json:
-    """Flows or a traffic matrix from CSV: by the names in the header, without one by the number of cells.
+    """Flows or a traffic matrix from CSV: by the names in the header, without one by the number of
+    cells.
 
     Raises ValueError that names line and column.
     """

@@ -46,7 +46,8 @@ class DatabaseSink:
         """Of orders that were carried out while the database was away."""
         with database.session() as session:
             repository = OrderRepository(session)
-            # Orders to an earlier attempt ended with it; orders written while the run waited for its first attempt did not.
+            # Orders to an earlier attempt ended with it; orders written while the run waited for
+            # its first attempt did not.
             self._after = repository.last(run_id) if frames.lease.attempt > 1 else 0
 
     def frame(self, kind: str, payload: Json) -> None:
@@ -67,7 +68,8 @@ class DatabaseSink:
             with self._database.session() as session:
                 found = [self._read(row) for row in OrderRepository(session).waiting(self._run, self._after)]
         except DBAPIError as error:
-            # One that restarts is soon back: the next tick asks again. If it is not, frames cannot be written either.
+            # One that restarts is soon back: the next tick asks again. If it is not, frames cannot
+            # be written either.
             log.warning("orders_not_read", run=self._run, error=str(error.orig))
             return []
         if found:
@@ -137,7 +139,8 @@ class EmulationRunner:
     def reap(self) -> None:
         """Remove what dead runs left on this machine. Never fails: it is tried again."""
         try:
-            # sudo may ask for a password again by and by, and a worker cannot: its fabric starts while it is known.
+            # sudo may ask for a password again by and by, and a worker cannot: its fabric starts
+            # while it is known.
             settings = self._settings
             if settings.spread or settings.fabric_sudo or self._place.folder.exists():
                 self._wake()
@@ -168,7 +171,8 @@ class EmulationRunner:
             log.info("no_fabric", error=error.detail)
 
     def close(self) -> None:
-        """The worker stops, and its shells. If it is the last of its home, the fabric that one of them started goes, with whatever it still has."""
+        """The worker stops, and its shells. If it is the last of its home, the fabric that one of
+        them started goes, with whatever it still has."""
         if self._relay is not None:
             self._relay.close()
         with self._starting:

@@ -1,4 +1,5 @@
-"""What the engine would refuse is refused when it is asked, in the words of the request: field, value, limit, fix."""
+"""What the engine would refuse is refused when it is asked, in the words of the request: field,
+value, limit, fix."""
 
 from __future__ import annotations
 
@@ -15,9 +16,11 @@ from cubeyard.kit.errors import FieldError, ProblemError, shown
 
 
 def outlines(engine: Engine, document: Json, titles: list[str]) -> list[Json]:
-    """What a point on each of the document's topologies asks: `{routing, flows, failed, keeps_paths}`.
+    """What a point on each of the document's topologies asks:
+    `{routing, flows, failed, keeps_paths}`.
 
-    Raises a 422 that names the field. A workload or routing scheme has to serve every topology of a sweep.
+    Raises a 422 that names the field. A workload or routing scheme has to serve every topology of a
+    sweep.
     """
     found = []
     for (least, _), title in zip(extremes(document), titles, strict=True):
@@ -31,8 +34,9 @@ def outlines(engine: Engine, document: Json, titles: list[str]) -> list[Json]:
 def refused_by_field(prefix: str, *, on: str | None = None, faults: int | None = None) -> Iterator[None]:
     """The engine's findings as errors of the request's fields too.
 
-    `prefix` is where the refused part stands in the request, `on` the topology that refuses it, when there are several;
-    `faults` how many of the faults are the request's own: those after them come from its axes.
+    `prefix` is where the refused part stands in the request, `on` the topology that refuses it,
+    when there are several; `faults` how many of the faults are the request's own: those after them
+    come from its axes.
     """
     try:
         yield

@@ -12,7 +12,8 @@ from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
 MAX_MODULE_TEXT = 2_800_000
-"""Characters of a module in base64: of the text format, which is longer than the 128 KiB that a binary module may have."""
+"""Characters of a module in base64: of the text format, which is longer than the 128 KiB that a
+binary module may have."""
 MAX_SERVICES = 4
 MAX_SUBFLOWS = 9
 """Linux adds at most eight to a connection's first."""
@@ -33,13 +34,15 @@ DEFAULT_LINK_GBPS = 0.1
 MTUS = (9000, 6000, 3000, 1500)
 """What ports have if nothing is asked for, by the link's rate."""
 PACKET_SECS = 0.002
-"""A full packet takes a link no longer. With longer ones a dozen flows fill its queue with two packets each, and TCP, which
-cannot send less, loses them. With much shorter ones flows of one hop leave those that are relayed too little: between 0.7 and
-2 ms a packet, an all-to-all's ABT is at 0.83 to 0.89 of the prediction; at 3.6 or 0.4 ms below 0.65. `[ours, measured]`"""
+"""A full packet takes a link no longer. With longer ones a dozen flows fill its queue with two
+packets each, and TCP, which cannot send less, loses them. With much shorter ones flows of one hop
+leave those that are relayed too little: between 0.7 and 2 ms a packet, an all-to-all's ABT is at
+0.83 to 0.89 of the prediction; at 3.6 or 0.4 ms below 0.65. `[ours, measured]`"""
 
 
 class Slice(Request):
-    """A part of a plan that is too large to emulate whole: servers with the links and switches between them."""
+    """A part of a plan that is too large to emulate whole: servers with the links and switches
+    between them."""
 
     servers: list[ServerName] | None = Field(
         default=None, min_length=2, max_length=1024, description="Servers by name.", examples=[["0000", "0001"]]
@@ -57,7 +60,8 @@ class Slice(Request):
 
 
 class Upgrade(Request):
-    """What changes while flows run: cables that are added or moved, ports that get faster. `[subways §4.3]`"""
+    """What changes while flows run: cables that are added or moved, ports that get faster.
+    `[subways §4.3]`"""
 
     to: dict[str, Any] = Field(
         description="The topology after it. The planner's work order from the plan to it may add cables and switches and, from type 1 to 2, "
@@ -75,7 +79,8 @@ class Upgrade(Request):
 
 
 class UserService(Request):
-    """A service that a user wrote, which every server hosts beside those that its protocol brings."""
+    """A service that a user wrote, which every server hosts beside those that its protocol
+    brings."""
 
     name: str = Field(pattern="^[a-z][a-z0-9-]{0,31}$", description="What messages to it name.", examples=["greeting"])
     id: int = Field(
@@ -89,7 +94,8 @@ class UserService(Request):
 
 
 class Congestion(Request):
-    """How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`"""
+    """How queues tell sources of congestion: QCN by the CPU of each server's chip.
+    `[serverswitch §5.2]`"""
 
     queue_kb: float = Field(
         default=50, ge=3, le=8000, allow_inf_nan=False, description="The queue that is aimed at, Q_EQ, in kilobytes."
@@ -98,7 +104,8 @@ class Congestion(Request):
 
 
 class Emulation(Request):
-    """How the packets are sent. Everything has a default that this machine carries for sixteen servers."""
+    """How the packets are sent. Everything has a default that this machine carries for sixteen
+    servers."""
 
     mode: Mode = Field(default="containers", description="`namespaces` needs no Docker engine.")
     dataplane: Dataplane = Field(

@@ -53,7 +53,8 @@ def list_engines() -> schemas.EngineList:
     responses=responses(),
 )
 def list_fault_kinds(engine: EngineOf) -> schemas.FaultKindList:
-    """What each one hits, the numbers that it needs, and which engines know it. The list changes with the program only."""
+    """What each one hits, the numbers that it needs, and which engines know it. The list changes
+    with the program only."""
     return schemas.FaultKindList(items=[schemas.FaultKind.model_validate(one) for one in engine.fault_kinds])
 
 
@@ -108,8 +109,8 @@ def read_experiment(service: Service, id: Id) -> schemas.Experiment:
     responses=responses(404),
 )
 async def predict(service: Service, http: Request, request: PredictRequest) -> Response:
-    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
-    connection is closed."""
+    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
+    that. It ends when the connection is closed."""
     secs = http.app.state.settings.predict_secs
     return json_bytes(await while_connected(http, lambda left: service.predict(request, secs, left)))
 
@@ -122,8 +123,8 @@ async def predict(service: Service, http: Request, request: PredictRequest) -> R
     responses=responses(404),
 )
 async def simulate(service: Service, http: Request, request: SimulateRequest) -> Response:
-    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
-    connection is closed."""
+    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
+    that. It ends when the connection is closed."""
     secs = http.app.state.settings.predict_secs
     return json_bytes(await while_connected(http, lambda left: service.simulate(request, secs, left)))
 

@@ -1,8 +1,9 @@
-"""The engines that answer experiments: what each needs, who runs it, and which frames it writes. There is no other list.
+"""The engines that answer experiments: what each needs, who runs it, and which frames it writes.
+There is no other list.
 
-The binding's engines compute, point by point; the emulation sends real packets, one point a run. A new engine of the binding is
-here by itself. One that runs elsewhere is a line below, a runner for the worker (`worker.py`) and an outliner for the API
-(`app.py`), both under its name.
+The binding's engines compute, point by point; the emulation sends real packets, one point a run. A
+new engine of the binding is here by itself. One that runs elsewhere is a line below, a runner for
+the worker (`worker.py`) and an outliner for the API (`app.py`), both under its name.
 """
 
 from __future__ import annotations
@@ -25,20 +26,21 @@ class EngineKind:
     """What people call its answers: a prediction, a simulation, an emulation."""
     summary: str
     computed: bool
-    """The binding computes it: any number of points on any worker. Otherwise a runner of its own does, one point a run."""
+    """The binding computes it: any number of points on any worker. Otherwise a runner of its own
+    does, one point a run."""
     settings: str | None
     """The field of a request that only this engine takes."""
     frames: tuple[str, ...]
-    """The kinds of frames that its runs write beside `state`. Of one that the binding computes: a point's, and what there is of a point
-    so far, if it tells."""
+    """The kinds of frames that its runs write beside `state`. Of one that the binding computes: a
+    point's, and what there is of a point so far, if it tells."""
     host: bool
     """It needs a machine that can emulate: `GET /emulation` tells whether this one can."""
 
     faults: tuple[str, ...]
     """The kinds of faults that it knows."""
     form: tuple[Json, ...] = ()
-    """What the field of `settings` may hold, as far as the binding describes it: `{name, title, default}` with `choices` or with `unit`,
-    `minimum`, `maximum` and `whole`."""
+    """What the field of `settings` may hold, as far as the binding describes it:
+    `{name, title, default}` with `choices` or with `unit`, `minimum`, `maximum` and `whole`."""
 
     @property
     def flaps(self) -> bool:

@@ -1,7 +1,9 @@
-"""How long a run would take on this machine, from a short measurement: two points of each topology, begun and timed.
+"""How long a run would take on this machine, from a short measurement: two points of each topology,
+begun and timed.
 
-The point with the least failures and the one with the most are computed for a moment each. One that ends in that moment is
-known; of one that does not, the rest is extrapolated from the flows routed so far. What is told is a range. [ours]
+The point with the least failures and the one with the most are computed for a moment each. One that
+ends in that moment is known; of one that does not, the rest is extrapolated from the flows routed
+so far. What is told is a range. [ours]
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ WRITE_SECS = (0.002, 0.01, 0.03)
 """Writing a point's frame: a transaction on a local disk at its best, as usual, on a busy one."""
 SPREAD_MEASURED = (0.7, 1.7)
 SPREAD_EXTRAPOLATED = (0.5, 2.5)
-"""How far off a point's time may be: by a machine that does something else, and by flows that are not all alike."""
+"""How far off a point's time may be: by a machine that does something else, and by flows that are
+not all alike."""
 TIMED_FLOWS = 100_000
-"""Fair rates among more flows than this are not tried for an estimate: they cannot be broken off soon."""
+"""Fair rates among more flows than this are not tried for an estimate: they cannot be broken off
+soon."""
 
 
 @dataclass(frozen=True)

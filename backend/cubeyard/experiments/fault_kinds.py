@@ -1,4 +1,5 @@
-"""The engine's catalogue of fault kinds: names, targets, parameters with units and limits. There is no other list of them."""
+"""The engine's catalogue of fault kinds: names, targets, parameters with units and limits. There is
+no other list of them."""
 
 from __future__ import annotations
 

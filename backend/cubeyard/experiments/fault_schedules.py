@@ -1,7 +1,9 @@
-"""Background schedules of faults: random ones at a mean interval, repaired after a mean time, all known before the run begins.
+"""Background schedules of faults: random ones at a mean interval, repaired after a mean time, all
+known before the run begins.
 
-A schedule is drawn from its own seed and the network's names alone, so that it strikes the same at every run. Times between faults
-and times to repair are exponential, as for parts that fail independently of each other. `[ours]`
+A schedule is drawn from its own seed and the network's names alone, so that it strikes the same at
+every run. Times between faults and times to repair are exponential, as for parts that fail
+independently of each other. `[ours]`
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ MAX_FAULTS = 200
 """Of an experiment, those of its schedules included."""
 MAX_SCHEDULES = 4
 TRIES = 32
-"""A device that is broken at that time already is drawn again so often; then the fault is left out."""
+"""A device that is broken at that time already is drawn again so often; then the fault is left
+out."""
 LEAST_SECS = 0.1
 
 
 class FaultSchedule(Request):
-    """Random faults: one of `kinds` on a device or link that is not broken yet, at random times, each repaired on its own."""
+    """Random faults: one of `kinds` on a device or link that is not broken yet, at random times,
+    each repaired on its own."""
 
     kinds: list[KindName] = Field(
         min_length=1,
@@ -71,8 +75,9 @@ FaultSchedules = Annotated[
 def drawn(engine: Engine, spec: Mapping[str, Any], document: Mapping[str, Any]) -> list[Json]:
     """The faults that an experiment's schedules draw, each schedule's in order of time.
 
-    `document` has `fault_schedules`, and the slice of an emulation, outside of which nothing breaks. Raises a 422 that names a
-    schedule whose kinds hit nothing of the network, and one if there are more faults than an experiment may have.
+    `document` has `fault_schedules`, and the slice of an emulation, outside of which nothing
+    breaks. Raises a 422 that names a schedule whose kinds hit nothing of the network, and one if
+    there are more faults than an experiment may have.
     """
     schedules = [FaultSchedule.model_validate(one) for one in document.get("fault_schedules") or []]
     if not schedules:

@@ -1,4 +1,5 @@
-"""A fault as people write it: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL]], on the command line and in notebooks."""
+"""A fault as people write it: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL]], on the command line and in
+notebooks."""
 
 from __future__ import annotations
 
@@ -21,13 +22,15 @@ UNITS: dict[str, dict[str, float]] = {
     "": {"": 1.0, "%": 0.01},
     "s": {"": 1.0, "s": 1.0, "ms": 1e-3},
 }
-"""The units in which an amount may be given and their factors, by the unit of the catalogue of fault kinds."""
+"""The units in which an amount may be given and their factors, by the unit of the catalogue of
+fault kinds."""
 EXAMPLES = {"bit/s": "10M", "": "5%", "s": "20ms"}
 """An amount, by the unit of the catalogue."""
 
 
 def fault_of(text: str) -> Json:
-    """A text as a fault of an experiment. Raises ValueError, with the text first, if it is not valid."""
+    """A text as a fault of an experiment. Raises ValueError, with the text first, if it is not
+    valid."""
     found = FAULT.match(text.strip())
     if found is None:
         raise ValueError(f"{text} is not valid. Write KIND=TARGET@FROM-UNTIL, like cable-pulled=00/<0,0>@10-20.")
@@ -62,8 +65,8 @@ def _amount(kind: str, amount: str | None, text: str) -> Json:
 
 
 def read_amount(text: str, unit_of_value: str) -> float | None:
-    """`10M` in bit/s, `5%` as a ratio (without unit), `20ms` in s, as a number in that unit; None if it is none, or a rate in
-    bytes: it is an eighth of what it is taken for as often as not."""
+    """`10M` in bit/s, `5%` as a ratio (without unit), `20ms` in s, as a number in that unit; None
+    if it is none, or a rate in bytes: it is an eighth of what it is taken for as often as not."""
     found = AMOUNT.match(text.strip())
     if found is None or (unit_of_value == "bit/s" and BYTES.search(found["unit"])):
         return None

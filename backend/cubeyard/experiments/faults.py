@@ -60,7 +60,8 @@ _WithParameters = create_model(
 
 
 class Fault(_WithParameters):
-    """What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real packets all of them."""
+    """What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real
+    packets all of them."""
 
     flap_secs: float | None = Field(
         default=None,
@@ -77,7 +78,8 @@ _Bounded = create_model(
 
 
 class FaultRequest(_Bounded):
-    """A fault of a request: with the parameters that its kind needs and no others, within their limits, and in order of time."""
+    """A fault of a request: with the parameters that its kind needs and no others, within their
+    limits, and in order of time."""
 
     model_config = ConfigDict(validate_default=True)
 

@@ -1,4 +1,5 @@
-"""Times of a simulation's flows as a table: CSV and Parquet, of a whole run or of what there is so far."""
+"""Times of a simulation's flows as a table: CSV and Parquet, of a whole run or of what there is so
+far."""
 
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ FLOW_COLUMNS: dict[str, str] = {
     "flow": "int64", "source": "string", "destination": "string", "bytes": "int64", "start_secs": "float64",
     "completion_secs": "float64", "drops": "int64", "retransmits": "int64", "timeouts": "int64",
 }  # fmt: skip
-"""Columns with their Arrow types; seconds of virtual time. A flow that is not over has no completion time."""
+"""Columns with their Arrow types; seconds of virtual time. A flow that is not over has no
+completion time."""
 POINT_COLUMNS: dict[str, str] = {"point": "int64", "seed": "int64"}
 """Before them, of a run with several points."""
 
 Table = tuple[Json, Json]
-"""What each row begins with by column, like `{"point": 0}`, and the columns of an engine's `flow_times`."""
+"""What each row begins with by column, like `{"point": 0}`, and the columns of an engine's
+`flow_times`."""
 
 
 def as_csv(tables: Iterable[Table], before: Iterable[str] = ()) -> Iterator[bytes]:

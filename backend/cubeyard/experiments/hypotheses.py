@@ -1,4 +1,5 @@
-"""What an experiment is expected to hold: a metric and its bound. The metrics are listed here and nowhere else."""
+"""What an experiment is expected to hold: a metric and its bound. The metrics are listed here and
+nowhere else."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ class Bounded(Request):
 
 
 class Hypothesis(Bounded):
-    """What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so."""
+    """What is expected to hold. A run that breaks it for that long is aborted, and the verdict says
+    so."""
 
     metric: Metric = Field(
         default="goodput-share",
@@ -93,7 +95,8 @@ class Hypothesis(Bounded):
 
 
 class StatedHypothesis(Bounded):
-    """A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of a sweep."""
+    """A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of
+    a sweep."""
 
     metric: AnyMetric = Field(
         description="`goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first "

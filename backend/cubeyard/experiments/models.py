@@ -1,4 +1,5 @@
-"""The table of experiments. An experiment never changes once written, so that every run of it answers the same question."""
+"""The table of experiments. An experiment never changes once written, so that every run of it
+answers the same question."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The points of an experiment: each is one call of the engine, the same one always, numbered from 0.
+"""The points of an experiment: each is one call of the engine, the same one always, numbered from
+0.
 
-The numbers are what makes a run's frames come out once: whichever worker computes point 17, it is the same point. [ours]
+The numbers are what makes a run's frames come out once: whichever worker computes point 17, it is
+the same point. [ours]
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def plain_faults(faults: list[Json]) -> list[Json]:
 
 
 def specs_of(document: Json) -> list[Json]:
-    """The specs that the points are computed on: the plan's own, unless the axes name topologies."""
+    """The specs that the points are computed on: the plan's own, unless the axes name
+    topologies."""
     axes = document.get("axes") or {}
     return axes.get("topologies") or [document["plan"]["spec"]]
 
@@ -84,7 +87,8 @@ def count(document: Json) -> int:
 
 
 def extremes(document: Json) -> list[tuple[Point, Point]]:
-    """Of each topology the first seed's points with the least and with the most failures; the same one twice if there is no other."""
+    """Of each topology the first seed's points with the least and with the most failures; the same
+    one twice if there is no other."""
     first_seed = {**document, "seeds": seeds_of(document)[:1], "axes": {**(document.get("axes") or {}), "seeds": None}}
     found: dict[int, list[Point]] = {}
     for point in points(first_seed):
@@ -96,7 +100,8 @@ def extremes(document: Json) -> list[tuple[Point, Point]]:
 
 
 def points(document: Json) -> Iterator[Point]:
-    """Seeds outermost: the first seed's curves are whole before the second's begin, and the bands narrow from there."""
+    """Seeds outermost: the first seed's curves are whole before the second's begin, and the bands
+    narrow from there."""
     number = 0
     fixed = {field: document[field] for field in ENGINE_FIELDS if field in document}
     if document.get("engine") == "packet" and count(document) > 1:

@@ -40,7 +40,8 @@ PacketSetting = (
 
 
 class Workload(Model):
-    """Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what each flow sends; the engine checks them."""
+    """Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what
+    each flow sends; the engine checks them."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"kind": "all-to-all"}]})
 

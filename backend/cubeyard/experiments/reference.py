@@ -10,7 +10,8 @@ LAYERS = 3
 
 
 def fat_tree_for(servers: int) -> Json:
-    """The spec of the fat-tree with the smallest switches that holds that many servers, in whole edge groups."""
+    """The spec of the fat-tree with the smallest switches that holds that many servers, in whole
+    edge groups."""
     ports = next(ports for ports in count(2, 2) if _holds(ports) >= servers)
     group = ports // 2
     return {"family": "fat_tree", "ports": ports, "layers": LAYERS, "servers": -(-servers // group) * group}

@@ -73,7 +73,8 @@ class PathHops(Model, extra="allow"):
 
 
 class Prediction(Model, extra="allow"):
-    """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
+    """The engine's answer for one point. More comes with it, by workload and by what was asked
+    for."""
 
     abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
     flows: int = Field(description="Carried flows.")
@@ -92,7 +93,8 @@ class Prediction(Model, extra="allow"):
 
 
 class CompletionSecs(Model):
-    """Times from each flow's own start to the arrival of its last byte, of the flows that are complete."""
+    """Times from each flow's own start to the arrival of its last byte, of the flows that are
+    complete."""
 
     flows: int
     unfinished: int
@@ -157,7 +159,8 @@ class RebindingSoFar(Model):
 
 
 class LinkHeat(Model):
-    """What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`, the last one at `simulated_secs`."""
+    """What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`,
+    the last one at `simulated_secs`."""
 
     step_secs: float
     links_used: int = Field(description="Links, each direction by itself, that carried anything.")

@@ -1,4 +1,5 @@
-"""The points of a sweep as rows of a table: files of a run and data frames in a notebook have the same columns."""
+"""The points of a sweep as rows of a table: files of a run and data frames in a notebook have the
+same columns."""
 
 from __future__ import annotations
 

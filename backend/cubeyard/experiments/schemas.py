@@ -1,4 +1,5 @@
-"""What the experiment endpoints answer. What they take is in `question.py`, a point's result in `results.py`."""
+"""What the experiment endpoints answer. What they take is in `question.py`, a point's result in
+`results.py`."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ class EstimatedPackets(Model):
 
 
 class ExperimentEstimate(Model):
-    """What a run of the experiment would take here, were it the only one. The wait for a worker is not in it."""
+    """What a run of the experiment would take here, were it the only one. The wait for a worker is
+    not in it."""
 
     points: int
     flows: int = Field(description="Of all points together.")

@@ -1,4 +1,5 @@
-"""The experiments' rules: a plan is looked up once and kept as a spec; a question that cannot be asked is refused at once."""
+"""The experiments' rules: a plan is looked up once and kept as a spec; a question that cannot be
+asked is refused at once."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class OutlinesRuns(Protocol):
     """Checks an experiment for an engine that the binding does not compute."""
 
     def outline(self, document: Json) -> Json:
-        """`{routing, flows, failed, secs, servers, switches, links}` of a document. Raises a 422 that names the field."""
+        """`{routing, flows, failed, secs, servers, switches, links}` of a document. Raises a 422
+        that names the field."""
         ...
 
 
@@ -106,7 +108,8 @@ class ExperimentService:
             return self.create(found.request)
 
     def scenario(self, experiment_id: str) -> Scenario:
-        """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version kept what is refused today."""
+        """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version kept what
+        is refused today."""
         row = self.row(experiment_id)
         try:
             return of_experiment(row.name, row.document)
@@ -120,12 +123,13 @@ class ExperimentService:
         return of_experiment(request.name or _name(topologies, request), document)
 
     def document(self, request: ExperimentCreate) -> Json:
-        """What would be kept of a request, with the specs of its saved plans. Saves nothing, and checks no more than these."""
+        """What would be kept of a request, with the specs of its saved plans. Saves nothing, and
+        checks no more than these."""
         return self._document(request)[0]
 
     def predict(self, request: PredictRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
-        """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after `left` tells that nobody waits
-        for the answer any longer."""
+        """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after
+        `left` tells that nobody waits for the answer any longer."""
         return self._at_once(request, "flow", "prediction", limit_secs, left)
 
     def simulate(self, request: SimulateRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
@@ -211,7 +215,8 @@ class ExperimentService:
         return checks.outlines(self._engine, document, [one["title"] for one in topologies])
 
     def _document(self, request: ExperimentCreate) -> tuple[Json, list[Json]]:
-        """What is kept of a request, and its topologies: title, size, and the saved plan each of them was."""
+        """What is kept of a request, and its topologies: title, size, and the saved plan each of
+        them was."""
         plan, topology = self._asked(request.plan, "body.plan")
         axes, topologies = None, [topology]
         if request.axes is not None:
@@ -244,7 +249,8 @@ class ExperimentService:
         return document, topologies
 
     def _asked(self, plan: PlanReference | Json, field: str) -> tuple[Json, Json]:
-        """A plan of a question as the document keeps it, and what it comes to; checked by building it."""
+        """A plan of a question as the document keeps it, and what it comes to; checked by building
+        it."""
         with checks.refused_by_field(field):
             if isinstance(plan, PlanReference):
                 row, revision, built = self._plans.built(plan.id, plan.revision)
@@ -288,7 +294,8 @@ def _rounded(secs: float) -> float:
 
 
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
-    """What was kept, whichever version kept it: a field that is no longer known must not hide the experiment."""
+    """What was kept, whichever version kept it: a field that is no longer known must not hide the
+    experiment."""
     fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
     for added in ("hypotheses", "fault_schedules"):
         fields[added] = fields[added] or []

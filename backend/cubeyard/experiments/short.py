@@ -1,4 +1,5 @@
-"""Failures as people write them short: `switches=0.1` on the command line, `{"switches": 0.1}` in a notebook."""
+"""Failures as people write them short: `switches=0.1` on the command line, `{"switches": 0.1}` in a
+notebook."""
 
 from __future__ import annotations
 

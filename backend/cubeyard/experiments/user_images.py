@@ -35,7 +35,8 @@ def _reference(text: str) -> str:
 
 
 def registry_of(reference: str) -> str:
-    """The registry of an image, in lower case. A first part without a dot or colon is a folder of docker.io."""
+    """The registry of an image, in lower case. A first part without a dot or colon is a folder of
+    docker.io."""
     first, slash, _ = reference.partition("/")
     is_host = bool(slash) and ("." in first or ":" in first or first == "localhost" or first != first.lower())
     host = first.lower() if is_host else "docker.io"
@@ -50,8 +51,9 @@ VariableName = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 class UserImage(Request):
     """A user's program in an image, which runs as a second container of servers, in their network.
 
-    It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB in `/tmp`. It starts before the
-    links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its server and that server's address.
+    It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB
+    in `/tmp`. It starts before the links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its
+    server and that server's address.
     """
 
     image: ImageReference = Field(description="Pulled if it is missing.", examples=["nginx:1.29"])

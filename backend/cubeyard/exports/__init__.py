@@ -1,10 +1,12 @@
-"""A plan as files. One module or folder per format, streamed, deterministic: the same plan gives the same bytes.
+"""A plan as files. One module or folder per format, streamed, deterministic: the same plan gives
+the same bytes.
 
-In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`, `links.py`, `palette.py`,
-`power.py`, `interfaces.py`).
+In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`,
+`links.py`, `palette.py`, `power.py`, `interfaces.py`).
 
-Not in: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields bytes. Renderers import
-their libraries when they are first used, so that a server that only answers JSON does not load a PDF typesetter.
+Not in: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields
+bytes. Renderers import their libraries when they are first used, so that a server that only answers
+JSON does not load a PDF typesetter.
 """
 
 from __future__ import annotations
@@ -308,10 +310,12 @@ _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 def render(
     format: str, plan: PlanView, progress: Progress | None = None, options: ExportOptions = NO_OPTIONS
 ) -> Iterator[bytes]:
-    """The plan as `format`, in pieces. Of the options those count that the format takes; `paper` is the plan's already.
+    """The plan as `format`, in pieces. Of the options those count that the format takes; `paper` is
+    the plan's already.
 
-    Raises `UnknownExportFormatError` at once for a name that is not in `FORMATS`; the work itself starts with the first piece.
-    `progress` is called with a fraction and a few words while the pieces are made.
+    Raises `UnknownExportFormatError` at once for a name that is not in `FORMATS`; the work itself
+    starts with the first piece. `progress` is called with a fraction and a few words while the
+    pieces are made.
     """
     if format not in _RENDERERS:
         raise UnknownExportFormatError(format, list(FORMATS))
@@ -330,7 +334,8 @@ def write_file(
     progress: Progress | None = None,
     options: ExportOptions = NO_OPTIONS,
 ) -> None:
-    """The same as a file. It is written beside its place first: a failure or an interruption leaves no half a file."""
+    """The same as a file. It is written beside its place first: a failure or an interruption leaves
+    no half a file."""
     partial = target.with_name(f".{target.name}.partial")
     try:
         with partial.open("wb") as file:
@@ -353,7 +358,8 @@ def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:
 
 
 def file_name(format: str, plan: PlanView) -> str:
-    """`Paper-container-1a2b3c4d.xlsx`: the plan's name without what a file system refuses, the start of its hash, the format's extension."""
+    """`Paper-container-1a2b3c4d.xlsx`: the plan's name without what a file system refuses, the
+    start of its hash, the format's extension."""
     if format not in FORMATS:
         raise UnknownExportFormatError(format, list(FORMATS))
     return f"{file_title(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"

@@ -1,8 +1,9 @@
 """Addresses by host name: a hosts file, and static leases for dnsmasq and Kea.
 
-The addresses are those of the lab file and of emulations: 10.0.0.1 for the first server, 172.16.0.1 for the first switch.
-A plan knows no MAC addresses. dnsmasq recognises a machine by the name that it sends; Kea by the switch and port that the
-relay agent reports (option 82, circuit id), which the plan does know, or by the machine's name as its client id.
+The addresses are those of the lab file and of emulations: 10.0.0.1 for the first server, 172.16.0.1
+for the first switch. A plan knows no MAC addresses. dnsmasq recognises a machine by the name that
+it sends; Kea by the switch and port that the relay agent reports (option 82, circuit id), which the
+plan does know, or by the machine's name as its client id.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def _by_pieces(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 def network(tables: PlanTables, kind: int) -> ipaddress.IPv4Network | None:
-    """The smallest network that holds the addresses of the servers (kind 0) or switches (1), at least a /24; None without any."""
+    """The smallest network that holds the addresses of the servers (kind 0) or switches (1), at
+    least a /24; None without any."""
     members = [device for device, one in enumerate(tables.device_kind) if bool(one) == bool(kind)]
     if not members:
         return None
@@ -50,7 +52,8 @@ def network(tables: PlanTables, kind: int) -> ipaddress.IPv4Network | None:
 
 
 def hosts_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`/etc/hosts`: address and host name of every device, the paper's name behind it as a comment."""
+    """`/etc/hosts`: address and host name of every device, the paper's name behind it as a
+    comment."""
     tables = PlanTables(plan)
     yield f"# {_line(plan.name)}\n# {_line(provenance(plan))}\n".encode()
     names = tables.paper_names
@@ -59,7 +62,8 @@ def hosts_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """dnsmasq's configuration: DNS records of every device, and its lease by the name that it sends."""
+    """dnsmasq's configuration: DNS records of every device, and its lease by the name that it
+    sends."""
     tables = PlanTables(plan)
     head = [f"# {_line(plan.name)}", f"# {_line(provenance(plan))}"]
     example = f"dhcp-host=02:00:00:00:00:01,{tables.hosts[0]},{address(tables, 0)}"
@@ -77,7 +81,8 @@ def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def circuit_ids(tables: PlanTables) -> dict[int, str]:
-    """`s0-000:P0` for each server that is on a switch: where its first port on a switch is plugged in."""
+    """`s0-000:P0` for each server that is on a switch: where its first port on a switch is plugged
+    in."""
     a_ends, b_ends = interfaces(tables)
     columns = tables.plan.cables
     found: dict[int, tuple[int, str]] = {}
@@ -93,7 +98,8 @@ def circuit_ids(tables: PlanTables) -> dict[int, str]:
 
 
 def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Kea's DHCPv4 configuration with a host reservation for every device. Each has the plan's facts as its user context."""
+    """Kea's DHCPv4 configuration with a host reservation for every device. Each has the plan's
+    facts as its user context."""
     tables = PlanTables(plan)
     circuits = circuit_ids(tables)
     head = {

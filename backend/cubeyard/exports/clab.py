@@ -1,12 +1,14 @@
-"""A containerlab topology (`*.clab.yml`), the script of its link rates, and the recipe of its image.
+"""A containerlab topology (`*.clab.yml`), the script of its link rates, and the recipe of its
+image.
 
-The lab comes up as a network in which any two servers reach each other, without a routing protocol. Every device has one
-address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the first switch; links have none (they are
-unnumbered), and a next hop is the neighbour's loopback. Where servers relay (BCube, DCell, torus), switches are bridges and
-servers forward. Elsewhere switches are routers: as bridges they would send every broadcast round their loops for ever.
+The lab comes up as a network in which any two servers reach each other, without a routing protocol.
+Every device has one address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the
+first switch; links have none (they are unnumbered), and a next hop is the neighbour's loopback.
+Where servers relay (BCube, DCell, torus), switches are bridges and servers forward. Elsewhere
+switches are routers: as bridges they would send every broadcast round their loops for ever.
 
-A device has no management network (`network-mode: none`), because the plan's first server port is called `eth0` and
-containerlab would otherwise take that name.
+A device has no management network (`network-mode: none`), because the plan's first server port is
+called `eth0` and containerlab would otherwise take that name.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from cubeyard.plans.view import PlanView
 RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_paper_name", "a_port", "b_node", "b_interface", "b_paper_name", "b_port",
                 "level", "rate_bits_per_sec", "length_metres")  # fmt: skip
 MAX_ROUTED_SERVERS = 512
-"""Beyond this a lab has no routes: containers of a larger one fit on no single machine, and the file would be too long. [ours]"""
+"""Beyond this a lab has no routes: containers of a larger one fit on no single machine, and the
+file would be too long. [ours]"""
 _SERVERS, _SWITCHES = ipaddress.IPv4Address("10.0.0.1"), ipaddress.IPv4Address("172.16.0.1")
 _ITEMS_PER_PIECE = 1_000
 _ROUTES_PER_COMMAND = 200
@@ -37,7 +40,8 @@ _SYSCTLS = {
     # Packets of one flow may arrive by another port than answers leave by.
     "net.ipv4.conf.all.rp_filter": 0,
     "net.ipv4.conf.default.rp_filter": 0,
-    # Equal-cost next hops are chosen by addresses and ports, so that a connection stays on its path.
+    # Equal-cost next hops are chosen by addresses and ports, so that a connection stays on its
+    # path.
     "net.ipv4.fib_multipath_hash_policy": 1,
 }
 
@@ -55,7 +59,8 @@ def address(tables: PlanTables, device: int) -> ipaddress.IPv4Address:
 
 
 def _comment(text: str) -> str:
-    """One line, and nothing in it that containerlab would expand: it looks for `$name` in comments too."""
+    """One line, and nothing in it that containerlab would expand: it looks for `$name` in comments
+    too."""
     return " ".join(plain(text).replace("$", "").split())
 
 
@@ -82,7 +87,8 @@ class _Lab:
         ports = self._ports.get(device, [])
         if self.tables.device_kind[device] and (self.bridges or not self.routed):
             bridge = "ip link add name fabric type bridge"
-            # Where switches form loops a bridge needs the spanning tree protocol, or one broadcast never ends.
+            # Where switches form loops a bridge needs the spanning tree protocol, or one broadcast
+            # never ends.
             bridge += "" if self.bridges and self.routed else " stp_state 1"
             up = [f"ip link set dev {port} master fabric up" for port in ports]
             return [" && ".join([bridge, "ip link set dev fabric up", *up])]
@@ -93,7 +99,8 @@ class _Lab:
         return [" && ".join(up), *(f'printf "{"".join(batch)}" | ip -batch -' for batch in batches)]
 
     def _routes_of(self, device: int, own: ipaddress.IPv4Address) -> list[str]:
-        """The routes of a device, a line for `ip -batch` each, with its end as `printf` writes it."""
+        """The routes of a device, a line for `ip -batch` each, with its end as `printf` writes
+        it."""
         lines: list[str] = []
         for first, last, hops in self._routes[device]:
             ways = [f"via {address(self.tables, via)} dev {self._end(device, link)} onlink" for link, via in hops]
@@ -108,7 +115,8 @@ class _Lab:
 
 
 def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`name` and `topology` with `kinds`, `nodes` and `links`, as containerlab's own schema has them."""
+    """`name` and `topology` with `kinds`, `nodes` and `links`, as containerlab's own schema has
+    them."""
     lab = _Lab(plan)
     tables, hosts = lab.tables, lab.tables.hosts
     reach = (
@@ -160,7 +168,8 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One CSV row a link: its two ends as containerlab and as the plan name them, and its rate in bits per second."""
+    """One CSV row a link: its two ends as containerlab and as the plan name them, and its rate in
+    bits per second."""
     tables = PlanTables(plan)
     nodes = tables.hosts
     a_ends, b_ends = interfaces(tables)
@@ -183,7 +192,8 @@ def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 def rates_script(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """A shell script that gives each end of each link of a running lab its rate, by a token bucket.
 
-    `RATE_DIVISOR` divides all rates, so that one machine can carry them: 1 Gb/s links run at 1 Mb/s with 1000.
+    `RATE_DIVISOR` divides all rates, so that one machine can carry them: 1 Gb/s links run at 1 Mb/s
+    with 1000.
     """
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)

@@ -1,7 +1,7 @@
 """Comma-separated tables: the cable schedule, the bill of materials, the labels for a printer.
 
-RFC 4180: comma, CRLF, quotes where needed, UTF-8, one header row, points as decimal marks. Streamed in chunks, so a
-million cables never stand in memory at once.
+RFC 4180: comma, CRLF, quotes where needed, UTF-8, one header row, points as decimal marks. Streamed
+in chunks, so a million cables never stand in memory at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ Row = Sequence[object]
 
 
 def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHUNK_CABLES) -> Iterator[bytes]:
-    """The table as CSV bytes, about `rows_per_chunk` rows at a time. Text cells must have been through `cell` already."""
+    """The table as CSV bytes, about `rows_per_chunk` rows at a time. Text cells must have been
+    through `cell` already."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(header)
@@ -58,7 +59,8 @@ def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHU
 
 
 def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable, in the plan's order; of a breakout cable one row a leg, with the cable and the leg in a last column."""
+    """One row a cable, in the plan's order; of a breakout cable one row a leg, with the cable and
+    the leg in a last column."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
@@ -82,13 +84,15 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
                 sku, part, cell(cable.colour), papers[a], papers[b], *([cable.breakout] if breakouts else []),
             )  # fmt: skip
 
-    # Programs that read the table by place keep working: the column is there only where it says something, and last.
+    # Programs that read the table by place keep working: the column is there only where it says
+    # something, and last.
     yield from encode((*CABLE_COLUMNS, "breakout") if breakouts else CABLE_COLUMNS, rows())
     progress(1.0, "cable schedule")
 
 
 def bill_values(line: Mapping[str, Any], currency: str) -> dict[str, Any]:
-    """A line of the engine's bill by column of `BILL`; `None` where it has no value. Texts are safe for a cell."""
+    """A line of the engine's bill by column of `BILL`; `None` where it has no value. Texts are safe
+    for a cell."""
     order = line["quantity"] + (line.get("spares") or 0)
     length = line.get("length_metres")
     made = {
@@ -101,7 +105,8 @@ def bill_values(line: Mapping[str, Any], currency: str) -> dict[str, Any]:
 
 
 def bill_of_materials(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a line of the bill, as the engine gives it; a part without a price has an empty price and an empty total."""
+    """One row a line of the bill, as the engine gives it; a part without a price has an empty price
+    and an empty total."""
     currency = plan.bom["currency"]
     rows = (bill_values(line, currency) for line in plan.bom["lines"])
     yield from encode(BOM_COLUMNS, ([_shown(values[name]) for name in BOM_COLUMNS] for values in rows))
@@ -114,8 +119,8 @@ def _shown(value: object) -> object:
 
 
 def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Two rows a cable, near end then far end, each with the label to stick on that end: its own position first. The trunk of a
-    breakout has one row, and each of its legs one."""
+    """Two rows a cable, near end then far end, each with the label to stick on that end: its own
+    position first. The trunk of a breakout has one row, and each of its legs one."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]

@@ -33,8 +33,8 @@ def _column(name: str, values: Any) -> Iterator[bytes]:
 def plan_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """`{format, format_version, name, plan_hash, engine_version, spec, summary, scene, bom, cables}`.
 
-    `cables` is columnar as in the REST answer: `{count, columns: {name: [...]}, routes, colours}`, with the labels and port
-    names as further columns.
+    `cables` is columnar as in the REST answer: `{count, columns: {name: [...]}, routes, colours}`,
+    with the labels and port names as further columns.
     """
     head = {
         "format": FORMAT,

@@ -1,7 +1,9 @@
-"""The cabling as Graphviz DOT, one edge a cable with its ports: what cable checkers and network simulators read.
+"""The cabling as Graphviz DOT, one edge a cable with its ports: what cable checkers and network
+simulators read.
 
-`"h0132":"eth0" -- "s0-013":"P2"` is the form of the Prescriptive Topology Manager (`topology.dot`) and of NVIDIA Air. Each
-device carries a `function`, which Air needs; rack and unit are comments to both and a position to people.
+`"h0132":"eth0" -- "s0-013":"P2"` is the form of the Prescriptive Topology Manager (`topology.dot`)
+and of NVIDIA Air. Each device carries a `function`, which Air needs; rack and unit are comments to
+both and a position to people.
 """
 
 from __future__ import annotations

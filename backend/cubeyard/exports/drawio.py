@@ -1,7 +1,8 @@
-"""Rack elevations as a draw.io (diagrams.net) document: a page a row of racks, every device a shape with the plan's facts.
+"""Rack elevations as a draw.io (diagrams.net) document: a page a row of racks, every device a shape
+with the plan's facts.
 
-The XML is draw.io's own, uncompressed. A rack is a container, so that it moves with its devices; a device's facts are shape
-data, which draw.io shows, searches and exports.
+The XML is draw.io's own, uncompressed. A rack is a container, so that it moves with its devices; a
+device's facts are shape data, which draw.io shows, searches and exports.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ GROUPS = (DOCUMENTS, CREW, NETWORK, RESEARCH)
 
 
 STREAMED_CABLES = 200_000
-"""Up to so many cables a plan is written while it is downloaded: a few seconds. Larger exports are made in the background. [ours]"""
+"""Up to so many cables a plan is written while it is downloaded: a few seconds. Larger exports are
+made in the background. [ours]"""
 _WHOLE_FILES = {"pdf": 2_000, "xlsx": 20_000, "nvidia-p2p": 20_000}
 """The same for formats whose first byte comes when nearly the whole file is made."""
 

@@ -1,7 +1,9 @@
-"""The container as a glTF 2.0 model in one binary file (.glb), in metres, y upwards as glTF wants it.
+"""The container as a glTF 2.0 model in one binary file (.glb), in metres, y upwards as glTF wants
+it.
 
-Scene: `container` with `floor`, `racks`, `trays` and `bundles`; a rack has its frame and its devices as children. Every node has
-the name that all other files use. Boxes share one mesh a material and differ by translation and scale.
+Scene: `container` with `floor`, `racks`, `trays` and `bundles`; a rack has its frame and its
+devices as children. Every node has the name that all other files use. Boxes share one mesh a
+material and differ by translation and scale.
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ class _Model:
 
 
 def _cube() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, normals and triangles of a cube of one metre around the origin; each face has its own corners."""
+    """Corners, normals and triangles of a cube of one metre around the origin; each face has its
+    own corners."""
     points, normals, faces = [], [], []
     for axis in range(3):
         for side in (-1.0, 1.0):
@@ -138,7 +141,8 @@ def _cube() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def tube(points: list[list[float]], radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, normals and triangles of a tube around a line; each straight piece has its own, so that bends stay sharp."""
+    """Corners, normals and triangles of a tube around a line; each straight piece has its own, so
+    that bends stay sharp."""
     angles = np.arange(_SIDES) * 2 * np.pi / _SIDES
     corners, normals, faces = [], [], []
     line = np.array(points)

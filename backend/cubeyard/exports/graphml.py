@@ -1,7 +1,8 @@
 """The logical network as GraphML, with positions: NetworkX, yEd and Gephi read it.
 
-yEd draws nodes and edges from its own `y:` elements and Gephi takes `x`, `y`, `r`, `g`, `b` and `label` as its own; both
-are written, so either opens as a picture. Parallel cables are parallel edges, told apart by their ids.
+yEd draws nodes and edges from its own `y:` elements and Gephi takes `x`, `y`, `r`, `g`, `b` and
+`label` as its own; both are written, so either opens as a picture. Parallel cables are parallel
+edges, told apart by their ids.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def _nodes(tables: PlanTables) -> Iterator[str]:
     for i, name in enumerate(tables.hosts):
         rack, level = tables.device_rack[i], tables.device_level[i]
         slots = max(tables.device_slots[i], 1)
-        # A rack is spread out seen from the front: across by slot, upwards by unit, so that no two nodes coincide.
+        # A rack is spread out seen from the front: across by slot, upwards by unit, so that no two
+        # nodes coincide.
         across = ((tables.device_slot[i] + 0.5) / slots - 0.5) * racks["width_metres"][rack] * 0.9
         up = tables.device_unit[i] / max(racks["units"][rack], 1) * racks["depth_metres"][rack] * 0.9
         x = racks["x_metres"][rack] + across

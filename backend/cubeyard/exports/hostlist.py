@@ -1,4 +1,5 @@
-"""Lists of host names in the short form of Slurm, ClusterShell and pdsh: `h[0000-0007,0010]`, `h2-[0-3]`."""
+"""Lists of host names in the short form of Slurm, ClusterShell and pdsh: `h[0000-0007,0010]`,
+`h2-[0-3]`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ _LAST_NUMBER = re.compile(r"(?P<stem>.*?)(?P<number>\d+)$")
 def hostlist(hosts: Iterable[str]) -> str:
     """`hosts` with runs of last numbers folded, in the order in which their stems first occur.
 
-    Numbers fold only with others as wide as they are, so that expanding gives the same names, zeros included.
+    Numbers fold only with others as wide as they are, so that expanding gives the same names, zeros
+    included.
     """
     by_stem: dict[tuple[str, int], list[int]] = {}
     for host in hosts:

@@ -12,13 +12,15 @@ IFNAME_MAX_CHARACTERS = 15
 
 
 def interface_name(port: str) -> str:
-    """The plan's port name as a Linux interface name: its own where that is legal; `x+` and `x-` become `xp` and `xm`."""
+    """The plan's port name as a Linux interface name: its own where that is legal; `x+` and `x-`
+    become `xp` and `xm`."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", plain(port).replace("+", "p").replace("-", "m")) or "p"
     return name[:IFNAME_MAX_CHARACTERS]
 
 
 def interfaces(tables: PlanTables) -> tuple[list[str], list[str]]:
-    """The interface name of each cable's `a` and `b` end, distinct within a device even where port names shorten to the same."""
+    """The interface name of each cable's `a` and `b` end, distinct within a device even where port
+    names shorten to the same."""
     taken: dict[tuple[int, str], int] = {}
     sides: tuple[list[str], list[str]] = ([], [])
     plan = tables.plan

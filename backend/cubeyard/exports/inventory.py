@@ -1,6 +1,7 @@
 """Where each device stands, for the programs that run the machines: Ansible, Slurm and Kubernetes.
 
-All three go by host names, so that one name leads from the cable's label to the job that ran on the server.
+All three go by host names, so that one name leads from the cable's label to the job that ran on the
+server.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ def _group(name: str) -> str:
 
 
 def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """An Ansible inventory in YAML: groups `servers`, `switches`, one per level of switches and one per rack.
+    """An Ansible inventory in YAML: groups `servers`, `switches`, one per level of switches and one
+    per rack.
 
-    Each device has its place, part and address as variables (`rack`, `unit`, `slot`, `paper_name`, `part`, `address`); the
-    address is that of the hosts file and of the leases. How to reach a device is the site's own: by its name, or by
-    `ansible_host: "{{ address }}"` in the variables of all.
+    Each device has its place, part and address as variables (`rack`, `unit`, `slot`, `paper_name`,
+    `part`, `address`); the address is that of the hosts file and of the leases. How to reach a
+    device is the site's own: by its name, or by `ansible_host: "{{ address }}"` in the variables of
+    all.
     """
     tables = PlanTables(plan)
     yield f"# {provenance(plan)}\nall:\n  hosts:\n".encode()
@@ -64,10 +67,11 @@ def _groups(tables: PlanTables) -> dict[str, list[int]]:
 
 
 def slurm_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Slurm's `topology.conf` for the plugin topology/tree: the servers of each first-level switch, and one switch above all.
+    """Slurm's `topology.conf` for the plugin topology/tree: the servers of each first-level switch,
+    and one switch above all.
 
-    The plugin knows trees only. What it is told here is which servers are neighbours: those on one switch of the lowest
-    level, or, without switches, those of one rack.
+    The plugin knows trees only. What it is told here is which servers are neighbours: those on one
+    switch of the lowest level, or, without switches, those of one rack.
     """
     tables = PlanTables(plan)
     leaves = _neighbours(tables)
@@ -103,10 +107,11 @@ def _neighbours(tables: PlanTables) -> dict[str, list[int]]:
 
 
 def kubernetes_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Topology labels of each server as Kubernetes nodes, for `kubectl apply --server-side --force-conflicts -f`.
+    """Topology labels of each server as Kubernetes nodes, for
+    `kubectl apply --server-side --force-conflicts -f`.
 
-    `topology.kubernetes.io/zone` is the container or row, `topology.kubernetes.io/rack` the rack, `cubeyard/switch` the first
-    switch: topology spread constraints and affinities take any of them.
+    `topology.kubernetes.io/zone` is the container or row, `topology.kubernetes.io/rack` the rack,
+    `cubeyard/switch` the first switch: topology spread constraints and affinities take any of them.
     """
     tables = PlanTables(plan)
     racks = plan.scene["racks"]

@@ -8,7 +8,8 @@ from typing import Any
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
-# Gigabits per second to NetBox's interface type, by what the port takes. NetBox has a closed list of types. [FORMATS]
+# Gigabits per second to NetBox's interface type, by what the port takes. NetBox has a closed list
+# of types. [FORMATS]
 _COPPER_TYPES: dict[float, str] = {
     0.1: "100base-tx",
     1: "1000base-t",
@@ -34,7 +35,8 @@ class LinkFacts:
         self.tables = tables
 
     def part_attributes(self, part: int | None) -> dict[str, Any]:
-        """The price book's attributes of a part; empty for a device that no part in the book fits."""
+        """The price book's attributes of a part; empty for a device that no part in the book
+        fits."""
         if part is None or not 0 <= part < len(self.tables.parts):
             return {}
         return self.tables.parts[part].get("attributes") or {}
@@ -50,7 +52,8 @@ class LinkFacts:
         return self.tables.plan.gbps.tolist()
 
     def cable_connector(self, cable_part: int) -> str:
-        """What plugs into the port at a cable's end: `rj45`, `sfp` or `qsfp`; empty where the book does not say."""
+        """What plugs into the port at a cable's end: `rj45`, `sfp` or `qsfp`; empty where the book
+        does not say."""
         return plain(self.part_attributes(cable_part).get("connector"))
 
     def cable_type(self, part: int) -> str:

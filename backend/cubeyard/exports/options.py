@@ -1,6 +1,7 @@
 """What may be chosen for one export: which formats take which option, and what it may be.
 
-The command line, the API and the page list the options from here; a value that is not allowed is refused by its name.
+The command line, the API and the page list the options from here; a value that is not allowed is
+refused by its name.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ class ExportOptions:
     """Every option with its default."""
 
     paper: Literal["a4", "letter"] | None = None
-    """What is printed on; the plan's own (`site.paper`) if none is given. The plan is computed for it: its bill buys that stock."""
+    """What is printed on; the plan's own (`site.paper`) if none is given. The plan is computed for
+    it: its bill buys that stock."""
     first_label: int = 1
-    """The first free label of the sheet that the printer starts with, counted from 1 down its columns."""
+    """The first free label of the sheet that the printer starts with, counted from 1 down its
+    columns."""
     codes: Literal["cable", "link", "none"] = "cable"
     """The QR codes on labels: the cable's id, a link to the cable in crew mode, or none."""
     link: str | None = None
@@ -49,7 +52,8 @@ NO_OPTIONS = ExportOptions()
 
 
 def check(format: str, takes: tuple[str, ...], values: Mapping[str, Any]) -> ExportOptions:
-    """The options of `values`, `None` for those that are not given. Raises `ExportOptionError` for the first that is wrong."""
+    """The options of `values`, `None` for those that are not given. Raises `ExportOptionError` for
+    the first that is wrong."""
     given = {name: value for name, value in values.items() if value is not None}
     for name, value in given.items():
         if name not in takes:

@@ -1,7 +1,7 @@
 """The colours of PRODUCT.md, for light paper and screens and for dark screens.
 
-Level colours were found by search for normal vision and three kinds of colour blindness; they are for marks, never for
-text, and each mark carries a second cue (a dash pattern or an `L2` beside it).
+Level colours were found by search for normal vision and three kinds of colour blindness; they are
+for marks, never for text, and each mark carries a second cue (a dash pattern or an `L2` beside it).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 LEVELS_LIGHT = ("#3A6C86", "#C37729", "#23A08F", "#432B4C")
 LEVELS_DARK = ("#61BCEC", "#F5BB2C", "#15F9EC", "#B35AB7")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "10 4", "1 3")
-"""SVG dash arrays by level: the second cue beside the colour; a seventh level starts again, with its label as the cue."""
+"""SVG dash arrays by level: the second cue beside the colour; a seventh level starts again, with
+its label as the cue."""
 
 # Six steps of viridis between 0.15 and 0.9: one sequential ramp, never green to red.
 _HEAT = ("#46307E", "#365C8D", "#277F8E", "#1FA187", "#4AC16D", "#A0DA39")
@@ -34,7 +35,8 @@ DARK = Theme("#E6EBF2", "#93A1B2", "#4A5767", "#10151C", "#18202A", "#5C6B7C", "
 
 
 def level_colour(level: int, theme: Theme = LIGHT) -> str:
-    """The mark colour of a level; a server (-1) has its own grey. A fifth level repeats the first colour with another dash."""
+    """The mark colour of a level; a server (-1) has its own grey. A fifth level repeats the first
+    colour with another dash."""
     return theme.server if level < 0 else theme.levels[level % len(theme.levels)]
 
 

@@ -1,7 +1,8 @@
 """Which device is on which outlet of which PDU, and what each draws: as a schedule, and for NetBox.
 
-The number of PDUs of a rack is the bill's: the fewest that carry the rack's power and have an outlet for every cord. Cords go
-to the PDU of their rack that draws least so far, so that the PDUs share the load. `[ours]`
+The number of PDUs of a rack is the bill's: the fewest that carry the rack's power and have an
+outlet for every cord. Cords go to the PDU of their rack that draws least so far, so that the PDUs
+share the load. `[ours]`
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ class Power:
             share = None if watts is None else watts / cords
             for inlet in range(1, cords + 1):
                 free = [i for i in range(count) if self.outlets is None or len(pdus[i].cords) < self.outlets]
-                # Among PDUs that draw as much the one with fewer cords: devices without a stated power are spread too.
+                # Among PDUs that draw as much the one with fewer cords: devices without a stated
+                # power are spread too.
                 at = min(free, key=lambda i: (loads[i], len(pdus[i].cords), i))
                 pdus[at].cords.append(Cord(device, inlet, at + 1, len(pdus[at].cords) + 1, share))
                 loads[at] += share or 0.0
@@ -125,7 +127,8 @@ class Power:
 
 
 def power_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One CSV row a power cord, PDU by PDU, with what the cord, its device, the PDU and the rack draw."""
+    """One CSV row a power cord, PDU by PDU, with what the cord, its device, the PDU and the rack
+    draw."""
     tables = PlanTables(plan)
     power = Power(tables)
     racks = [cell(name) for name in tables.rack_names]

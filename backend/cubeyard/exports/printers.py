@@ -1,7 +1,7 @@
 """Cable labels for label printers, and the list of cables for a cable tester.
 
-One row a label to print, near end then far end of each cable. The texts are ASCII, which each maker's program reads whatever
-character set it takes a CSV for.
+One row a label to print, near end then far end of each cable. The texts are ASCII, which each
+maker's program reads whatever character set it takes a CSV for.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _printed(plan: PlanView, progress: Progress, columns: _Columns) -> Iterator[
 
 
 def brady_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """For Brady Workstation: three lines of a wrap-around label, a barcode and the number to print."""
+    """For Brady Workstation: three lines of a wrap-around label, a barcode and the number to
+    print."""
     yield from _printed(plan, progress, BRADY)
 
 
@@ -121,7 +122,8 @@ def dymo_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 TESTER_COLUMNS = (
     "Cable ID", "Label near", "Label far", "Cable type", "Test limit", "Planned length (m)", "Near host name", "Near port", "Far host name", "Far port",
 )  # fmt: skip
-# The field tests of each medium, by the standards' names. Twinax and active optical cables come tested with their plugs.
+# The field tests of each medium, by the standards' names. Twinax and active optical cables come
+# tested with their plugs.
 TEST_LIMITS = {
     "cat5e": "TIA Cat 5e Channel",
     "cat6": "TIA Cat 6 Channel",
@@ -136,7 +138,8 @@ TEST_LIMITS = {
 def tester_list(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One row a cable that a field tester certifies (twisted pair and fibre), in the plan's order.
 
-    The first column is the list of cable ids that testers import; limit, length and ends are for the report.
+    The first column is the list of cable ids that testers import; limit, length and ends are for
+    the report.
     """
     tables = PlanTables(plan)
     facts = LinkFacts(tables)

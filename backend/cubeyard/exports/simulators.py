@@ -1,7 +1,8 @@
 """The network for other packet simulators: ns-3 and htsim.
 
-A link's delay is its order length at 5 ns a metre, about what light in fibre and a signal in copper take; a switch's own
-delay is the simulator's. Nodes have the engine's numbers, servers first, and their host names beside them.
+A link's delay is its order length at 5 ns a metre, about what light in fibre and a signal in copper
+take; a switch's own delay is the simulator's. Nodes have the engine's numbers, servers first, and
+their host names beside them.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ def _by_pieces(lines: Iterator[str], total: int, progress: Progress, doing: str)
 
 
 def ns3_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The topology file of ns-3's data-centre simulators (HPCC, ASTRA-sim): counts, switches, then `a b rate delay error-rate`.
+    """The topology file of ns-3's data-centre simulators (HPCC, ASTRA-sim): counts, switches, then
+    `a b rate delay error-rate`.
 
-    These programs read as many links as the first line says and nothing behind them: there the file gives each node's host
-    name.
+    These programs read as many links as the first line says and nothing behind them: there the file
+    gives each node's host name.
     """
     tables = PlanTables(plan)
     switches = [i for i, kind in enumerate(tables.device_kind) if kind]
@@ -60,7 +62,8 @@ def ns3_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def ns3_inet(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The Inet form that ns-3's own `InetTopologyReader` reads: nodes with positions, links between host names with a weight.
+    """The Inet form that ns-3's own `InetTopologyReader` reads: nodes with positions, links between
+    host names with a weight.
 
     The weight of a link is its delay in nanoseconds. Parallel cables are parallel links.
     """
@@ -81,10 +84,12 @@ def ns3_inet(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def htsim_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """htsim's fat-tree file (`-topo`): numbers of nodes and pods, then speed, ports and delay of each tier.
+    """htsim's fat-tree file (`-topo`): numbers of nodes and pods, then speed, ports and delay of
+    each tier.
 
-    htsim wires the tiers itself, so that the file can only describe a Clos network of two or three tiers whose switches of a
-    tier are alike: server `i` of htsim is server `i` of the plan. Others are refused here, before the first byte.
+    htsim wires the tiers itself, so that the file can only describe a Clos network of two or three
+    tiers whose switches of a tier are alike: server `i` of htsim is server `i` of the plan. Others
+    are refused here, before the first byte.
     """
     text = _Clos(plan).text()
 
@@ -161,7 +166,8 @@ class _Clos:
         return found.pop()
 
     def _ports(self, tiers: int) -> tuple[list[int], list[int]]:
-        """Cables of a switch upwards and downwards by tier; all switches of a tier have the same."""
+        """Cables of a switch upwards and downwards by tier; all switches of a tier have the
+        same."""
         up, down = Counter[int](), Counter[int]()
         for a, b in self._ends:
             low, high = (a, b) if self._levels[a] < self._levels[b] else (b, a)

@@ -1,7 +1,8 @@
-"""The bodies of a plan in space: container, racks, devices, trays and bundles, in metres, z upwards.
+"""The bodies of a plan in space: container, racks, devices, trays and bundles, in metres, z
+upwards.
 
-Positions, sizes and routes are the engine's. What the plan does not know is chosen here: the depth of a device, the thickness of a
-tray, and where bundles lie beside each other in a tray. [ours]
+Positions, sizes and routes are the engine's. What the plan does not know is chosen here: the depth
+of a device, the thickness of a tray, and where bundles lie beside each other in a tray. [ours]
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _DEVICE_DEPTH = 0.7
 """Of the rack's depth, from its front."""
 _TRAY_WIDTH, _TRAY_THICKNESS = 0.3, 0.02
 _SPREAD, _LANES, _LAYERS = 0.022, 11, 3
-"""Bundles in a tray: their distance, and how many lie beside and above each other before they share a place."""
+"""Bundles in a tray: their distance, and how many lie beside and above each other before they share
+a place."""
 _DROP_WITHOUT_TRAYS = 0.3
 
 
@@ -50,7 +52,8 @@ class Path:
 
 
 def plinth(tables: PlanTables, rack: int) -> float:
-    """Height of a rack's first unit above the floor: what its height leaves, half below and half above."""
+    """Height of a rack's first unit above the floor: what its height leaves, half below and half
+    above."""
     rest = rack_height(tables, rack) - tables.plan.scene["racks"]["units"][rack] * UNIT_METRES
     return max(rest / 2, 0.0)
 

@@ -1,7 +1,7 @@
 """The plan's columns with indices turned into names: what every tabular export prints.
 
-Nothing is computed here that the engine has not said; positions are spelled as its labels spell them (`R07-12B`: rack,
-bottom unit, and a letter where several devices share the unit).
+Nothing is computed here that the engine has not said; positions are spelled as its labels spell
+them (`R07-12B`: rack, bottom unit, and a letter where several devices share the unit).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ CHUNK_CABLES = 16_384
 
 
 def slot_letter(slot: int, slots: int) -> str:
-    """`A`, `B`, ... for a device that shares its unit, else nothing; past `Z` the letters double as spreadsheet columns do."""
+    """`A`, `B`, ... for a device that shares its unit, else nothing; past `Z` the letters double as
+    spreadsheet columns do."""
     if slots <= 1:
         return ""
     letters = ""
@@ -54,11 +55,13 @@ class CableRow:
     breakout: str
     """`C00012 leg 2`; empty for a cable of its own."""
     labelled: tuple[bool, bool]
-    """Whether the near and the far end get this row's label: a breakout's trunk gets one, from its first leg."""
+    """Whether the near and the far end get this row's label: a breakout's trunk gets one, from its
+    first leg."""
 
 
 class PlanTables:
-    """Look-ups over one plan. Building it costs one pass over the devices; cables are walked in chunks."""
+    """Look-ups over one plan. Building it costs one pass over the devices; cables are walked in
+    chunks."""
 
     def __init__(self, plan: PlanView) -> None:
         self.plan = plan
@@ -66,7 +69,8 @@ class PlanTables:
         self.device_names: list[str] = [plain(name) for name in devices["name"]]
         """As the papers write them: `0132`, `<3,001>`."""
         self.hosts: list[str] = devices["host"]
-        """The name of each device in every file: `h0132`, `s3-001`. A DNS label, never a number or a date to a spreadsheet."""
+        """The name of each device in every file: `h0132`, `s3-001`. A DNS label, never a number or
+        a date to a spreadsheet."""
         self.device_kind: list[int] = devices["kind"]
         self.device_level: list[int] = devices["level"]
         self.device_rack: list[int] = devices["rack"]
@@ -86,7 +90,8 @@ class PlanTables:
 
     @cached_property
     def unit_slots(self) -> list[str]:
-        """`12` or `12B` for each device: unit and slot letter, two digits at least, as on the labels."""
+        """`12` or `12B` for each device: unit and slot letter, two digits at least, as on the
+        labels."""
         return [f"{unit:02d}{letter}" for unit, letter in zip(self.device_unit, self.letters, strict=True)]
 
     @cached_property
@@ -97,7 +102,8 @@ class PlanTables:
 
     @cached_property
     def paper_names(self) -> list[str]:
-        """`server 0132` and `switch <3,001>`: the papers' names as text that no spreadsheet takes for a number or a date."""
+        """`server 0132` and `switch <3,001>`: the papers' names as text that no spreadsheet takes
+        for a number or a date."""
         return [
             f"{'switch' if kind else 'server'} {name}"
             for name, kind in zip(self.device_names, self.device_kind, strict=True)
@@ -159,7 +165,8 @@ class PlanTables:
         return racks
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[CableRow]:
-        """Cables `start` to `stop`, in order, never holding more than one chunk of decoded columns."""
+        """Cables `start` to `stop`, in order, never holding more than one chunk of decoded
+        columns."""
         import numpy as np
 
         end = self.plan.cable_count if stop is None else stop
@@ -223,7 +230,8 @@ def enclosure_title(enclosure: dict[str, Any]) -> str:
 
 
 def provenance(plan: PlanView) -> str:
-    """The line that says where a sheet comes from: plan hash, engine version, and that it is modelled, not measured."""
+    """The line that says where a sheet comes from: plan hash, engine version, and that it is
+    modelled, not measured."""
     return f"plan {plan.plan_hash[:12]} \u00b7 engine {plan.engine_version} \u00b7 price book {book_title(plan)} \u00b7 modelled"
 
 

@@ -14,17 +14,20 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def plain(value: object) -> str:
-    """`value` as text without the control characters XML 1.0 forbids; `None` becomes the empty string."""
+    """`value` as text without the control characters XML 1.0 forbids; `None` becomes the empty
+    string."""
     if value is None:
         return ""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))
 
 
 def cell(value: object) -> str:
-    """Text for a spreadsheet cell: what would start a formula gets a leading apostrophe and stays text.
+    """Text for a spreadsheet cell: what would start a formula gets a leading apostrophe and stays
+    text.
 
-    A spreadsheet evaluates a CSV field that starts with `=`, `+`, `-` or `@`, whatever its quotes; a part or a plan may be
-    named by anybody, so such a name must not run on the purchaser's machine. Numbers never come here.
+    A spreadsheet evaluates a CSV field that starts with `=`, `+`, `-` or `@`, whatever its quotes;
+    a part or a plan may be named by anybody, so such a name must not run on the purchaser's
+    machine. Numbers never come here.
     """
     text = plain(value)
     return "'" + text if text.startswith(FORMULA_STARTS) else text
@@ -36,7 +39,8 @@ def xml(value: object) -> str:
 
 
 def yaml(value: object) -> str:
-    """Text as a YAML double-quoted scalar: plain scalars that look like numbers, dates or booleans would lose their type."""
+    """Text as a YAML double-quoted scalar: plain scalars that look like numbers, dates or booleans
+    would lose their type."""
     text = plain(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ")
     return f'"{text}"'
 
@@ -46,7 +50,8 @@ def _ascii(value: object) -> str:
 
 
 def file_stem(value: object, fallback: str = "plan") -> str:
-    """A file name without folders, hidden-file dots or anything a shell or a zip reader could trip over."""
+    """A file name without folders, hidden-file dots or anything a shell or a zip reader could trip
+    over."""
     stem = _NOT_FILE.sub("-", _ascii(value)).strip("-._")
     return stem[:80].rstrip("-._") or fallback
 
@@ -58,5 +63,6 @@ def file_title(value: object, fallback: str = "plan") -> str:
 
 
 def slug(value: object, fallback: str = "item") -> str:
-    """Lower-case letters, digits and single hyphens, at most 100 characters, as NetBox wants its slugs."""
+    """Lower-case letters, digits and single hyphens, at most 100 characters, as NetBox wants its
+    slugs."""
     return _NOT_SLUG.sub("-", _ascii(value).lower()).strip("-")[:100].rstrip("-") or fallback

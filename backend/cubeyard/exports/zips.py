@@ -36,7 +36,8 @@ class _Pipe(io.RawIOBase):
 
 
 def stream(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """The archive of `files` (name, content in pieces), in their order, never holding more than a piece and a buffer."""
+    """The archive of `files` (name, content in pieces), in their order, never holding more than a
+    piece and a buffer."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, pieces in files:

@@ -1,4 +1,5 @@
-"""Published numbers that no figure computes or measures yet, with what they need. An entry leaves with its figure's arrival."""
+"""Published numbers that no figure computes or measures yet, with what they need. An entry leaves
+with its figure's arrival."""
 
 from __future__ import annotations
 

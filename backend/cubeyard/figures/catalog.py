@@ -1,4 +1,5 @@
-"""All published figures: those that the engine computes and those that are measured with real packets, in one list."""
+"""All published figures: those that the engine computes and those that are measured with real
+packets, in one list."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Entry(TypedDict):
     source: str
     basis: Basis
     parts: int
-    """Of so many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole."""
+    """Of so many equal parts of the paper's data one is simulated, unless the whole is asked for;
+    1: always the whole."""
 
 
 class FigureCatalog:
@@ -39,7 +41,8 @@ class FigureCatalog:
 
     @property
     def entries(self) -> list[Entry]:
-        """Those of a paper together, in its own order; what is measured after what is computed of the same figure."""
+        """Those of a paper together, in its own order; what is measured after what is computed of
+        the same figure."""
         computed: list[Entry] = [_entry(**one, basis="modelled") for one in self._engine.figures]
         for one in FIGURES:
             entry = _entry(one.id, one.title, one.source, "measured", parts=1)

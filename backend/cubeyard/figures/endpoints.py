@@ -42,7 +42,8 @@ def list_figures(service: Service) -> schemas.FigureList:
     responses=responses(404),
 )
 def read_figure(service: Service, id: FigureId) -> Response:
-    """`result` is of the latest run here that succeeded, or else the one that comes with the program."""
+    """`result` is of the latest run here that succeeded, or else the one that comes with the
+    program."""
     return json_value(service.read(id))
 
 

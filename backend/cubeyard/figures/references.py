@@ -1,7 +1,8 @@
 """Results that come with the program, so that no figure is empty before it has been run here.
 
-Of a figure that the engine computes: what this version of it computes with the figure's own seeds, anywhere. Of a measured
-one: what one machine measured, which is named. `bin/figure-references` writes them.
+Of a figure that the engine computes: what this version of it computes with the figure's own seeds,
+anywhere. Of a measured one: what one machine measured, which is named. `bin/figure-references`
+writes them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Reference:
         return None if host is None else f"{host['cores']} cores, {host['cpu']}, kernel {host['kernel']}"
 
     def agrees(self, document: Json) -> bool | None:
-        """Whether a result has the same numbers. None where that says nothing: measured, with other seeds, or of more data."""
+        """Whether a result has the same numbers. None where that says nothing: measured, with other
+        seeds, or of more data."""
         if self.machine is not None or document["provenance"].get("seeds", []) != self.seeds:
             return None
         if _parts(document) != self.parts:

@@ -12,7 +12,8 @@ from cubeyard.runs.schemas import Run
 
 
 class FigureRow(Model, extra="allow"):
-    """One published number beside ours, or what an engine predicts for the network that was measured."""
+    """One published number beside ours, or what an engine predicts for the network that was
+    measured."""
 
     name: str
     paper: float | None = Field(

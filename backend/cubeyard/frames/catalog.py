@@ -41,7 +41,8 @@ class SimulationFrame(OfPoint):
 
 
 class SimulatingFrame(OfPoint):
-    """What there is of a point so far. It may come again from the start, when another worker takes the run up."""
+    """What there is of a point so far. It may come again from the start, when another worker takes
+    the run up."""
 
     result: SimulationSoFar
 
@@ -69,7 +70,8 @@ RunFrames: Any = TypedDict("RunFrames", EVENTS)  # type: ignore[misc]
 
 
 def schemas(ref_template: str) -> dict[str, Any]:
-    """The JSON schemas of all payloads by name; `RunFrames` is an object with each kind's payload."""
+    """The JSON schemas of all payloads by name; `RunFrames` is an object with each kind's
+    payload."""
     schema = TypeAdapter(RunFrames).json_schema(ref_template=ref_template)
     found = schema.pop("$defs")
     return {**found, "RunFrames": {**schema, "description": "The payload of each kind of event in a run's stream."}}

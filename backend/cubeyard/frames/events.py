@@ -1,7 +1,7 @@
 """What servers and the fabric report, as ticks tell it.
 
-The kinds that every protocol shares have a type each. Whatever else a protocol reports is a `protocol` event with typed cells,
-which the page draws without knowing the protocol.
+The kinds that every protocol shares have a type each. Whatever else a protocol reports is a
+`protocol` event with typed cells, which the page draws without knowing the protocol.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The frame that opens an emulation: what the columns of its ticks are, and what is expected of them."""
+"""The frame that opens an emulation: what the columns of its ticks are, and what is expected of
+them."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ class FrameLinks(TypedDict):
 
 
 class FrameFlows(TypedDict):
-    """The connections of the workload: ids of their servers, and the predicted rate with headers."""
+    """The connections of the workload: ids of their servers, and the predicted rate with
+    headers."""
 
     source: list[int]
     destination: list[int]
@@ -73,7 +75,8 @@ class UpgradeStep(TypedDict):
 
 
 class FrameUpgrade(TypedDict):
-    """The planner's work order as steps. Cables carry nothing before they are plugged in and once they are taken out."""
+    """The planner's work order as steps. Cables carry nothing before they are plugged in and once
+    they are taken out."""
 
     title: str
     at_secs: Annotated[float | None, Field(description="Of the measured time; null: when it is ordered.")]

@@ -81,7 +81,8 @@ class OverPathsResult(TypedDict):
 
 
 class Fidelity(TypedDict):
-    """Whether the numbers are the network's or this machine's, of the time before the first fault."""
+    """Whether the numbers are the network's or this machine's, of the time before the first
+    fault."""
 
     verdict: Literal["faithful", "host-limited", "unknown"]
     cause: Annotated[
@@ -124,7 +125,8 @@ class Fidelity(TypedDict):
 
 
 class ReportedFault(ScheduledFault):
-    """A fault that was injected, and how the network took it. Times count from the injection, unless named at."""
+    """A fault that was injected, and how the network took it. Times count from the injection,
+    unless named at."""
 
     injected_at_secs: float
     recovered_at_secs: Annotated[float | None, Field(description="Null: active to the end.")]
@@ -200,8 +202,9 @@ class FlowMeans(TypedDict):
 
 
 class LatencyResult(TypedDict):
-    """From the moment that a request was due to the arrival of the last byte of its response, of those that came in the measured time.
-    Counts, mean and max are exact; the others are exact to 3 %."""
+    """From the moment that a request was due to the arrival of the last byte of its response, of
+    those that came in the measured time. Counts, mean and max are exact; the others are exact to 3
+    %."""
 
     requests: Annotated[int, Field(description="Sent, or due to be.")]
     answered: int
@@ -267,7 +270,8 @@ class ReportedImage(TypedDict):
 
 
 class ReportFrame(TypedDict):
-    """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal."""
+    """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted
+    or ideal."""
 
     point: Annotated[NotRequired[int], Field(description="Always 0: an emulation is one point.")]
     ended: Literal["done", "aborted", "stopped"]

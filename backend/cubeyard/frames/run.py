@@ -19,7 +19,8 @@ class StateFrame(TypedDict):
 
 
 class ProgressEvent(TypedDict):
-    """How far the run is. The only event of a stream that is no frame: it is neither kept nor numbered."""
+    """How far the run is. The only event of a stream that is no frame: it is neither kept nor
+    numbered."""
 
     state: RunState
     progress: float

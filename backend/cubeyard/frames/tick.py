@@ -1,7 +1,8 @@
-"""A tick of an emulation, ten a second, and ten of them as one. The one definition of their columns.
+"""A tick of an emulation, ten a second, and ten of them as one. The one definition of their
+columns.
 
-Columns stand in the order of the `network` frame's: position 3 is its third server or link, not an id. Beside each field is how
-ten ticks make a second of it (`Over`).
+Columns stand in the order of the `network` frame's: position 3 is its third server or link, not an
+id. Beside each field is how ten ticks make a second of it (`Over`).
 """
 
 from __future__ import annotations

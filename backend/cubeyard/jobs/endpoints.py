@@ -97,12 +97,14 @@ def export_plan(
     if_none_match: IfNoneMatch = None,
     prefer: Prefer = None,
 ) -> Response:
-    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the
+    program changes.
 
-    A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
-    be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
-    `stream=true` for the file in this answer whatever its size. With `Range: bytes=1000-` a download that broke off goes on
-    where it ended; with `If-Range` and the ETag only if the file is still the same.
+    A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is
+    202 with the job, which can be followed and cancelled, and 303 to its file once it is done.
+    `Prefer: respond-async` asks for that at any size, `stream=true` for the file in this answer
+    whatever its size. With `Range: bytes=1000-` a download that broke off goes on where it ended;
+    with `If-Range` and the ETag only if the file is still the same.
     """
     known(format)
     plan, row, built = plans.built(id, revision, paper=options.paper)
@@ -119,7 +121,8 @@ def export_plan(
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
         answer = Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
-        # The size is known once the file is made, which nobody asked for here: no size instead of that of the empty body.
+        # The size is known once the file is made, which nobody asked for here: no size instead of
+        # that of the empty body.
         del answer.headers["content-length"]
         return answer
     if by_job:
@@ -222,8 +225,9 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
     },
 )
 def read_job_result(request: Request, service: Service, id: Id, if_none_match: IfNoneMatch = None) -> Response:
-    """With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range` and the ETag only if the
-    file is still the same. A job's file never changes: the ETag names the job."""
+    """With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range`
+    and the ETag only if the file is still the same. A job's file never changes: the ETag names the
+    job."""
     row = service.finished(id)
     tag = f'"{row.id}"'
     cached = {"etag": tag, "cache-control": "private, no-cache"}
@@ -250,7 +254,8 @@ def _bytes_of(database: Database, job_id: str, wanted: range) -> Iterator[bytes]
 
 
 def _chunks(database: Database, job_id: str, position: int) -> Iterator[bytes]:
-    """The pieces from `position` on, each in a transaction of its own: a slow client holds no connection."""
+    """The pieces from `position` on, each in a transaction of its own: a slow client holds no
+    connection."""
     while True:
         with database.session() as session:
             data = JobRepository(session).chunk(job_id, position)

@@ -1,4 +1,5 @@
-"""Tables of the export jobs and their results, in pieces so that no process ever holds a whole file."""
+"""Tables of the export jobs and their results, in pieces so that no process ever holds a whole
+file."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class JobRow(Base):
     progress: Mapped[float] = mapped_column(Float, server_default="0")
     doing: Mapped[str] = mapped_column(Text, server_default="")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How often a worker began it. Also the fence: only the worker of the latest attempt may write."""
+    """How often a worker began it. Also the fence: only the worker of the latest attempt may
+    write."""
     error: Mapped[str | None] = mapped_column(Text)
     filename: Mapped[str] = mapped_column(Text)
     media_type: Mapped[str] = mapped_column(Text)

@@ -69,7 +69,8 @@ Options = Annotated[ExportOptions, Depends(options_of)]
 
 
 def linked(options: ExportOptions, request: Request, plan: tuple[str, int] | None) -> ExportOptions:
-    """The options with this server's link, where a link is wanted and none is given. `plan`: its id and revision, if saved."""
+    """The options with this server's link, where a link is wanted and none is given. `plan`: its id
+    and revision, if saved."""
     if options.codes != "link" or options.link is not None:
         return options
     if plan is None:
@@ -92,7 +93,8 @@ def open_cable(
     revision: Annotated[int, Path(ge=1, le=2**31 - 1)],
     cable: Annotated[int, Path(ge=0, le=2**31 - 1)],
 ) -> RedirectResponse:
-    """From the link of a label's QR code to the cable in crew mode, in the rack of its first end."""
+    """From the link of a label's QR code to the cable in crew mode, in the rack of its first
+    end."""
     built = plans.built(id, revision)[2]
     if cable >= built.cable_count:
         raise not_found(f"cable {cable} of plan {id}; it has {built.cable_count:,}")

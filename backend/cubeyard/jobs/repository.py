@@ -1,4 +1,5 @@
-"""The export jobs' SQL. Every write of a worker names the attempt it belongs to and touches nothing if another began."""
+"""The export jobs' SQL. Every write of a worker names the attempt it belongs to and touches nothing
+if another began."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class JobRepository(Repository):
         return self._session.scalars(query.limit(limit)).all()
 
     def latest(self, plan_id: str, revision: int, format: str, filename: str, options: dict[str, Any]) -> JobRow | None:
-        """The newest job of a file that is waited for, under way or done. The name tells apart what a plan was called."""
+        """The newest job of a file that is waited for, under way or done. The name tells apart what
+        a plan was called."""
         query = (
             select(JobRow)
             .where(
@@ -75,7 +77,8 @@ class JobRepository(Repository):
         return self._session.scalars(query).first() is not None
 
     def orphans(self, age: timedelta) -> Sequence[JobRow]:
-        """Unfinished jobs that the queue does not have: a queue that gave up on them, or was emptied."""
+        """Unfinished jobs that the queue does not have: a queue that gave up on them, or was
+        emptied."""
         queue = table("procrastinate_jobs", column("id"), column("status"))
         waiting = select(queue.c.id).where(
             queue.c.id == JobRow.queue_id, cast(queue.c.status, Text).in_(["todo", "doing"])

@@ -60,7 +60,8 @@ class JobService:
     def start_or_join(
         self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
     ) -> schemas.Job:
-        """The latest job of this file that has not failed, or a new one: who asks twice does not make it twice."""
+        """The latest job of this file that has not failed, or a new one: who asks twice does not
+        make it twice."""
         return self.started(plan_id, revision, format, options) or self.start(plan_id, revision, format, options)
 
     def started(
@@ -141,7 +142,8 @@ def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str
 
 
 def export_tag(format: str, built: BuiltPlan, name: str, options: ExportOptions = NO_OPTIONS) -> str:
-    """The ETag of an export: it follows from the plan, its name, the options and the program's version alone."""
+    """The ETag of an export: it follows from the plan, its name, the options and the program's
+    version alone."""
     # The paper is in the plan's hash.
     chosen = repr(sorted((key, value) for key, value in options.given().items() if key != "paper"))
     parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]), chosen)

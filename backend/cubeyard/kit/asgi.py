@@ -1,4 +1,5 @@
-"""The layers around the application: request ids, logs, metrics, body limits and headers. Plain ASGI, so bodies stream."""
+"""The layers around the application: request ids, logs, metrics, body limits and headers. Plain
+ASGI, so bodies stream."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ SECURITY_HEADERS = {
 
 
 class RequestContext:
-    """Outermost: gives every request an id, logs and counts it, and turns what nobody caught into a 500 problem."""
+    """Outermost: gives every request an id, logs and counts it, and turns what nobody caught into a
+    500 problem."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -107,8 +109,8 @@ def _takes(scope: Scope) -> bool:
 
 
 class HeadAsGet:
-    """HEAD wherever GET is: the same answer without its body. A stream ends with its head. Endpoints of their own for HEAD, which do
-    not make what they describe, come first."""
+    """HEAD wherever GET is: the same answer without its body. A stream ends with its head.
+    Endpoints of their own for HEAD, which do not make what they describe, come first."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -138,14 +140,17 @@ class HeadAsGet:
 
 
 MOST_DISCARDED_BYTES = 16 * 1024 * 1024
-"""A body that is too long is read to its end up to here; the connection of a longer one is closed at once."""
+"""A body that is too long is read to its end up to here; the connection of a longer one is closed
+at once."""
 
 
 class BodyLimits:
-    """Refuses bodies that are too long (413), before keeping any of them where they say so, and bodies that are not JSON (415).
+    """Refuses bodies that are too long (413), before keeping any of them where they say so, and
+    bodies that are not JSON (415).
 
-    Paths that match one of `tables` take files of these media types instead, of at most `max_table_bytes`. A browser sends none of
-    these types to another site without asking it first, as it does JSON.
+    Paths that match one of `tables` take files of these media types instead, of at most
+    `max_table_bytes`. A browser sends none of these types to another site without asking it first,
+    as it does JSON.
     """
 
     def __init__(
@@ -210,7 +215,8 @@ class BodyLimits:
 
 
 async def _discard(receive: Receive) -> None:
-    """Reads a body and keeps nothing. A client that still sends when the connection closes never sees the answer."""
+    """Reads a body and keeps nothing. A client that still sends when the connection closes never
+    sees the answer."""
     while True:
         message = await receive()
         if message["type"] != "http.request" or not message.get("more_body", False):

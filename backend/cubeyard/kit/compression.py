@@ -56,7 +56,8 @@ class Compression:
 
 
 class _Answer:
-    """A response in progress. The head waits for the first piece of the body, which determines it."""
+    """A response in progress. The head waits for the first piece of the body, which determines
+    it."""
 
     def __init__(self, encoding: str | None, send: Send) -> None:
         self._encoding = encoding

@@ -154,7 +154,8 @@ class Database:
             connection.execute(text("SELECT 1"))
 
     def spend_reserve(self) -> None:
-        """Free the disk space reserved for writes on a full disk. Only the embedded server has one."""
+        """Free the disk space reserved for writes on a full disk. Only the embedded server has
+        one."""
         if self.embedded is not None:
             self.embedded.spend_reserve()
 
@@ -164,7 +165,8 @@ class Database:
             self.embedded.keep_reserve()
 
     def full(self, error: DBAPIError, then: str = "start the run again") -> DiskFullError | None:
-        """The error to report if the cause is a full disk, else None. A full disk may have ended the server."""
+        """The error to report if the cause is a full disk, else None. A full disk may have ended
+        the server."""
         path = self.embedded.data if self.embedded is not None else None
         if not (is_full(error) or (isinstance(error, OperationalError) and scarce(path))):
             return None
@@ -188,7 +190,8 @@ class Database:
 
 
 def psycopg_url(url: str) -> URL:
-    """Takes `postgres://…`, `postgresql://…` or `postgresql+psycopg://…`; the driver is psycopg 3."""
+    """Takes `postgres://…`, `postgresql://…` or `postgresql+psycopg://…`; the driver is psycopg
+    3."""
     parsed = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
     if parsed.get_backend_name() != "postgresql":
         raise ValueError(f"DATABASE_URL must be a postgresql:// URL, not {parsed.get_backend_name()}://")
@@ -214,7 +217,8 @@ def _unit_of_work(request: Request) -> Iterator[Session]:
 
 
 def is_away(error: Exception) -> bool:
-    """Whether the database could not be reached or went away, and not what was asked of it is why."""
+    """Whether the database could not be reached or went away, and not what was asked of it is
+    why."""
     if not isinstance(error, DBAPIError):
         return isinstance(error, NoConnectionError)
     state = getattr(error.orig, "sqlstate", None)
@@ -237,4 +241,5 @@ async def _on_database_error(request: Request, error: Exception) -> Response:
 
 
 UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]
-"""The request's transaction. `scope="function"` ends it before the response: 201 means committed."""
+"""The request's transaction. `scope="function"` ends it before the response: 201 means
+committed."""

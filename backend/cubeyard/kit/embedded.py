@@ -1,12 +1,14 @@
 """A PostgreSQL of our own, for when nobody gave us one.
 
-The binaries come from a wheel; the data lives under the home directory. Several processes may share one server: each
-holds a shared lock on `users.lock` while it lives, which the kernel drops even on `kill -9`, and the
-last process to exit stops the server. Starting and stopping happen under an exclusive lock on `server.lock`. A
-server that outlived its users is adopted by the next one; a `postmaster.pid` whose process is gone, or is some other
-program that got the number since, is stale. Commits are durable: fsync and synchronous_commit stay on.
+The binaries come from a wheel; the data lives under the home directory. Several processes may share
+one server: each holds a shared lock on `users.lock` while it lives, which the kernel drops even on
+`kill -9`, and the last process to exit stops the server. Starting and stopping happen under an
+exclusive lock on `server.lock`. A server that outlived its users is adopted by the next one; a
+`postmaster.pid` whose process is gone, or is some other program that got the number since, is
+stale. Commits are durable: fsync and synchronous_commit stay on.
 
-The socket is in a directory that only its owner (and root) may enter, and no network port is opened. [ours]
+The socket is in a directory that only its owner (and root) may enter, and no network port is
+opened. [ours]
 """
 
 from __future__ import annotations
@@ -175,7 +177,8 @@ class EmbeddedPostgres:
             os.close(opened)
 
     def _initialise(self) -> None:
-        """Make the cluster in a temporary folder, then rename it: a kill leaves no partial cluster."""
+        """Make the cluster in a temporary folder, then rename it: a kill leaves no partial
+        cluster."""
         for abandoned in self.root.glob("data.new.*"):
             shutil.rmtree(abandoned, ignore_errors=True)
         # A new name each time: the initdb of a killed program may still be writing to its own.
@@ -204,8 +207,8 @@ class EmbeddedPostgres:
         self._ensure_database()
 
     def _launch(self) -> None:
-        # No postmaster of ours lives. PostgreSQL would take a lock file's dead process for a living one while it is a
-        # zombie, or when its number has gone to a program of the same user.
+        # No postmaster of ours lives. PostgreSQL would take a lock file's dead process for a living
+        # one while it is a zombie, or when its number has gone to a program of the same user.
         for leftover in self.socket_dir.glob(".s.PGSQL.*"):
             leftover.unlink(missing_ok=True)
         arguments = ["-c", "listen_addresses=", "-k", str(self.socket_dir), "-c", "max_connections=120", *self._options]
@@ -282,7 +285,8 @@ class EmbeddedPostgres:
     def _run(self, command: str, *arguments: str) -> None:
         assert self._bin is not None
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
-        # Not pipes: the postmaster would inherit them, and reading them to their end would wait for its end.
+        # Not pipes: the postmaster would inherit them, and reading them to their end would wait for
+        # its end.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
                 [str(self._bin / command), *arguments],

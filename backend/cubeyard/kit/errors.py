@@ -1,7 +1,7 @@
 """One error shape for every room: it names the field, the value, the limit and the fix.
 
-The API answers it as RFC 9457 problem JSON (`problems.py`), the command line prints it in words. No web framework is imported
-here: the command line starts without one.
+The API answers it as RFC 9457 problem JSON (`problems.py`), the command line prints it in words. No
+web framework is imported here: the command line starts without one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class FieldError(Model):
 
 
 class Acceptance(Model):
-    """Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as accepted. No repair."""
+    """Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as
+    accepted. No repair."""
 
     label: str = Field(description="What a button says, like `Accept 67 %`.")
     patch: dict[str, Any] = Field(description="A JSON merge patch on the plan spec.")
@@ -60,7 +61,8 @@ class Finding(Model):
 
 
 class Problem(Model):
-    """RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible plan."""
+    """RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible
+    plan."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -137,10 +139,12 @@ def shown(value: object) -> Any:
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of an endpoint: problem JSON for each of these, and for what every endpoint can answer.
+    """The `responses=` of an endpoint: problem JSON for each of these, and for what every endpoint
+    can answer.
 
-    Only one has the `model`, which brings it into the API's description: FastAPI builds a validator for each model of each
-    endpoint, and over 1,000 of them would be a seventh of the time that the service takes to start.
+    Only one has the `model`, which brings it into the API's description: FastAPI builds a validator
+    for each model of each endpoint, and over 1,000 of them would be a seventh of the time that the
+    service takes to start.
     """
     always = {400, 401, 403, 413, 415, 421, 422, 500, 503}
     described: dict[int | str, dict[str, Any]] = {

@@ -1,7 +1,9 @@
-"""HTTP connections with limits: of a head's bytes, of the time for a head and for a body, and of their number. [ours]
+"""HTTP connections with limits: of a head's bytes, of the time for a head and for a body, and of
+their number. [ours]
 
-uvicorn's parser keeps a header line until it is whole, and copies what it has at each piece that comes: 60 MiB in one line stop
-every request for seconds. None of uvicorn's settings limits that, nor how long a client may take to send a request.
+uvicorn's parser keeps a header line until it is whole, and copies what it has at each piece that
+comes: 60 MiB in one line stop every request for seconds. None of uvicorn's settings limits that,
+nor how long a client may take to send a request.
 """
 
 from __future__ import annotations
@@ -22,32 +24,40 @@ log = structlog.get_logger("cubeyard.http")
 MAX_HEAD_BYTES = 64 * 1024
 """Of a request line with its headers, and of the trailers behind a body."""
 MIN_BODY_BYTES_PER_SEC = 240
-"""Of a body that the server waits for, over `body_secs`: what Kestrel (ASP.NET Core) asks by default."""
+"""Of a body that the server waits for, over `body_secs`: what Kestrel (ASP.NET Core) asks by
+default."""
 LINGER_SECS = 2.0
-"""How long a refused client may go on sending: one that sends while its connection closes never sees the answer."""
+"""How long a refused client may go on sending: one that sends while its connection closes never
+sees the answer."""
 LOOKS_A_LIMIT = 4
-"""A connection looks at its clock so many times in the shorter of its time limits: no request pays for a timer of its own."""
+"""A connection looks at its clock so many times in the shorter of its time limits: no request pays
+for a timer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
     head_secs: float
-    """From a connection's start, or a later request's first byte, to the end of the request's headers."""
+    """From a connection's start, or a later request's first byte, to the end of the request's
+    headers."""
     body_secs: float
-    """A body that the server waits for brings `MIN_BODY_BYTES_PER_SEC` over each time of this length, or its end."""
+    """A body that the server waits for brings `MIN_BODY_BYTES_PER_SEC` over each time of this
+    length, or its end."""
     connections: int
-    """At a time. A further one takes the place of the one that has been without a whole request for longest."""
+    """At a time. A further one takes the place of the one that has been without a whole request for
+    longest."""
 
 
 class LimitedHttp(HttpToolsProtocol):
-    """uvicorn's protocol with these limits. A WebSocket leaves it with its first request, whose head is limited."""
+    """uvicorn's protocol with these limits. A WebSocket leaves it with its first request, whose
+    head is limited."""
 
     def __init__(self, limits: HttpLimits, **given: Any) -> None:
         super().__init__(**given)
         self._limits = limits
         self.url = b""
         self._held = 0
-        """Bytes since the parser last gave something: the end of a head, a part of a body, the end of a message."""
+        """Bytes since the parser last gave something: the end of a head, a part of a body, the end
+        of a message."""
         self.head_since: float | None = None
         self.in_body = False
         self._body_bytes = 0
@@ -76,7 +86,8 @@ class LimitedHttp(HttpToolsProtocol):
         self._stop_clock()
 
     def data_received(self, data: bytes) -> None:
-        """In pieces of at most a head's size, so that one too long is seen before the parser has copied much of it."""
+        """In pieces of at most a head's size, so that one too long is seen before the parser has
+        copied much of it."""
         if len(data) <= MAX_HEAD_BYTES:
             self._feed(data)
             return
@@ -111,7 +122,8 @@ class LimitedHttp(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        # Held are also bytes of what came before this head; the exact size is worth counting only if they are many.
+        # Held are also bytes of what came before this head; the exact size is worth counting only
+        # if they are many.
         if self._held > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
             raise ValueError("the head is too long")  # ends the parser's work, which says so by `send_400_response`
         self._held = 0
@@ -179,7 +191,8 @@ class LimitedHttp(HttpToolsProtocol):
             self._look_later()
 
     def _stalls(self, now: float) -> bool:
-        """Whether the client is why a body makes no progress: not while the application takes its time to read it."""
+        """Whether the client is why a body makes no progress: not while the application takes its
+        time to read it."""
         waited_for = not self.flow.read_paused and not self.cycle.waiting_for_100_continue
         if self._window is None or not waited_for:
             self._window = now, self._body_bytes
@@ -191,7 +204,8 @@ class LimitedHttp(HttpToolsProtocol):
         return self._body_bytes - before < MIN_BODY_BYTES_PER_SEC * (now - since)
 
     def _make_room(self) -> bool:
-        """Closes the connection that has been without a whole request for longest, before any that waits between two requests."""
+        """Closes the connection that has been without a whole request for longest, before any that
+        waits between two requests."""
         idle = [
             one
             for one in self.connections
@@ -208,7 +222,8 @@ class LimitedHttp(HttpToolsProtocol):
         return True
 
     def _refuse(self, status: int, code: str, detail: str, headers: dict[str, str] | None = None) -> None:
-        """The last that is said on this connection. What comes after it is read for a moment and kept nowhere."""
+        """The last that is said on this connection. What comes after it is read for a moment and
+        kept nowhere."""
         self._refused = True
         self._stop_clock()
         log.info("connection_refused", status=status, reason=detail, client=self.client and self.client[0])

@@ -1,4 +1,5 @@
-"""JSON bodies as RFC 8259 has them: no NaN and no infinities, and no key twice in an object, of which one would be lost."""
+"""JSON bodies as RFC 8259 has them: no NaN and no infinities, and no key twice in an object, of
+which one would be lost."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ class StrictRequest(Request):
 
 
 def install() -> None:
-    """FastAPI has no setting for how bodies are parsed: its routes ask a `Request` of its module."""
+    """FastAPI has no setting for how bodies are parsed: its routes ask a `Request` of its
+    module."""
     fastapi.routing.Request = StrictRequest  # pyright: ignore[reportPrivateImportUsage]
 
 

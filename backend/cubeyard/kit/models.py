@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Model(BaseModel):
-    """Its validator is made when it is first used: a start would make three hundred, and use ten."""
+    """Its validator is made when it is first used: a start would make three hundred, and use
+    ten."""
 
     model_config = ConfigDict(defer_build=True)

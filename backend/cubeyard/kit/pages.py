@@ -1,4 +1,5 @@
-"""The built page: hashed assets for ever, everything else that is not the API answered by `index.html`."""
+"""The built page: hashed assets for ever, everything else that is not the API answered by
+`index.html`."""
 
 from __future__ import annotations
 

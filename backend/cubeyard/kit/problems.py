@@ -47,7 +47,8 @@ def problem_response(
 
 
 def dumps(body: object) -> bytes:
-    """JSON for anything, even for text that holds half a surrogate pair: the error path must not fail."""
+    """JSON for anything, even for text that holds half a surrogate pair: the error path must not
+    fail."""
     try:
         return orjson.dumps(body, default=str)
     except TypeError:

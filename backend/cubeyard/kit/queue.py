@@ -16,7 +16,8 @@ from cubeyard.kit.db import AWAY
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work. Queued rows contain `namespace:task` and `argument`: renaming breaks old rows."""
+    """A kind of work. Queued rows contain `namespace:task` and `argument`: renaming breaks old
+    rows."""
 
     queue: str
     namespace: str
@@ -45,7 +46,8 @@ class Work:
 
 
 def make_app(connector: BaseAsyncConnector, *kinds: Work) -> procrastinate.App:
-    """A procrastinate application over that connector for these kinds of work; open it before use."""
+    """A procrastinate application over that connector for these kinds of work; open it before
+    use."""
     return _with_tasks(procrastinate.App(connector=connector), *kinds)
 
 

@@ -14,7 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from cubeyard.kit.errors import ProblemError
 
 KNOWN_BYTES = 1 << 20
-"""This much of a file is made before its first byte is sent; a shorter file gets its size. [ours]"""
+"""This much of a file is made before its first byte is sent; a shorter file gets its size.
+[ours]"""
 _RANGE = re.compile(r"bytes=(?P<first>[0-9]{0,18})-(?P<last>[0-9]{0,18})")
 
 

@@ -1,8 +1,9 @@
 """Endpoints that cost nothing before they are used.
 
-FastAPI looks at an endpoint's parameters and answers when it is declared, once more for each application that includes its router, and
-makes a validator for each: most of what a start and an application would cost. Here that happens at an endpoint's first request, or
-when the API is described, once a process: applications share the routes.
+FastAPI looks at an endpoint's parameters and answers when it is declared, once more for each
+application that includes its router, and makes a validator for each: most of what a start and an
+application would cost. Here that happens at an endpoint's first request, or when the API is
+described, once a process: applications share the routes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from starlette.types import Scope
 PREFIX = "/api/v1"
 """Of the API's paths."""
 
-# FastAPI gives the name of a body's parameter to that body's validator, and hides the warning only while it makes the validator. Those
-# of our models are made later.
+# FastAPI gives the name of a body's parameter to that body's validator, and hides the warning only
+# while it makes the validator. Those of our models are made later.
 warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
 
 _making = threading.RLock()
@@ -69,7 +70,8 @@ def api_router(prefix: str = "", *, tags: list[str] | None = None) -> APIRouter:
 
 
 def page_router() -> APIRouter:
-    """For what people open with a browser: no part of the API, so its description says nothing of it."""
+    """For what people open with a browser: no part of the API, so its description says nothing of
+    it."""
     return APIRouter(include_in_schema=False, route_class=LateRoute)
 
 

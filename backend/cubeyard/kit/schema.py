@@ -22,7 +22,8 @@ _BUILT_ON = re.compile(r'^down_revision = "(.+)"$', re.MULTILINE)
 
 
 def config(connection: Connection | None = None) -> Config:
-    """Alembic's configuration; with a connection, everything happens in that connection's transaction."""
+    """Alembic's configuration; with a connection, everything happens in that connection's
+    transaction."""
     from alembic.config import Config
 
     made = Config()

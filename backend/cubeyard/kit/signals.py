@@ -1,4 +1,5 @@
-"""The signals that end a program after it has cleaned up: Ctrl-C, `kill`, a closed terminal, Ctrl-\\."""
+"""The signals that end a program after it has cleaned up: Ctrl-C, `kill`, a closed terminal,
+Ctrl-\\."""
 
 from __future__ import annotations
 
@@ -8,5 +9,6 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def ending() -> list[signal.Signals]:
-    """Those of them that this process does not ignore: `nohup` has it ignore a closed terminal, and that stays so."""
+    """Those of them that this process does not ignore: `nohup` has it ignore a closed terminal, and
+    that stays so."""
     return [one for one in _ENDING if signal.getsignal(one) is not signal.SIG_IGN]

@@ -117,7 +117,8 @@ class Topic:
 
 
 class Listener:
-    """LISTENs on one channel, from the first follower on. The payload of a notification names the topic."""
+    """LISTENs on one channel, from the first follower on. The payload of a notification names the
+    topic."""
 
     def __init__(self, conninfo: str, channel: str) -> None:
         self._conninfo = conninfo

@@ -179,7 +179,8 @@ def _own(error: Error) -> Error:
 
 
 def _name_of_form(loc: Place, kind: str, sent: object) -> int | None:
-    """The index of the part of a place that is the name of a form, not a key of the request; or None."""
+    """The index of the part of a place that is the name of a form, not a key of the request; or
+    None."""
     found: Any = sent
     if kind == "json_invalid":
         return None

@@ -16,8 +16,8 @@ T = TypeVar("T")
 async def while_connected(
     http: Request, work: Callable[[Callable[[], bool]], T], *, limiter: CapacityLimiter | None = None
 ) -> T:
-    """What `work` returns, made in a thread, one of all or of `limiter`'s. It gets a function that tells whether the client has left,
-    to be asked now and then."""
+    """What `work` returns, made in a thread, one of all or of `limiter`'s. It gets a function that
+    tells whether the client has left, to be asked now and then."""
     left = threading.Event()
     watch = asyncio.create_task(_watch(http, left))
     try:

@@ -60,10 +60,12 @@ def get_life_example() -> ExampleResult:
     responses={**EVENTS, **responses()},
 )
 def simulate_life(request: Request, service: Service, question: schemas.LifeQuestion) -> Response:
-    """Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for every seed; throughput is
-    computed for some states and interpolated between them, and the result says which and how far off that was.
+    """Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for
+    every seed; throughput is computed for some states and interpolated between them, and the result
+    says which and how far off that was.
 
-    The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+    The same question and price book give the same events. Nothing is stored: close the connection
+    to cancel.
     """
     asked, book = service.prepared(question)
     engine = request.app.state.engine

@@ -22,8 +22,8 @@ class LifeService:
         return schemas.FailureRateList.model_validate({"items": self._engine.failure_rates})
 
     def prepared(self, request: schemas.LifeQuestion) -> tuple[Json, Json]:
-        """The question and its price book, both checked. Raises PlanRejectedError with every mistake by field, and a 404 for a
-        plan that is not there."""
+        """The question and its price book, both checked. Raises PlanRejectedError with every
+        mistake by field, and a 404 for a plan that is not there."""
         spec, book = self._plan(request.plan)
         question = {**request.model_dump(mode="json", exclude_none=True), "plan": {**spec, "catalog": book["book"]}}
         self._engine.check_life(question, book)

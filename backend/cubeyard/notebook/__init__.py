@@ -1,9 +1,12 @@
-"""Cubeyard in notebooks and scripts: topologies, plans, predictions, simulations and sweeps, without a server or a database.
+"""Cubeyard in notebooks and scripts: topologies, plans, predictions, simulations and sweeps,
+without a server or a database.
 
-In: `topology.py`, `networks.py` (files and graphs as topologies), `plans.py`; `answers.py` and `sweeps.py`, experiments on them; `table.py` and `picture.py`, what they are shown as;
+In: `topology.py`, `networks.py` (files and graphs as topologies), `plans.py`; `answers.py` and
+`sweeps.py`, experiments on them; `table.py` and `picture.py`, what they are shown as;
 `question.py`, arguments as an experiment; `errors.py`, `progress.py`, `session.py`.
 
-Not in: any number. Everything comes from the same engine and rooms as the page's and the command line's.
+Not in: any number. Everything comes from the same engine and rooms as the page's and the command
+line's.
 
 ```python
 from cubeyard.notebook import Topology, predict, sweep

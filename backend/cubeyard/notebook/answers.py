@@ -1,4 +1,5 @@
-"""What the engines answer about one plan: predictions by the flow engine, simulations packet by packet."""
+"""What the engines answer about one plan: predictions by the flow engine, simulations packet by
+packet."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class _Answer:
 
     @property
     def document(self) -> Json:
-        """The whole answer of the first seed, and the others' in `by_seed`: what the command line prints with `--json`."""
+        """The whole answer of the first seed, and the others' in `by_seed`: what the command line
+        prints with `--json`."""
         return copy.deepcopy(self._document)
 
     def by_seed(self) -> Table:
@@ -50,7 +52,8 @@ class _Answer:
 
 
 class Prediction(results.Prediction, _Answer):
-    """What a plan carries, computed by the flow engine: `abt_gbps`, `maxmin`, `path_hops`, `failures`, ... of the first seed."""
+    """What a plan carries, computed by the flow engine: `abt_gbps`, `maxmin`, `path_hops`,
+    `failures`, ... of the first seed."""
 
     _document: Json = PrivateAttr(default_factory=dict)
 
@@ -81,7 +84,8 @@ class Prediction(results.Prediction, _Answer):
 
 
 class Simulation(results.Simulation, _Answer):
-    """A workload packet by packet: `completion_secs`, `goodput_gbps`, `drops`, `timeouts`, `series`, ... of the first seed."""
+    """A workload packet by packet: `completion_secs`, `goodput_gbps`, `drops`, `timeouts`,
+    `series`, ... of the first seed."""
 
     _document: Json = PrivateAttr(default_factory=dict)
     _kind: ClassVar[str] = "simulation"
@@ -94,7 +98,8 @@ class Simulation(results.Simulation, _Answer):
         return found
 
     def flow_times(self) -> Table:
-        """Each flow's bytes, start, completion time (seconds), drops, retransmits and timeouts. Needs `flow_times=True`."""
+        """Each flow's bytes, start, completion time (seconds), drops, retransmits and timeouts.
+        Needs `flow_times=True`."""
         columns = self._document.get("flow_times")
         if columns is None:
             raise mistake("flow_times", None, "The times of flows were not kept", hint="Simulate with flow_times=True.")
@@ -134,12 +139,15 @@ def predict(
     link_load: bool = False,
     progress: bool | Told | None = None,
 ) -> Prediction:
-    """What a plan carries: aggregate bottleneck throughput, link loads, paths and max-min fair rates.
+    """What a plan carries: aggregate bottleneck throughput, link loads, paths and max-min fair
+    rates.
 
-    `workload` is a kind (`"all-to-all"`, `"permutation"`, `"incast"`, ...) or a document with its parameters; `failures` is what is
-    broken (see `Failures`); `routing` a scheme of the family, its paper's own if left out; `seeds` so many seeds from 7 on, or a list.
-    `link_gbps` is the rate of every link instead of the plan's, `flow_gigabits` a size of each flow, which adds `completion`,
-    `link_load` adds the flows on every link. Ctrl-C ends it and leaves nothing. Raises `CubeyardError` by argument.
+    `workload` is a kind (`"all-to-all"`, `"permutation"`, `"incast"`, ...) or a document with its
+    parameters; `failures` is what is broken (see `Failures`); `routing` a scheme of the family, its
+    paper's own if left out; `seeds` so many seeds from 7 on, or a list. `link_gbps` is the rate of
+    every link instead of the plan's, `flow_gigabits` a size of each flow, which adds `completion`,
+    `link_load` adds the flows on every link. Ctrl-C ends it and leaves nothing. Raises
+    `CubeyardError` by argument.
     """
     asked = question(
         what, workload, failures, seeds, routing=routing, link_gbps=link_gbps, max_min=max_min,
@@ -161,10 +169,12 @@ def simulate(
     progress: bool | Told | None = None,
     **settings: Any,
 ) -> Simulation:
-    """A workload packet by packet in virtual time, with queues and TCP: completion times, drops, timeouts.
+    """A workload packet by packet in virtual time, with queues and TCP: completion times, drops,
+    timeouts.
 
-    `bytes` is what each flow sends; `failures` may have `at_secs` and `until_secs`; `settings` are the packet engine's, like
-    `recovery="sack"`, `subflows=8` or `mtu_bytes=9000`. `flow_times` keeps each flow's times. The rest is as in `predict`.
+    `bytes` is what each flow sends; `failures` may have `at_secs` and `until_secs`; `settings` are
+    the packet engine's, like `recovery="sack"`, `subflows=8` or `mtu_bytes=9000`. `flow_times`
+    keeps each flow's times. The rest is as in `predict`.
     """
     named: Json = {"kind": workload} if isinstance(workload, str) else dict(workload)
     if bytes is not None:

@@ -1,4 +1,5 @@
-"""Errors as a notebook shows them: one sentence each, with the field, its value, its limit and what to do."""
+"""Errors as a notebook shows them: one sentence each, with the field, its value, its limit and what
+to do."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Mistake:
     message: str
     value: Any = None
     limit: Any = None
-    """What the value has to be, in words, or as the engine gives it: `[least, most]`, or the names that there are."""
+    """What the value has to be, in words, or as the engine gives it: `[least, most]`, or the names
+    that there are."""
     hint: str | None = None
     """What to do about it."""
     fix: Mapping[str, Any] | None = None
@@ -73,7 +75,8 @@ def mistake(
 
 @contextmanager
 def explained(renamed: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Problems of the rooms below as `CubeyardError`; `renamed` has arguments by the field of a request that they fill."""
+    """Problems of the rooms below as `CubeyardError`; `renamed` has arguments by the field of a
+    request that they fill."""
     names = renamed or {}
     try:
         yield

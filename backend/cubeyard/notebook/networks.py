@@ -23,7 +23,8 @@ _OPTIONS = ("format", "servers", "switches", "link_gbps", "rate_unit")
 def read_network(path: str | Path, **options: Any) -> ImportedTopology:
     """A network that another program wrote: its `spec`, and what was read, assumed and left out.
 
-    `options` as of `Topology.from_file`. Raises `CubeyardError` with the line or element of each mistake.
+    `options` as of `Topology.from_file`. Raises `CubeyardError` with the line or element of each
+    mistake.
     """
     try:
         data = Path(path).read_bytes()
@@ -65,7 +66,8 @@ def _network(graph: nx.Graph) -> Network:
 
 
 def is_spec(path: str | Path) -> bool:
-    """Whether a file is JSON with a spec or an exported plan, as far as its name and its beginning tell."""
+    """Whether a file is JSON with a spec or an exported plan, as far as its name and its beginning
+    tell."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(4_096)

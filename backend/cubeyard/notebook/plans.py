@@ -43,9 +43,10 @@ def plan(
 ) -> Plan:
     """The plan of a topology, of a spec, or of a JSON file with one (an exported plan too).
 
-    `catalog` is a builtin price book of `catalogs()`, a JSON file with one, or its document; `fields` are further fields of the
-    plan spec, like `site={"enclosure": "container-20ft"}`. Milliseconds for thousands of servers. Raises `CubeyardError` with the
-    field, its limit and the fix for what cannot be planned.
+    `catalog` is a builtin price book of `catalogs()`, a JSON file with one, or its document;
+    `fields` are further fields of the plan spec, like `site={"enclosure": "container-20ft"}`.
+    Milliseconds for thousands of servers. Raises `CubeyardError` with the field, its limit and the
+    fix for what cannot be planned.
     """
     spec = {**spec_of(what), **fields}
     if catalog is None and isinstance(what, Plan):
@@ -56,8 +57,8 @@ def plan(
 class Plan:
     """A computed plan. Make one with `plan(...)` or `Topology.plan(...)`.
 
-    Numbers, tables and files are those of the page, the command line and the API: `summary` is the document that `cubeyard plan
-    --json` prints. Row `i` of `cables()` is link `i` of the topology.
+    Numbers, tables and files are those of the page, the command line and the API: `summary` is the
+    document that `cubeyard plan --json` prints. Row `i` of `cables()` is link `i` of the topology.
     """
 
     def __init__(self, spec: Json, catalog: str | Mapping[str, Any] | None = None, name: str | None = None) -> None:
@@ -96,7 +97,8 @@ class Plan:
 
     @cached_property
     def summary(self) -> Summary:
-        """Every number of the plan, typed. Amounts are in `summary.currency`, powers in watts, lengths in metres."""
+        """Every number of the plan, typed. Amounts are in `summary.currency`, powers in watts,
+        lengths in metres."""
         return Summary.model_validate(self._built.summary)
 
     @property
@@ -129,7 +131,8 @@ class Plan:
         return Topology(self._built.summary["spec"])
 
     def changed(self, **fields: Any) -> Plan:
-        """The plan with these fields of the spec merged in: `changed(site={"paper": "letter"})`. None removes a field."""
+        """The plan with these fields of the spec merged in: `changed(site={"paper": "letter"})`.
+        None removes a field."""
         return Plan(merged(self._spec, fields), self.catalog, self._name)
 
     def repaired(self, finding: Finding) -> Plan:
@@ -139,7 +142,8 @@ class Plan:
         return self.changed(**finding.fix)
 
     def cables(self) -> Table:
-        """Every cable with rack, unit, host name and port at both ends, in the columns of the CSV export and `gbps`. O(cables)."""
+        """Every cable with rack, unit, host name and port at both ends, in the columns of the CSV
+        export and `gbps`. O(cables)."""
         tables = PlanTables(self.view)
         bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
         breakouts = self.view.has_breakouts
@@ -157,11 +161,13 @@ class Plan:
         return Table.of_rows(f"Cables of {self.name}", list(rows[0]) if rows else [], rows)
 
     def racks(self) -> Table:
-        """The racks: name, place (metres from a corner of the enclosure), units, devices, `power_watts`, `weight_kg`."""
+        """The racks: name, place (metres from a corner of the enclosure), units, devices,
+        `power_watts`, `weight_kg`."""
         return Table(f"Racks of {self.name}", self._built.scene["racks"])
 
     def devices(self) -> Table:
-        """The devices, servers first: names, `kind`, `level` (-1 for a server), rack, unit, slot and part."""
+        """The devices, servers first: names, `kind`, `level` (-1 for a server), rack, unit, slot
+        and part."""
         tables, scene = PlanTables(self.view), self._built.scene["devices"]
         columns = {
             "name": scene["name"],
@@ -178,13 +184,15 @@ class Plan:
         return Table(f"Devices of {self.name}", columns)
 
     def bill_of_materials(self) -> Table:
-        """What to buy, one row a line with quantity, spares, price in `summary.currency`, and the price's source."""
+        """What to buy, one row a line with quantity, spares, price in `summary.currency`, and the
+        price's source."""
         lines = self._built.bom["lines"]
         return Table.of_rows(f"Bill of materials of {self.name}", list(lines[0]) if lines else [], lines)
 
     def to_networkx(self, *, multigraph: bool = False) -> nx.Graph:
-        """The graph for NetworkX: nodes by the paper's name with the columns of `devices()`, edges with those of `cables()` and
-        both ends as `a` and `b`. Parallel cables are one edge that counts them in `links`, unless `multigraph`."""
+        """The graph for NetworkX: nodes by the paper's name with the columns of `devices()`, edges
+        with those of `cables()` and both ends as `a` and `b`. Parallel cables are one edge that
+        counts them in `links`, unless `multigraph`."""
         cables, devices = self.cables().to_dict(), self.devices()
         names = dict(zip(devices["host_name"], devices["name"], strict=True))
         ends = {end: [names[host] for host in cables.pop(f"{end}_host_name")] for end in ("a", "b")}
@@ -195,9 +203,9 @@ class Plan:
     ) -> Path:
         """Write the plan in a format of `formats()` and return the file's path.
 
-        `path` is a file or a folder; in a folder, or without a path in the current one, the file gets the name that the page
-        gives it. `options` are the format's, like `paper="letter"` for the PDF. The file appears when it is whole: a failure or an
-        interruption leaves none.
+        `path` is a file or a folder; in a folder, or without a path in the current one, the file
+        gets the name that the page gives it. `options` are the format's, like `paper="letter"` for
+        the PDF. The file appears when it is whole: a failure or an interruption leaves none.
         """
         told_options, view = self._options(format, options)
         target = Path(path) if path is not None else Path()
@@ -296,7 +304,8 @@ class Plan:
 
 
 def formats() -> Table:
-    """The export formats: `name`, `extension`, `title`, `group`, `description`, `options`, `checked`, one row each."""
+    """The export formats: `name`, `extension`, `title`, `group`, `description`, `options`,
+    `checked`, one row each."""
     names = ("name", "extension", "title", "group", "description", "options", "checked")
     rows = [{name: getattr(one, name) for name in names} for one in FORMATS.values()]
     return Table.of_rows("Export formats", names, [{**row, "options": ", ".join(row["options"])} for row in rows])

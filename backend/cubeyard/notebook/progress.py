@@ -17,8 +17,8 @@ WIDTH = 30
 
 @contextmanager
 def line(title: str, wanted: bool | Told | None) -> Iterator[Told]:
-    """Shows the share that is told. `wanted`: True or False, a function that gets the share instead, or None for True where
-    somebody looks: in a terminal or a notebook."""
+    """Shows the share that is told. `wanted`: True or False, a function that gets the share
+    instead, or None for True where somebody looks: in a terminal or a notebook."""
     if callable(wanted):
         yield wanted
         return

@@ -18,8 +18,9 @@ from cubeyard.notebook.topology import Topology
 Asked = Topology | Plan | Mapping[str, Any] | str | Path
 """What can be asked about: a topology, a plan, a spec, or a JSON file with one."""
 Failures = Mapping[str, Any] | str | Sequence[str | Mapping[str, Any]]
-"""What is broken: shares of all devices by kind (`{"switches": 0.1}`), words (`"10% of level-1 switches"`, `"rack R03"`), faults as the
-command line takes them (`"link-rate:100M=10% of links"`, `"down=00/<0,0>@0.1-0.5"`) or as the API has them
+"""What is broken: shares of all devices by kind (`{"switches": 0.1}`), words
+(`"10% of level-1 switches"`, `"rack R03"`), faults as the command line takes them
+(`"link-rate:100M=10% of links"`, `"down=00/<0,0>@0.1-0.5"`) or as the API has them
 (`{"kind": "down", "target": {"names": ["00/<0,0>"]}}`), or a list of these."""
 Seeds = int | Sequence[int]
 """So many seeds from 7 on, or the seeds themselves."""
@@ -38,7 +39,8 @@ def question(
     renamed: Mapping[str, str] = RENAMED,
     **fields: Any,
 ) -> Json:
-    """The document of an experiment on one plan: `{plan, workload, faults, seeds, axes, ...}`. Raises CubeyardError by argument."""
+    """The document of an experiment on one plan: `{plan, workload, faults, seeds, axes, ...}`.
+    Raises CubeyardError by argument."""
     with explained(renamed):
         request = ExperimentCreate.model_validate({
             "plan": spec_of(what),

@@ -1,4 +1,5 @@
-"""The one engine of a process, and the lists that it gives: families, price books, routing schemes."""
+"""The one engine of a process, and the lists that it gives: families, price books, routing
+schemes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from cubeyard.settings import Settings
 
 @cache
 def engine() -> Engine:
-    """Made on first use, with the settings of the environment. Nothing is started and no database is opened."""
+    """Made on first use, with the settings of the environment. Nothing is started and no database
+    is opened."""
     try:
         return Engine(Settings())
     except ValidationError as error:
@@ -29,7 +31,8 @@ def family_documents() -> dict[str, Json]:
 
 
 def families() -> Table:
-    """The topology families: `family`, `title`, `summary`, `source`, `parameters` and `routings`, one row each."""
+    """The topology families: `family`, `title`, `summary`, `source`, `parameters` and `routings`,
+    one row each."""
     rows = [
         {
             **one,
@@ -42,6 +45,7 @@ def families() -> Table:
 
 
 def catalogs() -> Table:
-    """The builtin price books: `book`, `version`, `title`, `currency` and the number of `parts`, one row each."""
+    """The builtin price books: `book`, `version`, `title`, `currency` and the number of `parts`,
+    one row each."""
     rows = [{**book, "parts": len(book["parts"])} for book in engine().builtin_books]
     return Table.of_rows("Price books", ("book", "version", "title", "currency", "parts"), rows)

@@ -1,4 +1,5 @@
-"""Sweeps over topologies, failure rates and seeds: every combination is a point, and all points are a data frame."""
+"""Sweeps over topologies, failure rates and seeds: every combination is a point, and all points are
+a data frame."""
 
 from __future__ import annotations
 
@@ -33,14 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """The points of a sweep, in their order: seeds outermost, then topologies, then failure rates."""
+    """The points of a sweep, in their order: seeds outermost, then topologies, then failure
+    rates."""
 
     titles: list[str]
     """What the topologies are called, by the number that points give."""
     engine: str
     """`flow` or `packet`."""
     points: list[Json]
-    """`{point, topology, seed, failure_kind, failure_ratio, result}` each, as a run's frames have them."""
+    """`{point, topology, seed, failure_kind, failure_ratio, result}` each, as a run's frames have
+    them."""
 
     @property
     def table(self) -> Table:
@@ -62,8 +65,9 @@ class Sweep:
 
     @property
     def charts(self) -> list[Picture]:
-        """The charts of the run's report, two for each kind of failure: throughput and dropped flows against the failure rate,
-        means over the seeds with bands that span all of them. Empty without failures and for simulations."""
+        """The charts of the run's report, two for each kind of failure: throughput and dropped
+        flows against the failure rate, means over the seeds with bands that span all of them. Empty
+        without failures and for simulations."""
         if self.engine != "flow":
             return []
         made = [one for section in sections(gather(self.points), self.titles) for one in section.charts]
@@ -105,9 +109,10 @@ def sweep(
 ) -> Sweep:
     """Every combination of topologies, failure rates and seeds, computed on all processors.
 
-    `what` is one topology, plan or spec, a list of them, or a dict that names them for charts; `failures` has rates by kind
-    (`{"switches": [0, 0.1, 0.2]}`), `faults` what is broken at every point. `engine` is `"flow"` (predictions) or `"packet"`
-    (simulations, with `packet` as settings). The rest is as in `predict`. At most 20,000 points. Ctrl-C ends it and leaves
+    `what` is one topology, plan or spec, a list of them, or a dict that names them for charts;
+    `failures` has rates by kind (`{"switches": [0, 0.1, 0.2]}`), `faults` what is broken at every
+    point. `engine` is `"flow"` (predictions) or `"packet"` (simulations, with `packet` as
+    settings). The rest is as in `predict`. At most 20,000 points. Ctrl-C ends it and leaves
     nothing. Raises `CubeyardError` by argument, before the first point is computed.
     """
     if engine not in (known := [one["name"] for one in session.engine().engines]):

@@ -18,9 +18,11 @@ SHORT_CHARACTERS = 48
 
 
 class Table:
-    """Equally long columns by name. Iterating gives rows as dicts; `table["stock_metres"]` is a column as a list.
+    """Equally long columns by name. Iterating gives rows as dicts; `table["stock_metres"]` is a
+    column as a list.
 
-    `to_pandas`, `to_polars` and `frame` give data frames, `to_dicts` the rows and `to_dict` the columns.
+    `to_pandas`, `to_polars` and `frame` give data frames, `to_dicts` the rows and `to_dict` the
+    columns.
     """
 
     def __init__(self, title: str, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -81,7 +83,8 @@ class Table:
         return pl.DataFrame(self._columns, infer_schema_length=None)
 
     def frame(self) -> Any:
-        """A data frame of pandas where that is installed, else of polars, else the rows as dicts."""
+        """A data frame of pandas where that is installed, else of polars, else the rows as
+        dicts."""
         for make in (self.to_pandas, self.to_polars):
             try:
                 return make()

@@ -1,4 +1,5 @@
-"""A topology of any size: its nodes, links, certificate and closed forms, and the way from it to plans and experiments."""
+"""A topology of any size: its nodes, links, certificate and closed forms, and the way from it to
+plans and experiments."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 
 class _Families(type):
-    """Gives `Topology` a constructor for each family that the engine knows: `Topology.bcube(n=8, k=3)`."""
+    """Gives `Topology` a constructor for each family that the engine knows:
+    `Topology.bcube(n=8, k=3)`."""
 
     def __getattr__(cls, family: str) -> Callable[..., Topology]:
         if family.startswith("_") or family not in family_documents():
@@ -38,11 +40,13 @@ class _Families(type):
 
 
 class Topology(metaclass=_Families):
-    """A topology: `Topology.bcube(n=8, k=3)`, `Topology("dcell", n=4, k=1)` or `Topology(document)`.
+    """A topology: `Topology.bcube(n=8, k=3)`, `Topology("dcell", n=4, k=1)` or
+    `Topology(document)`.
 
-    There is a constructor for each family of `families()`; its parameters are the paper's letters, and `help()` of it lists them
-    with their limits. Servers are nodes 0 to `servers` - 1, switches follow. Raises `CubeyardError` with the field, its limit
-    and the fix for parameters that are not possible. O(links).
+    There is a constructor for each family of `families()`; its parameters are the paper's letters,
+    and `help()` of it lists them with their limits. Servers are nodes 0 to `servers` - 1, switches
+    follow. Raises `CubeyardError` with the field, its limit and the fix for parameters that are not
+    possible. O(links).
     """
 
     def __init__(self, family: str | Mapping[str, Any], **parameters: Any) -> None:
@@ -59,11 +63,13 @@ class Topology(metaclass=_Families):
 
     @classmethod
     def from_file(cls, path: str | Path, **options: Any) -> Topology:
-        """The topology of a file: JSON with a spec or an exported plan, or a network that another program wrote.
+        """The topology of a file: JSON with a spec or an exported plan, or a network that another
+        program wrote.
 
-        Of a network (GraphML, GEXF, DOT, CSV, containerlab, NetBox, LLDP), `options` are `format`, `servers` and `switches`
-        (patterns of names, like `["web*"]`), `link_gbps` and `rate_unit`; what was read, assumed and left out: `read_network`. Raises
-        `CubeyardError` with the line or element.
+        Of a network (GraphML, GEXF, DOT, CSV, containerlab, NetBox, LLDP), `options` are `format`,
+        `servers` and `switches` (patterns of names, like `["web*"]`), `link_gbps` and `rate_unit`;
+        what was read, assumed and left out: `read_network`. Raises `CubeyardError` with the line or
+        element.
         """
         from cubeyard.notebook.networks import is_spec, read_network
 
@@ -73,9 +79,11 @@ class Topology(metaclass=_Families):
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph, **options: Any) -> Topology:
-        """The topology of a graph of NetworkX: its nodes and edges, with attributes like `role` and `gbps`.
+        """The topology of a graph of NetworkX: its nodes and edges, with attributes like `role` and
+        `gbps`.
 
-        `options` as of `from_file`. In a directed graph an edge there and one back are one link. O(nodes and edges).
+        `options` as of `from_file`. In a directed graph an edge there and one back are one link.
+        O(nodes and edges).
         """
         from cubeyard.notebook.networks import of_graph
 
@@ -109,7 +117,8 @@ class Topology(metaclass=_Families):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The wiring certificate: rules of the paper, each derived from addresses and checked on every link."""
+        """The wiring certificate: rules of the paper, each derived from addresses and checked on
+        every link."""
         return Certificate.model_validate_json(self._raw.certificate_json())
 
     @cached_property
@@ -119,11 +128,13 @@ class Topology(metaclass=_Families):
 
     @property
     def names(self) -> list[str]:
-        """The names of the nodes as the paper writes them, servers first: `0132`, `<3,001>`. Faults and paths take them."""
+        """The names of the nodes as the paper writes them, servers first: `0132`, `<3,001>`. Faults
+        and paths take them."""
         return self._raw.names(0, self._raw.node_count)
 
     def nodes(self) -> Table:
-        """The nodes: `name`, `kind` (`server` or `switch`), `level` (-1 for a server) and `role`, one row each."""
+        """The nodes: `name`, `kind` (`server` or `switch`), `level` (-1 for a server) and `role`,
+        one row each."""
         levels, roles = [-1] * self.servers, [""] * self.servers
         for tier in self._counts["tiers"]:
             levels += [tier["level"]] * tier["count"]
@@ -132,7 +143,8 @@ class Topology(metaclass=_Families):
         return Table("Nodes", {"name": self.names, "kind": kinds, "level": levels, "role": roles})
 
     def edges(self) -> Table:
-        """The links: names of both ends, their ports (counted from 0) and the `level`; row `i` is link and cable `i`."""
+        """The links: names of both ends, their ports (counted from 0) and the `level`; row `i` is
+        link and cable `i`."""
         names = self.names
         a, b, level = self._raw.edges()
         a_port, b_port = self._raw.ports()
@@ -143,8 +155,9 @@ class Topology(metaclass=_Families):
     def to_networkx(self, *, multigraph: bool = False) -> nx.Graph:
         """The graph for NetworkX, nodes by name with `kind`, `level` and `role`.
 
-        Edges have `index` (of the first link), `level`, `a`, `a_port`, `b`, `b_port` and `links`, which counts parallel links;
-        with `multigraph` each link is an edge of its own. Raises `MissingPackageError` without networkx. O(links).
+        Edges have `index` (of the first link), `level`, `a`, `a_port`, `b`, `b_port` and `links`,
+        which counts parallel links; with `multigraph` each link is an edge of its own. Raises
+        `MissingPackageError` without networkx. O(links).
         """
         return graph_of(self.nodes(), self.edges(), multigraph=multigraph)
 
@@ -194,7 +207,8 @@ class Topology(metaclass=_Families):
 
 
 def graph_of(nodes: Table, edges: Table, *, multigraph: bool) -> nx.Graph:
-    """A graph of NetworkX from a table with `name` and one with `a` and `b`; the other columns become attributes."""
+    """A graph of NetworkX from a table with `name` and one with `a` and `b`; the other columns
+    become attributes."""
     try:
         import networkx as nx
     except ImportError:
@@ -234,7 +248,8 @@ def topology_of(document: Json) -> Json:
 
 
 def _constructor(family: str) -> Callable[..., Topology]:
-    """A function that makes a topology of a family, with the signature and the words of the engine's description."""
+    """A function that makes a topology of a family, with the signature and the words of the
+    engine's description."""
     described = family_documents()[family]
     names = [parameter["name"] for parameter in described["parameters"]]
 

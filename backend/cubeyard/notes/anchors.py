@@ -1,4 +1,5 @@
-"""Where a note is pinned: looked up in the revision that it is written at, and found again in another one."""
+"""Where a note is pinned: looked up in the revision that it is written at, and found again in
+another one."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def cable_name(index: int) -> str:
 
 
 def pinned(built: BuiltPlan, place: Place) -> tuple[str, list[str] | None]:
-    """The anchor's name in the plan's own form, and a cable's ends. Raises a 422 that names what the revision has instead."""
+    """The anchor's name in the plan's own form, and a cable's ends. Raises a 422 that names what
+    the revision has instead."""
     if place.kind == "rack":
         racks = built.scene["racks"]["name"]
         if place.name not in racks:
@@ -49,7 +51,8 @@ def ends(built: BuiltPlan, index: int) -> list[str]:
 
 
 def found(built: BuiltPlan, kind: str, name: str, ends: list[str] | None) -> str | None:
-    """What an anchor is called in a plan; None if the plan does not have it. Takes as long as a device has ports."""
+    """What an anchor is called in a plan; None if the plan does not have it. Takes as long as a
+    device has ports."""
     if kind == "rack":
         return name if name in built.scene["racks"]["name"] else None
     if kind == "device":

@@ -48,7 +48,8 @@ def list_plan_notes(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> schemas.NoteList:
-    """Notes of all revisions. `here` says what each anchor is called in this one, or that it is not there."""
+    """Notes of all revisions. `here` says what each anchor is called in this one, or that it is not
+    there."""
     return service.of_plan(id, revision=revision, kind=kind, resolved=resolved, q=q, cursor=cursor, limit=limit)
 
 
@@ -83,7 +84,8 @@ def list_run_notes(
     responses=responses(404, 409),
 )
 def create_run_note(service: Service, id: Id, request: schemas.MomentNoteCreate) -> schemas.Note:
-    """It belongs to the saved plan that the run was made of; to the run, if that was never saved or is deleted."""
+    """It belongs to the saved plan that the run was made of; to the run, if that was never saved or
+    is deleted."""
     return service.pin_moment(id, request)
 
 

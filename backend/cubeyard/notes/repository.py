@@ -23,7 +23,8 @@ class NoteRepository(Repository):
         return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
 
     def lock_plan(self, plan_id: str) -> bool:
-        """Keeps the plan from being deleted, and other notes of it waiting, until the transaction ends. False if it is gone."""
+        """Keeps the plan from being deleted, and other notes of it waiting, until the transaction
+        ends. False if it is gone."""
         query = select(PlanRow.id).where(PlanRow.id == plan_id).with_for_update(key_share=True)
         return self._session.scalars(query).one_or_none() is not None
 

@@ -1,4 +1,5 @@
-"""The rules of notes: pinned to what is there, kept when it is gone, and every change is in the change log."""
+"""The rules of notes: pinned to what is there, kept when it is gone, and every change is in the
+change log."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class NoteService:
         cursor: str | None,
         limit: int,
     ) -> schemas.NoteList:
-        """A page of a plan's notes, whatever revision they were written at, with their anchors in the revision looked at."""
+        """A page of a plan's notes, whatever revision they were written at, with their anchors in
+        the revision looked at."""
         _, row, build = self._plans.buildable(plan_id, revision)
         rows, following = self._page(
             plan_id=plan_id, run_id=None, kind=kind, resolved=resolved, q=q, cursor=cursor, limit=limit
@@ -78,7 +80,8 @@ class NoteService:
         )
 
     def pin_moment(self, run_id: str, request: schemas.MomentNoteCreate) -> schemas.Note:
-        """A note at a second of a run's replay. Raises a 409 for a run without one, a 422 for a second behind its end."""
+        """A note at a second of a run's replay. Raises a 409 for a run without one, a 422 for a
+        second behind its end."""
         run = self._run(run_id)
         last = self._runs.last_payload(run_id, TICK)
         if last is None:
@@ -108,7 +111,8 @@ class NoteService:
         )
 
     def change(self, note_id: str, request: schemas.NoteUpdate) -> schemas.Note:
-        """A new text, another state, or both. What is so already changes nothing and is not logged."""
+        """A new text, another state, or both. What is so already changes nothing and is not
+        logged."""
         row = self._row(note_id, lock=True)
         if request.text is not None:
             if request.base_version != row.version:
@@ -172,7 +176,8 @@ class NoteService:
         return self._described([row], None)[0]
 
     def _described(self, rows: Sequence[NoteRow], build: Callable[[], BuiltPlan] | None) -> list[schemas.Note]:
-        """With their anchors in that plan, which is only computed if one of them is in a plan; None: in their own revisions."""
+        """With their anchors in that plan, which is only computed if one of them is in a plan;
+        None: in their own revisions."""
         runs = self._repository.runs_there(row.run_id for row in rows if row.run_id is not None)
         built: BuiltPlan | None = None
         notes: list[schemas.Note] = []

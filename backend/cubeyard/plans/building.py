@@ -1,4 +1,5 @@
-"""A plan from a spec and a price book, without a database: what the command line and notebooks compute."""
+"""A plan from a spec and a price book, without a database: what the command line and notebooks
+compute."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def build(
     host_prefix: str | None = None,
     paper: str | None = None,
 ) -> BuiltPlan:
-    """The plan of a plan spec or a bare topology. `catalog` is the price book instead of the spec's own: see `book_named`.
+    """The plan of a plan spec or a bare topology. `catalog` is the price book instead of the spec's
+    own: see `book_named`.
 
     Raises PlanRejectedError with findings, and ProblemError for a price book that is not there.
     """
@@ -34,7 +36,8 @@ def build(
 def book_named(engine: Engine, name: str | Mapping[str, object]) -> Json:
     """A builtin price book by its name, the one in a JSON file, or the document itself.
 
-    Raises ProblemError for none of these, and PlanRejectedError for a book that cannot be planned with.
+    Raises ProblemError for none of these, and PlanRejectedError for a book that cannot be planned
+    with.
     """
     book: object = name
     if isinstance(name, str):

@@ -1,4 +1,5 @@
-"""`/api/v1/plans`, `/compare` and `/topologies`. Endpoints run on threads: the engine and the database may block."""
+"""`/api/v1/plans`, `/compare` and `/topologies`. Endpoints run on threads: the engine and the
+database may block."""
 
 from __future__ import annotations
 
@@ -170,7 +171,8 @@ def list_revisions(service: Service, id: Id) -> schemas.RevisionList:
 def compare_revisions(
     service: Service, id: Id, revision: RevisionNumber, earlier: RevisionNumber
 ) -> schemas.RevisionComparison:
-    """Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}` lists the cables."""
+    """Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}`
+    lists the cables."""
     return service.since(id, revision, earlier)
 
 

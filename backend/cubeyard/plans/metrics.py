@@ -53,7 +53,8 @@ METRICS = (
 
 
 class StructureMetric(NamedTuple):
-    """A closed form of the engine's: `{value, exact, unit, note}` at `metrics.<key>` of a summary."""
+    """A closed form of the engine's: `{value, exact, unit, note}` at `metrics.<key>` of a
+    summary."""
 
     name: str
     title: str
@@ -84,7 +85,8 @@ STRUCTURE = (
         "one less than the disjoint paths. [ours, by Menger's theorem]",
     ),
 )
-"""A metric in hops is shown when every plan counts in hops; those in links compare across families."""
+"""A metric in hops is shown when every plan counts in hops; those in links compare across
+families."""
 
 
 def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
@@ -99,7 +101,8 @@ def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
 
 
 def structure_of(summary: Json, metric: StructureMetric) -> Json | None:
-    """The plan's `{value, exact, unit, note}`, if its family has that closed form, and in that unit."""
+    """The plan's `{value, exact, unit, note}`, if its family has that closed form, and in that
+    unit."""
     found = summary.get("metrics", {}).get(metric.key)
     if found is None or (metric.unit == "hops" and found["unit"] != "hops"):
         return None
@@ -210,9 +213,11 @@ def _in_one_currency(metric: SharedMetric, found: Shown, currencies: list[str], 
 
 
 def shared(summaries: Sequence[Json], base: int = 0, rates: Rates | None = None) -> list[Shown]:
-    """The metrics that at least one of the plans has (those in hops: that all have), in the order of the table.
+    """The metrics that at least one of the plans has (those in hops: that all have), in the order
+    of the table.
 
-    Amounts are in the currency of the plan `base`; `rates` gives what other currencies are worth in it.
+    Amounts are in the currency of the plan `base`; `rates` gives what other currencies are worth in
+    it.
     """
     table: list[Shown] = []
     currencies = [currency_of(summary) for summary in summaries]

@@ -1,4 +1,5 @@
-"""Tables of plans. A revision never changes once written; a plan is a name and a pointer to its head."""
+"""Tables of plans. A revision never changes once written; a plan is a name and a pointer to its
+head."""
 
 from __future__ import annotations
 

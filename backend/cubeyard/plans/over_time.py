@@ -1,6 +1,8 @@
-"""What changed from one revision of a plan to another: in the spec, in racks and devices, in cables, and in the numbers. [ours]
+"""What changed from one revision of a plan to another: in the spec, in racks and devices, in
+cables, and in the numbers. [ours]
 
-Racks and devices are known by their names, cables by what they join, as in the work order between two plans.
+Racks and devices are known by their names, cables by what they join, as in the work order between
+two plans.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def _revision(row: RevisionRow) -> schemas.ComparedRevision:
 
 
 def _spec(old: RevisionRow, new: RevisionRow) -> Iterator[schemas.SpecChange]:
-    """Fields that differ, in the order of the new spec; those that only the old one has come last."""
+    """Fields that differ, in the order of the new spec; those that only the old one has come
+    last."""
     was, now = dict(_fields(old.spec)), dict(_fields(new.spec))
     for field in dict.fromkeys([*now, *was]):
         if was.get(field) != now.get(field):
@@ -57,7 +60,8 @@ def _spec(old: RevisionRow, new: RevisionRow) -> Iterator[schemas.SpecChange]:
 
 
 def _fields(spec: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted paths and their values as JSON. The price book is left out: its version is no field of the spec."""
+    """Dotted paths and their values as JSON. The price book is left out: its version is no field of
+    the spec."""
     for key, value in spec.items():
         if isinstance(value, dict) and value:
             yield from _fields(value, f"{path}{key}.")

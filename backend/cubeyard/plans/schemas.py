@@ -165,7 +165,8 @@ class ServerPath(Model):
 
 
 class ServerPaths(Model):
-    """The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too."""
+    """The most paths that share no device but the ends, and of these the shortest in all. Servers
+    with one port share their switch too."""
 
     source: str
     destination: str

@@ -31,7 +31,8 @@ class PlanService:
         self._log = ChangeLog(session)
 
     def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
-        """The plan of a spec that is not saved, with the latest version of its price book unless told otherwise."""
+        """The plan of a spec that is not saved, with the latest version of its price book unless
+        told otherwise."""
         spec = normal_spec(spec)
         return self._build(spec, self._catalog.pin(book_of(spec), _number(catalog_version)))
 
@@ -53,7 +54,8 @@ class PlanService:
     def built(
         self, plan_id: str, revision: int | None = None, *, paper: str | None = None
     ) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
-        """A saved plan, computed with the price book version that it pins, and for another paper than its own if one is given."""
+        """A saved plan, computed with the price book version that it pins, and for another paper
+        than its own if one is given."""
         plan, row, build = self.buildable(plan_id, revision, paper=paper)
         return plan, row, build()
 
@@ -88,7 +90,8 @@ class PlanService:
         head = self._one_revision(plan, None)
         if request.spec is not None or request.catalog_version is not None:
             spec = normal_spec(request.spec) if request.spec is not None else head.spec
-            # An edit that stays with the book keeps the version the plan pins: prices change when the architect says so.
+            # An edit that stays with the book keeps the version the plan pins: prices change when
+            # the architect says so.
             stays = request.catalog_version is None and book_of(spec) == head.book
             version = head.book_version if stays else _number(request.catalog_version)
             head_next = self._revision(plan, plan.head_revision + 1, "edit", spec, request.note, version)
@@ -100,7 +103,8 @@ class PlanService:
         return plan, head
 
     def revert(self, plan_id: str, request: schemas.RevertRequest, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
-        """The head moves to an earlier revision's content, price book version included, as a new revision."""
+        """The head moves to an earlier revision's content, price book version included, as a new
+        revision."""
         plan = self._locked(plan_id)
         self._check_base(plan, request.base_revision, if_match, required=False)
         source = self._one_revision(plan, request.revision)
@@ -274,7 +278,8 @@ def etag(plan: PlanRow) -> str:
 
 
 def plan_fields(plan: PlanRow, row: RevisionRow) -> dict[str, Any]:
-    """A plan as the API tells it. The summary is the engine's own document and is passed on as it is."""
+    """A plan as the API tells it. The summary is the engine's own document and is passed on as it
+    is."""
     return {
         "id": plan.id,
         "name": plan.name,

@@ -1,4 +1,5 @@
-"""What a plan spec is before the engine reads it. No database here: the command line plans without one."""
+"""What a plan spec is before the engine reads it. No database here: the command line plans without
+one."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ DEFAULT_BOOK = "current-2026"
 
 
 def normal_spec(spec: Json) -> Json:
-    """The plan spec of a plan spec or a bare topology. Raises a 422 for text that cannot be stored."""
+    """The plan spec of a plan spec or a bare topology. Raises a 422 for text that cannot be
+    stored."""
     try:
         storable_json(spec)
     except ValueError as error:
@@ -35,7 +37,8 @@ def book_of(spec: Json) -> str:
 
 
 def on_paper(spec: Json, paper: str | None) -> Json:
-    """The plan spec with its printed matter on `paper`; itself if that is its own already, or none is given."""
+    """The plan spec with its printed matter on `paper`; itself if that is its own already, or none
+    is given."""
     site = spec.get("site") or {}
     if paper is None or not isinstance(site, dict) or (site.get("paper") or "a4") == paper:
         return spec

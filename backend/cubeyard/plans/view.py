@@ -1,7 +1,8 @@
 """One computed plan, as plain data, for whoever prints it.
 
-`PlanView` is the only thing the exports see: they need neither the engine, nor the database, nor HTTP. Every document in
-it is the engine's own (see `cubeyard.plans.documents` for its shape); nothing is recomputed here.
+`PlanView` is the only thing the exports see: they need neither the engine, nor the database, nor
+HTTP. Every document in it is the engine's own (see `cubeyard.plans.documents` for its shape);
+nothing is recomputed here.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ def _no_ports(device: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A whole plan in columns; row `i` of every cable column, label and port name is cable `i` of the plan.
+    """A whole plan in columns; row `i` of every cable column, label and port name is cable `i` of
+    the plan.
 
-    Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of `scene["racks"]`, a part
-    index a row of `parts`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
-    stock_mm, part, colour, bundle, lead, leg, trunk`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
-    `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of the book fits.
+    Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of
+    `scene["racks"]`, a part index a row of `parts`. `cables` holds the columns
+    `a_device, a_port, b_device, b_port, level, route, length_mm, stock_mm, part, colour, bundle, lead, leg, trunk`;
+    `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
+    `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of
+    the book fits.
     """
 
     name: str
@@ -52,13 +56,15 @@ class PlanView:
     gbps: np.ndarray
     """The rate of each cable in Gb/s."""
     parts: list[Document]
-    """What part indices point to, as the price book has it: sku, name, manufacturer, attributes, prices, sources."""
+    """What part indices point to, as the price book has it: sku, name, manufacturer, attributes,
+    prices, sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
     pdu: Document | None = None
     """The book's PDU, a part like those of `parts`; None where the book has none."""
     host_routes: Callable[[], Document] = dict
-    """Computes static routes between all servers, as `Engine.host_routes` gives them. For labs only: it takes a while."""
+    """Computes static routes between all servers, as `Engine.host_routes` gives them. For labs
+    only: it takes a while."""
     port_names: Callable[[int], list[str]] = _no_ports
     """The name of each port of a device, those without a cable too."""
 
@@ -108,7 +114,8 @@ class PlanView:
         return self.scene["racks"]["name"]
 
     def cable_name(self, index: int) -> str:
-        """The stable name of a cable: `C` and at least five digits, the same in every table, label and export."""
+        """The stable name of a cable: `C` and at least five digits, the same in every table, label
+        and export."""
         return f"C{index:05d}"
 
     @property
@@ -116,7 +123,8 @@ class PlanView:
         return bool(self.cables["leg"].any())
 
     def breakout(self, index: int) -> str:
-        """`C00012 leg 2` for a leg of a breakout cable, which is named by its first leg; empty for a cable of its own."""
+        """`C00012 leg 2` for a leg of a breakout cable, which is named by its first leg; empty for
+        a cable of its own."""
         return breakout_name(self, int(self.cables["lead"][index]), int(self.cables["leg"][index]))
 
 

@@ -1,4 +1,5 @@
-"""Cells that are not plain text: numbers and dates of a workbook, errors of formulas, and formulas without a value."""
+"""Cells that are not plain text: numbers and dates of a workbook, errors of formulas, and formulas
+without a value."""
 
 from __future__ import annotations
 

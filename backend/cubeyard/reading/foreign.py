@@ -81,7 +81,8 @@ def _of_old_office(data: bytes) -> tuple[str, str]:
 
 
 def _of_zip(data: bytes) -> tuple[str, str] | None:
-    """None for a workbook, and for an archive that is damaged: its reader has the words for that."""
+    """None for a workbook, and for an archive that is damaged: its reader has the words for
+    that."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [part.filename.replace("\\", "/").casefold() for part in archive.infolist()[:2_000]]

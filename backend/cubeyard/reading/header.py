@@ -19,7 +19,8 @@ _UNIT = re.compile(
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a format, by the names that a header may have for each. Letter case, spaces and marks do not matter."""
+    """The columns of a format, by the names that a header may have for each. Letter case, spaces
+    and marks do not matter."""
 
     title: str
     names: Mapping[str, Sequence[str]]
@@ -36,7 +37,8 @@ class Header:
         return {column: dict.fromkeys(map(key, names)) for column, names in self.names.items()}
 
     def of(self, cells: Sequence[str]) -> Columns | None:
-        """Where each column is in a header row; None if this is not the format's. Raises `BadFileError` for two columns of one name."""
+        """Where each column is in a header row; None if this is not the format's. Raises
+        `BadFileError` for two columns of one name."""
         keys = _numbered([key(words) for words in cells])
         at = {words: index for index, words in reversed(list(enumerate(keys)))}
         result: dict[str, int] = {}
@@ -82,7 +84,8 @@ def key(words: str) -> str:
 
 
 def _numbered(keys: list[str]) -> list[str]:
-    """Names that occur exactly twice, as `Device, Port, Device, Port` below a row of sides, with 1 and 2 behind them."""
+    """Names that occur exactly twice, as `Device, Port, Device, Port` below a row of sides, with 1
+    and 2 behind them."""
     pairs = {
         name
         for name, count in Counter(keys).items()

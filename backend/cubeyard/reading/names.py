@@ -1,4 +1,5 @@
-"""When two texts name one device or one port: one set of rules for lists, plans and networks. [ours]"""
+"""When two texts name one device or one port: one set of rules for lists, plans and networks.
+[ours]"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ NO_NAMES = frozenset(
 
 
 def clean(text: str) -> str:
-    """The same name in plain characters: NFKC, one kind of dash, no invisible characters, single spaces. Idempotent."""
+    """The same name in plain characters: NFKC, one kind of dash, no invisible characters, single
+    spaces. Idempotent."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     plain = unicodedata.normalize("NFKC", text).translate(_DASHES)
@@ -66,19 +68,22 @@ def is_nobody(text: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is a MAC or IP address: it says where to send, not what a device or port is called."""
+    """Whether a text is a MAC or IP address: it says where to send, not what a device or port is
+    called."""
     words = clean(text)
     return bool(_MAC.fullmatch(words) or _IP.fullmatch(words))
 
 
 def short(text: str) -> str:
-    """The host name before a domain, `leaf1` of `Leaf1.dc1.example.net`; empty for a name without one, and for addresses."""
+    """The host name before a domain, `leaf1` of `Leaf1.dc1.example.net`; empty for a name without
+    one, and for addresses."""
     host, dot, domain = folded(text).rstrip(".").partition(".")
     return host if dot and host and not is_address(text) and _DOMAIN.fullmatch(domain) else ""
 
 
 def port_key(text: str) -> str:
-    """A port's kind and number, however a vendor abbreviates it: the same for `Eth1/1` and `Ethernet 1/1`."""
+    """A port's kind and number, however a vendor abbreviates it: the same for `Eth1/1` and
+    `Ethernet 1/1`."""
     words = folded(text)
     result = _PORT.fullmatch(words)
     if result is None:
@@ -88,10 +93,12 @@ def port_key(text: str) -> str:
 
 
 class Directory(Generic[T]):
-    """What known names stand for. A text stands for one of them by the strictest rule that gives any, if that gives exactly one."""
+    """What known names stand for. A text stands for one of them by the strictest rule that gives
+    any, if that gives exactly one."""
 
     def __init__(self, names: Iterable[tuple[str, T]], *, ports: bool = False) -> None:
-        """The first of two ports with one name counts, so that own names come first; two devices with one name have none."""
+        """The first of two ports with one name counts, so that own names come first; two devices
+        with one name have none."""
         rules = (str, clean, folded, port_key) if ports else (str, clean, folded)
         self._known: list[tuple[Callable[[str], str], dict[str, set[T]]]] = [(rule, defaultdict(set)) for rule in rules]
         self._hosts: dict[str, set[T]] = defaultdict(set)
@@ -123,10 +130,11 @@ def _only(values: set[T]) -> T | None:
 
 
 def one_device(names: Sequence[str], apart: set[frozenset[str]]) -> dict[str, str]:
-    """For each name of a file the spelling that stands for its device: the first one, or the host name without its domain.
+    """For each name of a file the spelling that stands for its device: the first one, or the host
+    name without its domain.
 
-    Names that differ in characters, spaces, letter case or a domain are one, unless two of them are in `apart`. A host name with
-    several domains stays as it is, and so do its names with a domain.
+    Names that differ in characters, spaces, letter case or a domain are one, unless two of them are
+    in `apart`. A host name with several domains stays as it is, and so do its names with a domain.
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -1,4 +1,5 @@
-"""Numbers and lengths as people write them. The decimal mark is judged over all numbers of a file. [ours]"""
+"""Numbers and lengths as people write them. The decimal mark is judged over all numbers of a file.
+[ours]"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _EXPONENT = r"(?:e[+-]?[0-9]{1,3})?"
 
 
 def _pattern(mark: str, thousands: str) -> re.Pattern[str]:
-    # A group of thousands never follows a zero alone; India groups by two digits before the last three.
+    # A group of thousands never follows a zero alone; India groups by two digits before the last
+    # three.
     first = rf"[1-9][0-9]{{0,2}}(?:[{thousands}][0-9]{{2,3}})*[{thousands}][0-9]{{3}}"
     spaced = r"[1-9][0-9]{0,2}(?:[ '][0-9]{3})+"
     return re.compile(rf"(?:{first}|{spaced}|[0-9]+)(?:[{mark}][0-9]*)?{_EXPONENT}|[{mark}][0-9]+{_EXPONENT}")
@@ -54,7 +56,8 @@ def currencies_of(text: str) -> tuple[str, ...]:
 def readings(text: str) -> dict[Mark, float]:
     """What a text is with either decimal mark; empty for what is no number.
 
-    `1,234.50`, `$12.40`, `1 234,50 €`, `CHF 12`, `1'234.5`, `1200,-`, `12.40-` (minus) and `(12.40)` (minus) are numbers.
+    `1,234.50`, `$12.40`, `1 234,50 €`, `CHF 12`, `1'234.5`, `1200,-`, `12.40-` (minus) and
+    `(12.40)` (minus) are numbers.
     """
     words = _CURRENCY.sub("", plain(text), count=1).strip().replace("\u2019", "'").replace("\u02bc", "'").lower()
     negative = False
@@ -76,13 +79,15 @@ def readings(text: str) -> dict[Mark, float]:
 
 
 def evidence(text: str) -> Mark | None:
-    """The decimal mark that a text shows by itself: `0.125` and `1,234.5` a point, `12,5` a comma, `1.234` and `12` none."""
+    """The decimal mark that a text shows by itself: `0.125` and `1,234.5` a point, `12,5` a comma,
+    `1.234` and `12` none."""
     result = readings(text)
     return next(iter(result)) if len(result) == 1 else None
 
 
 def judged(texts: Iterable[str], given: Mark | None = None) -> Mark | None:
-    """The decimal mark of a file, by what its numbers show; None where they show nothing, or both."""
+    """The decimal mark of a file, by what its numbers show; None where they show nothing, or
+    both."""
     if given is not None:
         return given
     seen: set[Mark] = set()
@@ -105,9 +110,11 @@ class TwoNumbersError(ValueError):
 
 
 def number(text: str, mark: Mark | None, *, given: bool = False, least: float = 0.0, most: float = 0.0) -> float:
-    """The value of a text in a file with this decimal mark. `given` if a person chose it: other numbers are then refused.
+    """The value of a text in a file with this decimal mark. `given` if a person chose it: other
+    numbers are then refused.
 
-    Of two readings the one within `least` and `most` counts, where they are given. Raises `NoNumberError` or `TwoNumbersError`.
+    Of two readings the one within `least` and `most` counts, where they are given. Raises
+    `NoNumberError` or `TwoNumbersError`.
     """
     result = readings(text)
     if not result or (given and mark is not None and mark not in result):
@@ -141,7 +148,8 @@ UNITS = {unit: unit for unit in MM_OF} | {word: unit for unit, words in _WORDS.i
 """What people call a unit of length."""
 MAX_LENGTH_MM = 10_000_000
 LIKELY_MM = (50.0, 1_000_000.0)
-"""A number with two readings is the one of these lengths: no data center has a cable of 1,500 m, nor of 1.5 mm. [ours]"""
+"""A number with two readings is the one of these lengths: no data center has a cable of 1,500 m,
+nor of 1.5 mm. [ours]"""
 _LENGTH = re.compile(r"([0-9.,' ]*[0-9][0-9.,]*)\s*([^0-9\s.,][^0-9]*?)?\.?", re.DOTALL)
 
 
@@ -152,7 +160,8 @@ def amount(words: str) -> str:
 
 
 def length_mm(words: str, unit: str, mark: Mark | None, *, given: bool = False) -> float:
-    """A length in millimetres: `3`, `3,5 m`, `3 Meters`, `10'`. `unit` is that of a bare number, metres if it is empty.
+    """A length in millimetres: `3`, `3,5 m`, `3 Meters`, `10'`. `unit` is that of a bare number,
+    metres if it is empty.
 
     Raises `NoNumberError` or `TwoNumbersError`.
     """

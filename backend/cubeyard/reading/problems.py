@@ -17,7 +17,8 @@ class Mistake:
     """One thing that is wrong with a file."""
 
     where: str
-    """`line 12, column a_port`, `sheet BOM, row 9, column Quoted price`, or a field of JSON like `h00.lldp.interface[1].port`."""
+    """`line 12, column a_port`, `sheet BOM, row 9, column Quoted price`, or a field of JSON like
+    `h00.lldp.interface[1].port`."""
     message: str
     hint: str = ""
     line: int | None = None

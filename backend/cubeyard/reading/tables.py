@@ -1,4 +1,5 @@
-"""Rows under a header, from CSV with any separator or from a workbook, and cells with mistakes by sheet, row and column."""
+"""Rows under a header, from CSV with any separator or from a workbook, and cells with mistakes by
+sheet, row and column."""
 
 from __future__ import annotations
 
@@ -93,7 +94,8 @@ class Table:
         return Mistake(where, message, hint, number, shown(value) if value else None)
 
     def done(self) -> None:
-        """Raises `BadFileError` if something was wrong, `TwoReadingsError` if only the decimal mark is open."""
+        """Raises `BadFileError` if something was wrong, `TwoReadingsError` if only the decimal mark
+        is open."""
         if self.mistakes:
             raise BadFileError(self.mistakes)
         if self.ambiguous:
@@ -119,7 +121,8 @@ class Row:
         return max((index for index, cell in enumerate(self._cells, start=1) if cell.strip()), default=0)
 
     def cell(self, column: str) -> str:
-        """As it is in the file, without spaces around it; empty where the file has no such column."""
+        """As it is in the file, without spaces around it; empty where the file has no such
+        column."""
         at = self.table.columns.at.get(column)
         if at is None or at >= len(self._cells):
             return ""
@@ -129,11 +132,13 @@ class Row:
         words = words.strip(" \t\r\n\u00a0\u200b\ufeff")
         if words.upper() in ERRORS:
             return Special(words, "error")
-        # Our own files and others put an apostrophe before what a spreadsheet would take for a formula.
+        # Our own files and others put an apostrophe before what a spreadsheet would take for a
+        # formula.
         return words[1:] if words[:1] == "'" and words[1:].startswith(FORMULA_STARTS) else words
 
     def text(self, column: str) -> str:
-        """A cell's text; notes a mistake for what has none: an error of a formula, a formula without its value, a date."""
+        """A cell's text; notes a mistake for what has none: an error of a formula, a formula
+        without its value, a date."""
         words = self.cell(column)
         if isinstance(words, Special) and words.kind not in ("number", "boolean"):
             self._wrong_kind(column, words.reason)
@@ -141,7 +146,8 @@ class Row:
         return str(words)
 
     def number_of(self, column: str, *, least: float = 0.0, most: float = 0.0) -> float | None:
-        """A cell's number; None where it is empty. Notes a mistake for what is no number, or one of two."""
+        """A cell's number; None where it is empty. Notes a mistake for what is no number, or one of
+        two."""
         words = self.cell(column)
         if isinstance(words, Special):
             if words.kind == "number":
@@ -163,7 +169,8 @@ class Row:
     def length_mm(self, column: str, unit_column: str | None = None) -> int | None:
         """A length in whole millimetres, None for an empty cell.
 
-        What is no length is left out of the import by its cell. Notes a mistake for one of two lengths.
+        What is no length is left out of the import by its cell. Notes a mistake for one of two
+        lengths.
         """
         words = self.cell(column)
         if numbers.is_nothing(words) and not isinstance(words, Special):
@@ -205,8 +212,8 @@ class Row:
 def read_table(data: bytes, headers: Sequence[Header], expected: str, decimal: Mark | None = None) -> Table:
     """The rows under the first header that the file has.
 
-    Raises `BadFileError` for a file of another format by its name, and for one in which no row near the top is one of the headers:
-    `expected` says what would be.
+    Raises `BadFileError` for a file of another format by its name, and for one in which no row near
+    the top is one of the headers: `expected` says what would be.
     """
     foreign.refuse(data)
     if data.startswith(b"PK"):
@@ -260,7 +267,8 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _separator(text: str, headers: Sequence[Header]) -> str | None:
-    """The separator under which a row near the top is a header, with most of the header's columns."""
+    """The separator under which a row near the top is a header, with most of the header's
+    columns."""
     line, _, rest = text[:200].partition("\n")
     named = _SEPARATOR_LINE.fullmatch(line.removeprefix("\ufeff"))
     best: tuple[int, str] | None = None

@@ -17,7 +17,8 @@ _LOOKED_AT_BYTES = 512
 
 
 def encoding_of(data: bytes) -> str:
-    """By its byte order mark; without a mark by the zero bytes that UTF-16 has beside every ASCII character; else UTF-8."""
+    """By its byte order mark; without a mark by the zero bytes that UTF-16 has beside every ASCII
+    character; else UTF-8."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding
@@ -40,7 +41,8 @@ def lenient(data: bytes) -> str:
 
 
 def strict(data: bytes) -> str:
-    """Text of a format that has to be UTF-8, or UTF-16. Raises `BadFileError` that names the byte and its line."""
+    """Text of a format that has to be UTF-8, or UTF-16. Raises `BadFileError` that names the byte
+    and its line."""
     encoding = encoding_of(data)
     try:
         text = data.decode(encoding)

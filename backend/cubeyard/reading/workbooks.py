@@ -1,7 +1,8 @@
-"""Workbooks (XLSX) sheet by sheet, read by openpyxl: values as they were saved, with dates, errors and formulas told apart.
+"""Workbooks (XLSX) sheet by sheet, read by openpyxl: values as they were saved, with dates, errors
+and formulas told apart.
 
-Limits on parts, bytes, elements, rows and cells hold before openpyxl has built anything from them. A server reads in a process of its
-own besides (`cubeyard.kit.confined`).
+Limits on parts, bytes, elements, rows and cells hold before openpyxl has built anything from them.
+A server reads in a process of its own besides (`cubeyard.kit.confined`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ MAX_PARTS = 2_000
 MAX_BYTES = 256 << 20
 """Of all unpacked files together: a workbook of a million cables has half of this."""
 MAX_ELEMENTS = 4_000_000
-"""Of XML in what is read of a workbook: a bill of 20,000 lines with texts of its own has 2.5 million."""
+"""Of XML in what is read of a workbook: a bill of 20,000 lines with texts of its own has 2.5
+million."""
 MAX_ROWS = 100_000
 MAX_CELLS = 2_500_000
 MAX_COLUMNS = 16_384
@@ -43,12 +45,14 @@ _STRICT = (
     (b"http://purl.oclc.org/ooxml/spreadsheetml/main", SHEET_MAIN_NS.encode()),
     (b"http://purl.oclc.org/ooxml/officeDocument/", b"http://schemas.openxmlformats.org/officeDocument/2006/"),
 )
-"""Name spaces of the strict form (ISO/IEC 29500), which Excel saves on demand, as openpyxl has them."""
+"""Name spaces of the strict form (ISO/IEC 29500), which Excel saves on demand, as openpyxl has
+them."""
 Rows = list[tuple[int, list[str]]]
 
 
 def read(data: bytes, headers: Sequence[Header], decimal: Mark | None) -> Table | None:
-    """The rows under a header of the first sheet that has one, visible sheets first; None if none has.
+    """The rows under a header of the first sheet that has one, visible sheets first; None if none
+    has.
 
     Raises `BadFileError` for what is no workbook, and for one beyond the limits.
     """
@@ -88,7 +92,8 @@ def _filled(cell: str) -> bool:
 
 
 class _Archive(zipfile.ZipFile):
-    """Parts in any letter case, as ECMA-376 part 2 compares their names, in openpyxl's name spaces, within the limits."""
+    """Parts in any letter case, as ECMA-376 part 2 compares their names, in openpyxl's name spaces,
+    within the limits."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -130,7 +135,8 @@ def _part(name: str) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """A part of the archive whose elements are counted while it is read; one with a DTD is refused."""
+    """A part of the archive whose elements are counted while it is read; one with a DTD is
+    refused."""
 
     def __init__(self, source: Any, archive: _Archive) -> None:
         super().__init__()
@@ -153,7 +159,8 @@ class _Counted(io.RawIOBase):
 
 
 class _Book(ExcelReader):
-    """The parts of a workbook that an import needs: no properties, themes, links, charts or names."""
+    """The parts of a workbook that an import needs: no properties, themes, links, charts or
+    names."""
 
     def __init__(self, archive: _Archive) -> None:
         self.archive = archive
@@ -181,7 +188,8 @@ class _Book(ExcelReader):
             yield str(sheet.name), part
 
     def rows(self, part: str, most: int | None = None) -> Rows:
-        """Each row with its number; a cell that is merged with those below it counts for all of them."""
+        """Each row with its number; a cell that is merged with those below it counts for all of
+        them."""
         book: Any = self.wb
         with self.archive.open(part) as source:
             formats = (book._date_formats, book._timedelta_formats)  # noqa: SLF001 - as openpyxl's own sheets take them

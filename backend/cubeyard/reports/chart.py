@@ -1,4 +1,5 @@
-"""A chart as SVG: lines with bands of seeds, told apart by colour, dashes and markers; direct styles, no script."""
+"""A chart as SVG: lines with bands of seeds, told apart by colour, dashes and markers; direct
+styles, no script."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ def svg(chart: Chart, colours: Colours) -> str:
 
 
 def standalone(chart: Chart) -> str:
-    """The chart as a document of its own, with its title and its ground, light and dark as the reader's system is. An empty
-    string if there is nothing to draw."""
+    """The chart as a document of its own, with its title and its ground, light and dark as the
+    reader's system is. An empty string if there is nothing to draw."""
     drawn = svg(chart, PAGE)
     if not drawn:
         return ""

@@ -1,4 +1,5 @@
-"""What a report says, before anybody decides how it looks: words, tables and charts as plain data."""
+"""What a report says, before anybody decides how it looks: words, tables and charts as plain
+data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A report as one HTML file: nothing is fetched, light and dark as the reader's system is, and light on paper."""
+"""A report as one HTML file: nothing is fetched, light and dark as the reader's system is, and
+light on paper."""
 
 from __future__ import annotations
 

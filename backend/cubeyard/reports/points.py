@@ -1,4 +1,5 @@
-"""The report of a prediction or a sweep: curves against the failure ratio, and the numbers by topology."""
+"""The report of a prediction or a sweep: curves against the failure ratio, and the numbers by
+topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Gathers a run's report from what is kept of it: its experiment, its frames, the figure's own document."""
+"""Gathers a run's report from what is kept of it: its experiment, its frames, the figure's own
+document."""
 
 from __future__ import annotations
 

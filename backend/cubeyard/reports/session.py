@@ -1,4 +1,5 @@
-"""The report of a session with real packets: the verdict, its fidelity, and the recovery from each fault."""
+"""The report of a session with real packets: the verdict, its fidelity, and the recovery from each
+fault."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def findings(report: Json) -> list[str]:
 
 
 def sections(report: Json, scheduled: int = 0) -> list[Section]:
-    """Every table says beside each row what its numbers are worth. So many faults were `scheduled` before the start."""
+    """Every table says beside each row what its numbers are worth. So many faults were `scheduled`
+    before the start."""
     worth = report["fidelity"]["verdict"]
     made = [_stretches(report, worth)]
     if "latency_secs" in report:
@@ -140,7 +142,8 @@ def _charts(report: Json) -> list[Chart]:
 
 
 def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
-    """What the flow engine expects, in steps: it changes with each fault and recovery. Older runs have none."""
+    """What the flow engine expects, in steps: it changes with each fault and recovery. Older runs
+    have none."""
     if "predicted_steps" not in report:
         return []
     whole = {"at_secs": begin_secs, **report["predicted"]}
@@ -156,7 +159,8 @@ def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
 
 
 def _stretches(report: Json, worth: str) -> Section:
-    """Before, during and after the faults, and the whole run. Older runs do not have every measure."""
+    """Before, during and after the faults, and the whole run. Older runs do not have every
+    measure."""
     event = "faults" if report["faults"] else "upgrade" if report.get("upgrade") else None
     found = {name: report["windows"][name] for name in WINDOWS if event and name in report["windows"]}
     found[WHOLE] = report["total"]
@@ -170,7 +174,8 @@ def _stretches(report: Json, worth: str) -> Section:
 
 
 def _fault_name(id: str, scheduled: int) -> str:
-    """As on the page: F1, F2, in one count the scheduled ones (f1, f2), then those injected by hand (l1, l2)."""
+    """As on the page: F1, F2, in one count the scheduled ones (f1, f2), then those injected by hand
+    (l1, l2)."""
     found = re.fullmatch(r"([fl])(\d+)", id)
     return id if found is None else f"F{int(found[2]) + (scheduled if found[1] == 'l' else 0)}"
 
@@ -197,4 +202,5 @@ AMOUNTS: dict[str, Callable[[float], str]] = {
     "": lambda ratio: shown(ratio, share=True),
     "s": lambda secs: f"{shown(secs * 1e3)} ms",
 }
-"""How an amount of a fault is written, by the unit of its parameter in the catalogue of fault kinds."""
+"""How an amount of a fault is written, by the unit of its parameter in the catalogue of fault
+kinds."""

@@ -76,7 +76,8 @@ TITLED: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def in_words(emulation: Json) -> list[tuple[str, str]]:
-    """Each setting that was given or has a default, by its title. Those that are absent are left out."""
+    """Each setting that was given or has a default, by its title. Those that are absent are left
+    out."""
     kept = ((name, value) for name, value in emulation.items() if value not in (None, [], {}))
     titled = ((*TITLED.get(name, (name.replace("_", " ").capitalize(), _own)), value) for name, value in kept)
     return [(title, words(value)) for title, words, value in titled]

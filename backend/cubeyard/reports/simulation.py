@@ -1,4 +1,5 @@
-"""The report of a simulation: completion times beside the prediction, drops, timeouts, and every choice made."""
+"""The report of a simulation: completion times beside the prediction, drops, timeouts, and every
+choice made."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The SQL of chunks: points that workers take, hold, and leave behind.
 
-Callers hold the lock on the run's row, so that chunks of one run change one after the other; only beats do without.
+Callers hold the lock on the run's row, so that chunks of one run change one after the other; only
+beats do without.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class ChunkRepository(Repository):
         return self._session.scalars(query).one_or_none()
 
     def at_work(self, run_id: str) -> tuple[int, float]:
-        """How many workers hold chunks of a run, and for how long they have worked at what is not written yet, in seconds
-        added up."""
+        """How many workers hold chunks of a run, and for how long they have worked at what is not
+        written yet, in seconds added up."""
         secs = func.sum(func.extract("epoch", func.clock_timestamp() - RunChunkRow.since))
         held = select(func.count(), secs).where(RunChunkRow.run_id == run_id, RunChunkRow.holder.is_not(None))
         count, added = self._session.execute(held).one()
@@ -45,8 +46,9 @@ class ChunkRepository(Repository):
         return run.next_point < run.points_total or self._free(run.id) is not None
 
     def take(self, run: RunRow, holder: str, wanted: int, workers: int) -> RunChunkRow | None:
-        """A chunk for a worker: one that another left behind, or up to `wanted` points that nobody took; None if there is
-        neither. `workers` are at the run, this one included: so large that the others find as much."""
+        """A chunk for a worker: one that another left behind, or up to `wanted` points that nobody
+        took; None if there is neither. `workers` are at the run, this one included: so large that
+        the others find as much."""
         row = self._free(run.id)
         if row is None:
             left = run.points_total - run.next_point
@@ -86,8 +88,8 @@ class ChunkRepository(Repository):
         self._session.flush()
 
     def bury(self, run_id: str, lease: timedelta | None) -> int:
-        """Free the chunks whose holders were not heard of for a lease, or all of them. How many workers in a row died at the
-        worst of them."""
+        """Free the chunks whose holders were not heard of for a lease, or all of them. How many
+        workers in a row died at the worst of them."""
         query = select(RunChunkRow).where(RunChunkRow.run_id == run_id, RunChunkRow.holder.is_not(None))
         if lease is not None:
             query = query.where(RunChunkRow.heartbeat_at < func.clock_timestamp() - lease)
@@ -131,8 +133,8 @@ class ChunkRepository(Repository):
         return Beaten(run=True, chunk=self._changed(chunk))
 
     def runs_with_dead_holders(self, lease: timedelta) -> Sequence[RunRow]:
-        """Runs under way, locked, with a chunk whose holder was not heard of for a lease; those that another reaper looks at are
-        left to it."""
+        """Runs under way, locked, with a chunk whose holder was not heard of for a lease; those
+        that another reaper looks at are left to it."""
         dead = select(RunChunkRow.first).where(
             RunChunkRow.run_id == RunRow.id,
             RunChunkRow.holder.is_not(None),
@@ -142,7 +144,8 @@ class ChunkRepository(Repository):
         return self._session.scalars(query.execution_options(populate_existing=True)).all()
 
     def shorthanded_runs(self) -> Sequence[RunRow]:
-        """Runs of the long lane under way, locked, with points that nobody holds and no entry that asks for a worker."""
+        """Runs of the long lane under way, locked, with points that nobody holds and no entry that
+        asks for a worker."""
         chunks = select(RunChunkRow.first).where(RunChunkRow.run_id == RunRow.id)
         left = or_(RunRow.next_point < RunRow.points_total, chunks.where(RunChunkRow.holder.is_(None)).exists())
         query = (

@@ -139,7 +139,8 @@ def follow_run(
     ] = "ticks",
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Live, reconnect and replay are the same: every frame after the given number, once and in order, until the run is over."""
+    """Live, reconnect and replay are the same: every frame after the given number, once and in
+    order, until the run is over."""
     run = service.row(id)
     reached = after if last_event_id is None else last_event_id
     if run.state in FINISHED and reached >= run.last_seq:
@@ -186,9 +187,11 @@ def read_flow_times(
     id: Id,
     format: Annotated[Format, Query()] = "csv",
 ) -> Response:
-    """A row a flow: `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`. While
-    a point is under way, it has those of its flows that are over: of more than 20,000, in the order of parts of so many that were over at
-    a time. A table of 1,000,000 flows at most is in memory, of a point under way a part."""
+    """A row a flow:
+    `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`.
+    While a point is under way, it has those of its flows that are over: of more than 20,000, in the
+    order of parts of so many that were over at a time. A table of 1,000,000 flows at most is in
+    memory, of a point under way a part."""
     run = service.read(id)
     refuse_without(run, None if run.experiment_id is None else experiments.row(run.experiment_id).document)
     found = tables(request.app.state.database, run)
@@ -224,8 +227,8 @@ def read_verdict(
     id: Id,
     format: Annotated[Literal["json", "junit"], Query()] = "json",
 ) -> Response:
-    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one that is inconclusive or not
-    tested is skipped."""
+    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one
+    that is inconclusive or not tested is skipped."""
     run = service.read(id)
     document = experiments.row(_experiment(service.row(id))).document
     secs = request.app.state.settings.predict_secs

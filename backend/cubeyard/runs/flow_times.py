@@ -1,4 +1,5 @@
-"""The times of a simulation's flows, point by point: of the points that are computed and of the one under way or given up."""
+"""The times of a simulation's flows, point by point: of the points that are computed and of the one
+under way or given up."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from cubeyard.runs.schemas import Run
 
 
 def tables(database: Database, run: Run) -> Iterator[Table]:
-    """A table a point, in the order of points; last what there is of the latest one under way: of many flows, a table for each list
-    that came of it. One table at a time is in memory."""
+    """A table a point, in the order of points; last what there is of the latest one under way: of
+    many flows, a table for each list that came of it. One table at a time is in memory."""
     done: set[int] = set()
     for frame in frames_of(database, run.id):
         payload = orjson.loads(frame.payload)

@@ -22,7 +22,8 @@ Result = TypeVar("Result")
 
 
 def patiently(database: Database, lease: Lease, write: Callable[[], Result]) -> Result:
-    """Write, and write again while a database restarts. What was committed before the answer was lost is for `write` to see."""
+    """Write, and write again while a database restarts. What was committed before the answer was
+    lost is for `write` to see."""
     for left in reversed(range(WRITE_TRIES)):
         try:
             with lease.writing:
@@ -43,7 +44,8 @@ class Frames:
         self.lease = lease
 
     def write(self, kind: str, payload: Json, point: int | None = None) -> None:
-        """The run's next frame; one with a point counts as that point's result. Waits for a database that restarts."""
+        """The run's next frame; one with a point counts as that point's result. Waits for a
+        database that restarts."""
         size_bytes = len(orjson.dumps(payload))
         patiently(self._database, self.lease, lambda: self._append(kind, payload, size_bytes, point))
 

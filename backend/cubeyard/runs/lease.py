@@ -1,7 +1,9 @@
-"""A worker's hold on a run: renewed every few seconds by a thread of its own, lost when somebody else has the run or nobody.
+"""A worker's hold on a run: renewed every few seconds by a thread of its own, lost when somebody
+else has the run or nobody.
 
-A beat says that the worker lives and how far it is, and hears whether the run is still its own. What ends a run also says so
-on a channel, so that a worker looks at once and a cancelled run ends its work within a second. [ours]
+A beat says that the worker lives and how far it is, and hears whether the run is still its own.
+What ends a run also says so on a channel, so that a worker looks at once and a cancelled run ends
+its work within a second. [ours]
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ class Watch:
             self._leases.discard(lease)
 
     def look(self, run_id: str | None) -> None:
-        """Ask the database about that run now, or about all of them. What was heard is not believed, only looked into."""
+        """Ask the database about that run now, or about all of them. What was heard is not
+        believed, only looked into."""
         with self._lock:
             for lease in self._leases:
                 if run_id in {None, lease.run_id}:
@@ -56,7 +59,8 @@ class Watch:
 
 
 class Lease:
-    """This worker's hold on a run, or with a `holder` on a chunk of it at a time, for as long as it is renewed."""
+    """This worker's hold on a run, or with a `holder` on a chunk of it at a time, for as long as it
+    is renewed."""
 
     def __init__(
         self,

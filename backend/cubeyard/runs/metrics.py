@@ -1,5 +1,5 @@
-"""What `/metrics` tells of runs, queues and workers. All of it is read from the database when it is asked for: one server tells it of
-all workers, wherever they are."""
+"""What `/metrics` tells of runs, queues and workers. All of it is read from the database when it is
+asked for: one server tells it of all workers, wherever they are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Counts(Repository):
         return [(kind, state, count) for kind, state, count in self._session.execute(query)]
 
     def waiting(self) -> Iterable[tuple[str, int, float]]:
-        """Of each lane the runs that wait for a worker, and for how long the first of them has waited."""
+        """Of each lane the runs that wait for a worker, and for how long the first of them has
+        waited."""
         age = func.extract("epoch", func.clock_timestamp() - func.min(RunRow.created_at))
         query = select(RunRow.lane, func.count(), age).where(RunRow.state == "queued").group_by(RunRow.lane)
         return [(lane, count, max(float(secs), 0.0)) for lane, count, secs in self._session.execute(query)]

@@ -1,5 +1,5 @@
-"""Tables of runs, of the chunks of points that workers hold, and of frames. A frame never changes and has its number in the
-run: that is what streams resume by."""
+"""Tables of runs, of the chunks of points that workers hold, and of frames. A frame never changes
+and has its number in the run: that is what streams resume by."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ class RunRow(Base):
     seeds: Mapped[int | None] = mapped_column(Integer)
     """How many seeds a figure takes; null for its own choice."""
     whole: Mapped[bool] = mapped_column(Boolean, server_default="false")
-    """A figure with all of the paper's data, which simulates one of several parts of it otherwise."""
+    """A figure with all of the paper's data, which simulates one of several parts of it
+    otherwise."""
     state: Mapped[str] = mapped_column(Text)
     reason: Mapped[str] = mapped_column(Text, server_default="")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How often a worker began it; those who join it are not counted. Also a fence: only the latest attempt may write."""
+    """How often a worker began it; those who join it are not counted. Also a fence: only the latest
+    attempt may write."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
     """How many workers in a row died at it without getting further."""
     progress: Mapped[float] = mapped_column(Float, server_default="0")
@@ -75,7 +77,8 @@ class RunRow(Base):
 
 
 class RunChunkRow(Base):
-    """Points of a run that a worker took, or that one left behind. There is no row for what nobody took, nor for what is done.
+    """Points of a run that a worker took, or that one left behind. There is no row for what nobody
+    took, nor for what is done.
 
     Rows change under the lock of their run's row, but for what a beat says.
     """

@@ -14,8 +14,8 @@ SHARE_BETWEEN_PARTIALS = 0.05
 
 
 def seldom(frames: Frames, kind: str, payload: Callable[[str], Json]) -> Callable[[str], None]:
-    """Writes documents as frames without a point: soon at first, then ever more seldom, so that a long run keeps a hundred of
-    them and not thousands."""
+    """Writes documents as frames without a point: soon at first, then ever more seldom, so that a
+    long run keeps a hundred of them and not thousands."""
     began = time.monotonic()
     wrote: float | None = None
 

@@ -1,9 +1,11 @@
-"""The runs' own queues, one for each lane: a long sweep keeps neither an export nor a table of a second waiting.
+"""The runs' own queues, one for each lane: a long sweep keeps neither an export nor a table of a
+second waiting.
 
-A run whose duration is not known starts in the quick lane. After `QUICK_SECS` there it goes on in the long lane, with the
-points that it has: nobody has to guess how long it takes. A run that is known to take longer, and one that measures with
-real packets, starts in the long lane. There a sweep asks for one more worker at a time, by an entry behind all others: a
-worker takes it if nothing else waits, and then asks for the next one. [ours]
+A run whose duration is not known starts in the quick lane. After `QUICK_SECS` there it goes on in
+the long lane, with the points that it has: nobody has to guess how long it takes. A run that is
+known to take longer, and one that measures with real packets, starts in the long lane. There a
+sweep asks for one more worker at a time, by an entry behind all others: a worker takes it if
+nothing else waits, and then asks for the next one. [ours]
 """
 
 from __future__ import annotations
@@ -30,5 +32,6 @@ class RunQueue(WorkQueue):
         return self.put(session, run_id, QUEUES[lane])
 
     def invite(self, session: Session, run_id: str, lane: Lane) -> int:
-        """The queue's number for one more worker at a run that is under way. Runs that wait to be begun come first."""
+        """The queue's number for one more worker at a run that is under way. Runs that wait to be
+        begun come first."""
         return self.put(session, run_id, QUEUES[lane], last=True)

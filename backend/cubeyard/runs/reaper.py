@@ -1,7 +1,8 @@
-"""Gives the runs of dead workers, and the points that they held of one, to others, or fails them with a reason: no run is ever stuck.
+"""Gives the runs of dead workers, and the points that they held of one, to others, or fails them
+with a reason: no run is ever stuck.
 
-A run fails when so many workers in a row died at it, or at the same points of it, without getting a point further: it is the
-run then that kills them. A long sweep may outlive any number of workers.
+A run fails when so many workers in a row died at it, or at the same points of it, without getting a
+point further: it is the run then that kills them. A long sweep may outlive any number of workers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class RunReaper:
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")
                 log.warning("run_reaped", run=row.id, state=row.state, deaths=row.deaths)
             for row in repository.chunks.runs_with_dead_holders(self._lease):
-                # Others are at it, and go on: only whoever dies at the same points again and again ends it.
+                # Others are at it, and go on: only whoever dies at the same points again and again
+                # ends it.
                 row.deaths = repository.chunks.bury(row.id, self._lease)
                 if row.deaths >= self._attempts:
                     self._fail(repository, row)

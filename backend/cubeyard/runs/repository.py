@@ -1,4 +1,5 @@
-"""The runs' SQL. Whatever changes a run also says its id on the channel, in the same transaction."""
+"""The runs' SQL. Whatever changes a run also says its id on the channel, in the same
+transaction."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ class RunRepository(Repository):
         self.tell(row.id)
 
     def forget_finished(self, age: timedelta, most: int) -> int:
-        """Delete that many of the runs that ended so long ago; a figure's latest good one stays, it is the figure's result."""
+        """Delete that many of the runs that ended so long ago; a figure's latest good one stays, it
+        is the figure's result."""
         newer = aliased(RunRow)
         newer_result = (
             select(newer.id)
@@ -168,7 +170,8 @@ class RunRepository(Repository):
         return max(took.total_seconds(), least)
 
     def before(self, row: RunRow) -> Sequence[RunRow]:
-        """The runs of a queued run's lane that come first: those under way, and those that were put in before it."""
+        """The runs of a queued run's lane that come first: those under way, and those that were put
+        in before it."""
         waiting = and_(RunRow.state == "queued", RunRow.queue_id < row.queue_id)
         query = select(RunRow).where(RunRow.lane == row.lane, or_(RunRow.state == "running", waiting))
         return self._session.scalars(query).all()
@@ -176,7 +179,8 @@ class RunRepository(Repository):
     def append(
         self, row: RunRow, kind: str, payload: dict[str, Any], size_bytes: int, point: int | None = None
     ) -> None:
-        """The run's next frame. The caller holds the lock on the row: numbers have no gap and come out in order."""
+        """The run's next frame. The caller holds the lock on the row: numbers have no gap and come
+        out in order."""
         self.append_all(row, [NewFrame(kind, payload, size_bytes, point)])
 
     def append_all(self, row: RunRow, frames: Sequence[NewFrame]) -> None:
@@ -231,8 +235,9 @@ class RunRepository(Repository):
         return [frame for _, frame in self._batch(run_id, FrameRow.seq, wanted)]
 
     def results(self, run_id: str, after: int) -> list[tuple[int, Frame]]:
-        """Points and their frames after that point, in the order of their numbers: the same whichever workers computed them.
-        As many as fit a batch, and at least one if there is one."""
+        """Points and their frames after that point, in the order of their numbers: the same
+        whichever workers computed them. As many as fit a batch, and at least one if there is
+        one."""
         return self._batch(run_id, FrameRow.point, [FrameRow.run_id == run_id, FrameRow.point > after])
 
     def _batch(
@@ -261,8 +266,9 @@ class RunRepository(Repository):
         return self._session.scalars(query).first()
 
     def flow_lists(self, run_id: str) -> list[tuple[int, int]]:
-        """The numbers of the frames that list flows of the point under way, each with its point: from the last that is a first one on,
-        as a point that another worker takes up begins again."""
+        """The numbers of the frames that list flows of the point under way, each with its point:
+        from the last that is a first one on, as a point that another worker takes up begins
+        again."""
         part = FrameRow.payload["result"]["part"].as_integer()
         query = (
             select(FrameRow.seq, FrameRow.payload["point"].as_integer(), part)
@@ -282,7 +288,8 @@ class RunRepository(Repository):
         return self._session.scalars(query.where(FrameRow.run_id == run_id, FrameRow.seq == seq)).one()
 
     def beat(self, run_id: str, attempt: int, progress: float) -> bool:
-        """The worker lives and is so far. False if the attempt is over: cancelled, or another worker's by now."""
+        """The worker lives and is so far. False if the attempt is over: cancelled, or another
+        worker's by now."""
         mine = (RunRow.id == run_id, RunRow.attempts == attempt, RunRow.state == "running")
         change = (
             update(RunRow)
@@ -299,7 +306,8 @@ class RunRepository(Repository):
         )
 
     def abandoned(self, lease: timedelta) -> Sequence[RunRow]:
-        """Runs whose worker was not heard of for a lease; those that another reaper looks at are left to it."""
+        """Runs whose worker was not heard of for a lease; those that another reaper looks at are
+        left to it."""
         query = (
             select(RunRow)
             .where(RunRow.state == "running", RunRow.heartbeat_at < func.clock_timestamp() - lease)

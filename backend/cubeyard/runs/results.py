@@ -31,7 +31,8 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 
 def as_json(database: Database, run: Run) -> Iterator[bytes]:
-    """One object with the run, its points in the order of their numbers, the figure and the report."""
+    """One object with the run, its points in the order of their numbers, the figure and the
+    report."""
     complete = b"true" if run.state == "succeeded" else b"false"
     yield b'{"run":' + run.model_dump_json().encode() + b',"complete":' + complete + b',"points":['
     alone = {"figure": b"null", "report": b"null"}
@@ -105,7 +106,8 @@ def _lines(rows: list[list[Any]]) -> bytes:
 
 
 def frames_of(database: Database, run_id: str) -> Iterator[Frame]:
-    """The frames of points, by their numbers. Each batch in a transaction of its own: a slow client holds no connection."""
+    """The frames of points, by their numbers. Each batch in a transaction of its own: a slow client
+    holds no connection."""
     after = -1
     while True:
         with database.session() as session:

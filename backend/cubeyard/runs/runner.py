@@ -1,8 +1,9 @@
-"""Doing a run, or a share of one: what is missing, each point or frame written as soon as it is there.
+"""Doing a run, or a share of one: what is missing, each point or frame written as soon as it is
+there.
 
-A sweep is shared by all workers that come (`sharing.py`); a figure and a measurement are one worker's. A worker says every few
-seconds that it lives, and hears whether the run is still its own (`lease.py`). So a killed worker's points are taken up by
-another exactly where they were. [ours]
+A sweep is shared by all workers that come (`sharing.py`); a figure and a measurement are one
+worker's. A worker says every few seconds that it lives, and hears whether the run is still its own
+(`lease.py`). So a killed worker's points are taken up by another exactly where they were. [ours]
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class RunsEngine(Protocol):
     """Runs an engine that the binding does not compute."""
 
     def run(self, run_id: str, document: Json, frames: Frames) -> str:
-        """Do an experiment's run, frame by frame, up to the one that is point 0, and return a remark on it, or nothing. Raises
-        OverError when it is over."""
+        """Do an experiment's run, frame by frame, up to the one that is point 0, and return a
+        remark on it, or nothing. Raises OverError when it is over."""
         ...
 
 
@@ -76,7 +77,8 @@ class RunRunner:
         beat_secs: float = BEAT_SECS,
         watch: Watch | None = None,
     ) -> None:
-        """`quick_secs`: after so long a run goes on in the lane for long runs; None in that lane."""
+        """`quick_secs`: after so long a run goes on in the lane for long runs; None in that
+        lane."""
         self._database = database
         self._engine = engine
         self._runners = runners or {}
@@ -178,13 +180,15 @@ class RunRunner:
             return Begun(row, document, holder, take_first(session, self._queue, row, holder) if computed else None)
 
     def _join(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
-        """Points of a run that other workers are at. All of a run's come from one version of the engine."""
+        """Points of a run that other workers are at. All of a run's come from one version of the
+        engine."""
         if row.lane != "long" or row.engine_version != self._engine.version:
             return None
         return take(session, self._queue, row, holder)
 
     def _alone(self, begun: Begun, frames: Frames) -> str:
-        """What one worker does from start to end. What a dead one had measured is measured again."""
+        """What one worker does from start to end. What a dead one had measured is measured
+        again."""
         run, document = begun.run, begun.document
         if run.points_done >= run.points_total:
             return ""
@@ -202,8 +206,8 @@ class RunRunner:
         return self._runners[name].run(run.id, document, frames)
 
     def _end(self, lease: Lease, state: str, reason: str, share: Share | None = None) -> None:
-        """Room for this is kept on the database's disk. Where it is not enough, this takes until there is some, or the worker
-        is told to stop."""
+        """Room for this is kept on the database's disk. Where it is not enough, this takes until
+        there is some, or the worker is told to stop."""
         full = False
         while True:
             try:
@@ -230,8 +234,8 @@ class RunRunner:
             return
 
     def _give_back(self, lease: Lease, share: Share | None) -> bool:
-        """A run that takes too long for its lane, or whose worker is told to stop, goes to another worker, unless others are at
-        it; one that is lost has nothing to give."""
+        """A run that takes too long for its lane, or whose worker is told to stop, goes to another
+        worker, unless others are at it; one that is lost has nothing to give."""
         try:
             with self._database.session() as session:
                 repository = RunRepository(session)

@@ -59,7 +59,8 @@ class RunList(Model):
 
 
 class RunEvent(Model):
-    """One server-sent event of a run's stream. All but `progress` are frames, which are kept and numbered."""
+    """One server-sent event of a run's stream. All but `progress` are frames, which are kept and
+    numbered."""
 
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
     event: str = Field(json_schema_extra={"enum": list(EVENTS)})

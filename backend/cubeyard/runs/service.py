@@ -44,7 +44,8 @@ class RunService:
         measures: bool,
         usual_secs: float | None = None,
     ) -> schemas.Run:
-        """`measures`: with real packets. `usual_secs`: what it takes elsewhere, for its first run here."""
+        """`measures`: with real packets. `usual_secs`: what it takes elsewhere, for its first run
+        here."""
         row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, whole=whole, points_total=1)
         return self._start(row, measures=measures, usual_secs=usual_secs)
 

@@ -1,8 +1,10 @@
-"""One worker's share of a run: it takes a chunk of points, computes them, writes them in batches, and takes the next chunk.
+"""One worker's share of a run: it takes a chunk of points, computes them, writes them in batches,
+and takes the next chunk.
 
-Any number of workers do this at one run. What a worker writes, that its chunk is done, and which one it takes next are one
-transaction under the lock of the run's row: frames are numbered without a gap, and no moment to die at loses or doubles a
-point. A worker whose chunk was given to another finds that it is not its holder any more, and drops what it computed. [ours]
+Any number of workers do this at one run. What a worker writes, that its chunk is done, and which
+one it takes next are one transaction under the lock of the run's row: frames are numbered without a
+gap, and no moment to die at loses or doubles a point. A worker whose chunk was given to another
+finds that it is not its holder any more, and drops what it computed. [ours]
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ from cubeyard.runs.repository import FLOW_TIMES, NewFrame, RunRepository
 from cubeyard.runs.service import enter
 
 CHUNK_SECS = 1.0
-"""A chunk is about as much as a worker does in this time: what a dead one had is soon done again."""
+"""A chunk is about as much as a worker does in this time: what a dead one had is soon done
+again."""
 MOST_POINTS = 256
 GROWTH = 4
-"""A chunk is at most so many times as large as the one before it: the first points tell little about the others."""
+"""A chunk is at most so many times as large as the one before it: the first points tell little
+about the others."""
 WRITE_EVERY_SECS = 0.25
 BATCHES_PER_SEC = 16
 """Of all workers at a run together, about: they write one after the other."""
@@ -52,8 +56,8 @@ class Chunk:
 
 
 def take(session: Session, queue: RunQueue, run: RunRow, holder: str, wanted: int = 1) -> Chunk | None:
-    """A chunk of a run, whose row is locked, for a worker; None if nothing is left or another run needs the worker more. Asks
-    for one more worker if there is more to take."""
+    """A chunk of a run, whose row is locked, for a worker; None if nothing is left or another run
+    needs the worker more. Asks for one more worker if there is more to take."""
     chunks = ChunkRepository(session)
     row = chunks.held_by(run.id, holder)
     others = chunks.at_work(run.id)[0] - (row is not None)
@@ -82,8 +86,8 @@ def _taken(session: Session, queue: RunQueue, run: RunRow, row: RunChunkRow, wor
 
 
 def invite(session: Session, queue: RunQueue, run: RunRow) -> None:
-    """Have the queue ask for one more worker, if there is something to do for it. A run in the quick lane is not shared: what is
-    over soon must not fill the lanes of all workers."""
+    """Have the queue ask for one more worker, if there is something to do for it. A run in the
+    quick lane is not shared: what is over soon must not fill the lanes of all workers."""
     chunks = ChunkRepository(session)
     if run.lane == "long" and chunks.any_left(run) and not chunks.has_entry(run):
         run.queue_id = queue.invite(session, run.id, run.lane)
@@ -91,7 +95,8 @@ def invite(session: Session, queue: RunQueue, run: RunRow) -> None:
 
 
 class Share:
-    """From a first chunk on to the last that there is. Raises OverError when the run is over, or the worker is to stop."""
+    """From a first chunk on to the last that there is. Raises OverError when the run is over, or
+    the worker is to stop."""
 
     def __init__(
         self, database: Database, engine: Predictor, queue: RunQueue, lease: Lease, document: Json, first: Chunk
@@ -130,8 +135,8 @@ class Share:
                 self._chunk = self._write(None, complete=False)
 
     def leave(self, session: Session, row: RunRow) -> bool:
-        """Write what is computed and give the chunk back, on the caller's transaction that has the run's row locked. Whether the
-        run has no worker now, and is not over."""
+        """Write what is computed and give the chunk back, on the caller's transaction that has the
+        run's row locked. Whether the run has no worker now, and is not over."""
         chunks = ChunkRepository(session)
         held = chunks.held_by(row.id, self._holder)
         if held is not None:
@@ -201,7 +206,8 @@ class Share:
         return show
 
     def _write(self, chunk: Chunk | None, *, complete: bool) -> Chunk | None:
-        """The chunk to go on with after the batch was written: the same one, if it is not `complete` and still this worker's."""
+        """The chunk to go on with after the batch was written: the same one, if it is not
+        `complete` and still this worker's."""
         held = patiently(self._database, self._lease, lambda: self._commit(chunk, complete))
         self._written, self._last = self.written, 0
         self._forget()
@@ -212,7 +218,8 @@ class Share:
         with self._database.session() as session:
             row = own(RunRepository(session), self._lease)
             held = ChunkRepository(session).held_by(row.id, self._holder)
-            # Another one than this: it was taken by a transaction whose answer was lost. None: the chunk was lost.
+            # Another one than this: it was taken by a transaction whose answer was lost. None: the
+            # chunk was lost.
             if chunk is not None and held is not None and held.first == chunk.first:
                 self._append(session, row, held)
                 if not complete:

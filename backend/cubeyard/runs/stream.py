@@ -1,4 +1,5 @@
-"""A run's stream: live, reconnect and replay are one path, which reads what comes after a number until the run is over."""
+"""A run's stream: live, reconnect and replay are one path, which reads what comes after a number
+until the run is over."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ from cubeyard.runs.service import as_run
 
 KEEPALIVE_SECS = 15.0
 READ_EVERY_SECS = 0.1
-"""A stream that is up to date reads no more often than this: what comes in between comes together."""
+"""A stream that is up to date reads no more often than this: what comes in between comes
+together."""
 READERS = 4
-"""Threads and connections that all streams of the process have together: the other requests keep theirs."""
+"""Threads and connections that all streams of the process have together: the other requests keep
+theirs."""
 PROGRESS_FIELDS = ("state", "progress", "points_done", "points_total", "remaining_secs")
 
 
@@ -64,7 +67,8 @@ class RunStreams:
                 if news.over:
                     return
                 if news.frames:
-                    # There may be more than a batch. Whoever is up to date finds nothing, and waits below.
+                    # There may be more than a batch. Whoever is up to date finds nothing, and waits
+                    # below.
                     await asyncio.sleep(0 if len(news.frames) > 1 else max(0.0, read_at + READ_EVERY_SECS - time.monotonic()))  # fmt: skip
                     continue
                 if news.progress != told:

@@ -1,4 +1,5 @@
-"""Whether the hypotheses of a run's experiment held, from its frames. Nothing is stored: it is computed again."""
+"""Whether the hypotheses of a run's experiment held, from its frames. Nothing is stored: it is
+computed again."""
 
 from __future__ import annotations
 

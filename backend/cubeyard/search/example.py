@@ -1,6 +1,8 @@
-"""An answer that comes with the program, so that a page of questions is not empty before the first one.
+"""An answer that comes with the program, so that a page of questions is not empty before the first
+one.
 
-It is what this version of the engine computes for the values with which the page's form starts. `bin/example-results` writes it.
+It is what this version of the engine computes for the values with which the page's form starts.
+`bin/example-results` writes it.
 """
 
 from __future__ import annotations

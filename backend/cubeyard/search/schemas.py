@@ -23,7 +23,8 @@ EXAMPLE = {
 
 
 class SearchQuestion(Model):
-    """What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and `GET /topologies`."""
+    """What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and
+    `GET /topologies`."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 

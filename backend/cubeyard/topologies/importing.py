@@ -1,4 +1,5 @@
-"""A file of a network as a spec of the family `custom`, and what was read, assumed and left out. Pure: no clock, no hash order."""
+"""A file of a network as a spec of the family `custom`, and what was read, assumed and left out.
+Pure: no clock, no hash order."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def imported_json(data: bytes, name: str, options: ImportOptions) -> bytes:
 
 
 def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
-    """The same for a network that was read. Raises `BadFileError` for one without servers or links."""
+    """The same for a network that was read. Raises `BadFileError` for one without servers or
+    links."""
     links, merged = _links(network)
     linked = {name for edge in links for name in (edge.a, edge.b)}
     for name in [name for name in network.nodes if name not in linked]:
@@ -132,7 +134,8 @@ def check(options: ImportOptions) -> None:
 
 
 def _links(network: Network) -> tuple[list[Edge], int]:
-    """The file's links without those from a node to itself; of a directed file, one for each that goes there and back, and how many."""
+    """The file's links without those from a node to itself; of a directed file, one for each that
+    goes there and back, and how many."""
     kept: list[Edge] = []
     waiting: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     merged = 0

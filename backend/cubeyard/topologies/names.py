@@ -17,10 +17,12 @@ MOST_CHARACTERS = 63
 
 
 def called(network: Network) -> tuple[dict[str, str], bool]:
-    """What each node is called in the plan, by its name in the file, and whether labels were taken for names.
+    """What each node is called in the plan, by its name in the file, and whether labels were taken
+    for names.
 
-    Labels count where every id looks like a program's (`n0`, `12`); a node without one keeps its id. Names become host names (DNS
-    labels: lower-case letters, digits and hyphens, a letter first); one that is taken then gets a number behind it.
+    Labels count where every id looks like a program's (`n0`, `12`); a node without one keeps its
+    id. Names become host names (DNS labels: lower-case letters, digits and hyphens, a letter
+    first); one that is taken then gets a number behind it.
     """
     nodes = network.nodes
     by_label = any(node.label for node in nodes.values()) and all(_MACHINE_MADE.fullmatch(name) for name in nodes)

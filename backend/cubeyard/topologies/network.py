@@ -40,7 +40,8 @@ class Node:
     label: str = ""
     """What people call it, where the file has an id beside it."""
     default_role: Literal["", "server", "switch"] = ""
-    """What it is if neither an attribute nor its name says so: containerlab's kind `linux` is a server."""
+    """What it is if neither an attribute nor its name says so: containerlab's kind `linux` is a
+    server."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ class Edge:
 
 @dataclass
 class Network:
-    """All of a file. Methods refuse what is beyond the limits, so that no reader fills the memory."""
+    """All of a file. Methods refuse what is beyond the limits, so that no reader fills the
+    memory."""
 
     format: Format
     name: str = ""
@@ -64,7 +66,8 @@ class Network:
     directed: bool = False
     """Whether the file's links have a direction: one there and one back are then one link."""
     own: bool = False
-    """Whether it is an export of Cubeyard's, whose host names begin with h for servers and s for switches."""
+    """Whether it is an export of Cubeyard's, whose host names begin with h for servers and s for
+    switches."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """Why something is no part of the network, and where it stands."""
     spellings: list[list[str]] = field(default_factory=list)

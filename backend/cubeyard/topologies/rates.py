@@ -35,7 +35,8 @@ class Rates:
         self._unit: Unit | None = unit
 
     def of(self, attributes: Mapping[str, Any]) -> tuple[float, bool] | str | None:
-        """Gb/s and whether the unit is known, the text of a rate that cannot be read, or None where there is none."""
+        """Gb/s and whether the unit is known, the text of a rate that cannot be read, or None where
+        there is none."""
         attributes = {
             name: value for name, value in attributes.items() if value is not None and not is_nobody(str(value))
         }
@@ -75,7 +76,8 @@ def _read(value: object, unit: Unit | None) -> tuple[float, bool] | str:
 
 
 def _amount(words: str) -> float:
-    """Programs write a decimal point, people a comma too; not a number for `1,000`, which may be either."""
+    """Programs write a decimal point, people a comma too; not a number for `1,000`, which may be
+    either."""
     found = readings(words)
     if len(set(found.values())) > 1 and "," in words:
         return nan
@@ -83,7 +85,8 @@ def _amount(words: str) -> float:
 
 
 def guessed_unit(amounts: list[float]) -> Unit | None:
-    """The unit of numbers without one, if there is one in which all of them are usual rates of links; None where that is open."""
+    """The unit of numbers without one, if there is one in which all of them are usual rates of
+    links; None where that is open."""
     if not amounts:
         return None
     if max(amounts) <= MAX_GBPS / 2 and min(amounts) >= 1:

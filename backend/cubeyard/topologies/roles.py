@@ -1,8 +1,8 @@
 """Which nodes are servers and which are switches, and by which rule. [ours]
 
-In this order: the user's patterns; an attribute of the file (role, type, kind, function …); words in the name; what the format says
-(containerlab's kind linux is a server); the number of links. A node about which none of them says anything is taken for a switch, and
-is listed as unclear.
+In this order: the user's patterns; an attribute of the file (role, type, kind, function …); words
+in the name; what the format says (containerlab's kind linux is a server); the number of links. A
+node about which none of them says anything is taken for a switch, and is listed as unclear.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Decision:
 
 
 def decide(network: Network, servers: Sequence[str], switches: Sequence[str]) -> dict[str, Decision]:
-    """The role of every node, by its name in the file. Patterns are shell patterns, `web*`, and of both kinds a switch's counts.
+    """The role of every node, by its name in the file. Patterns are shell patterns, `web*`, and of
+    both kinds a switch's counts.
 
     Linear in nodes and links, times the number of patterns.
     """
@@ -172,7 +173,8 @@ def _of_words(words: str) -> Role | None:
 
 
 def _numbered(network: Network) -> re.Pattern[str] | None:
-    """Names of a letter and numbers say what a node is where all are so: our exports', and Mininet's h1 and s1."""
+    """Names of a letter and numbers say what a node is where all are so: our exports', and
+    Mininet's h1 and s1."""
     if network.own:
         return _OWN_NAME
     return _MININET if network.nodes and all(map(_MININET.fullmatch, network.nodes)) else None

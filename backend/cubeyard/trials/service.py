@@ -25,7 +25,8 @@ class TrialService:
         self._engine = engine
 
     def prepared(self, trial: schemas.ServiceTrial) -> Work:
-        """The trial, ready to begin. Raises ProblemError with the field: no such service, no module that starts, too many servers."""
+        """The trial, ready to begin. Raises ProblemError with the field: no such service, no module
+        that starts, too many servers."""
         most = self._engine.service_limits()["max_servers"]
         servers = prod(trial.size)
         if not 2 <= servers <= most:

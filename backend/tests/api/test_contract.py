@@ -1,4 +1,5 @@
-"""The API keeps its description: schemathesis finds no 5xx and no answer outside its schema. Bounded in count."""
+"""The API keeps its description: schemathesis finds no 5xx and no answer outside its schema.
+Bounded in count."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ schemathesis.serializer.alias(XLSX_MEDIA_TYPE, "application/octet-stream")
 
 @pytest.fixture(scope="module")
 def contract_client(server: Any, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """One database for all of it: what one operation left, the next one finds. And a fabric that knows no packets."""
+    """One database for all of it: what one operation left, the next one finds. And a fabric that
+    knows no packets."""
     import psycopg
 
     with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
@@ -121,7 +123,8 @@ def test_every_operation_keeps_its_description(case: Any, contract_client: TestC
 
 
 def _room(case: Any) -> str:
-    """Whose ids an operation takes: `/api/v1/<room>/...`, but what is asked of a run with real packets is under `runs`."""
+    """Whose ids an operation takes: `/api/v1/<room>/...`, but what is asked of a run with real
+    packets is under `runs`."""
     if "emulation" in case.operation.definition.raw.get("tags", []):
         return "emulation"
     _, _, room = case.path.removeprefix("/").partition("api/v1/")

@@ -1,4 +1,5 @@
-"""What the tests of work orders share: carrying one out port by port, and the least that any order can cost."""
+"""What the tests of work orders share: carrying one out port by port, and the least that any order
+can cost."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def found(*cables: tuple[int, int, int | None]) -> list[FoundCable]:
 
 
 class Floor:
-    """Cables known only by the ports that they are in. Fails where a step plugs into a port that is taken, takes out of one that is
-    empty, or takes the wrong cable."""
+    """Cables known only by the ports that they are in. Fails where a step plugs into a port that is
+    taken, takes out of one that is empty, or takes the wrong cable."""
 
     def __init__(self, cables: Sequence[FoundCable]) -> None:
         self._fresh = count()
@@ -118,7 +119,8 @@ def cost(order: WorkOrder) -> tuple[int, int]:
 
 
 State = tuple[tuple[int, int], ...]
-"""By port: the port of the other end (itself: the other end hangs; -1: nothing is plugged in) and the length (0: not known)."""
+"""By port: the port of the other end (itself: the other end hangs; -1: nothing is plugged in) and
+the length (0: not known)."""
 FREE = (-1, 0)
 
 
@@ -132,10 +134,11 @@ def state_of(cables: Sequence[tuple[int, int, int | None]], ports: int) -> State
 def least_costs(
     plan: Sequence[tuple[int, int, int]], ports: int, lengths: Sequence[int]
 ) -> dict[State, tuple[int, int]]:
-    """The least (plug operations, steps) from every state of so many ports to the plan, by trying everything there is to do.
+    """The least (plug operations, steps) from every state of so many ports to the plan, by trying
+    everything there is to do.
 
-    Every step can be done backwards, so it begins at the plan: its states are those whose cables have the planned length or one that is
-    not known. Without `lengths` no cable has one.
+    Every step can be done backwards, so it begins at the plan: its states are those whose cables
+    have the planned length or one that is not known. Without `lengths` no cable has one.
     """
     goals: list[State] = [state_of((), ports)]
     for a, b, length in plan:
@@ -181,7 +184,8 @@ def _before(state: State, lengths: Sequence[int]) -> Iterator[tuple[int, State]]
 
 
 def _before_hanging(state: State, at: int, free: Sequence[int]) -> Iterator[tuple[int, State]]:
-    """Of the cable at this port one end hangs: that end was unplugged, or the other one was moved here."""
+    """Of the cable at this port one end hangs: that end was unplugged, or the other one was moved
+    here."""
     length = state[at][1]
     for source in free:
         yield 1, _with(state, (at, (source, length)), (source, (at, length)))
@@ -189,7 +193,8 @@ def _before_hanging(state: State, at: int, free: Sequence[int]) -> Iterator[tupl
 
 
 def _before_plugged(state: State, at: int, free: Sequence[int], lengths: Sequence[int]) -> Iterator[tuple[int, State]]:
-    """The end at this port was plugged in or moved here; seen from the cable's first port also: it was pulled or replaced."""
+    """The end at this port was plugged in or moved here; seen from the cable's first port also: it
+    was pulled or replaced."""
     far, length = state[at]
     yield 1, _with(state, (far, (far, length)), (at, FREE))
     for source in free:

@@ -1,4 +1,5 @@
-"""Lists of a plan's cables as the floor would send them: as CSV, and as what LLDP sees, in both of lldpctl's forms."""
+"""Lists of a plan's cables as the floor would send them: as CSV, and as what LLDP sees, in both of
+lldpctl's forms."""
 
 from __future__ import annotations
 
@@ -50,8 +51,9 @@ def json0(interfaces: Sequence[Json]) -> Json:
 
 
 def shortened(value: Any) -> Any:
-    """A document of the form `json0` in the form `json`: a list of one is its item, an object of a `value` alone is that value, and an
-    object with a `name` is put into a new one under that name."""
+    """A document of the form `json0` in the form `json`: a list of one is its item, an object of a
+    `value` alone is that value, and an object with a `name` is put into a new one under that
+    name."""
     if isinstance(value, list):
         return shortened(value[0]) if len(value) == 1 else [shortened(one) for one in value]
     if not isinstance(value, dict):

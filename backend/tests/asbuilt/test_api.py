@@ -1,4 +1,5 @@
-"""Over REST: a file as the body of one call, refused by line and column; 404 for what is not there."""
+"""Over REST: a file as the body of one call, refused by line and column; 404 for what is not
+there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lists as people and programs write them: what is right stays plugged in, whatever the names around it are."""
+"""Lists as people and programs write them: what is right stays plugged in, whatever the names
+around it are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The work order does what it says, never needs a port that is taken, and nothing shorter does it."""
+"""The work order does what it says, never needs a port that is taken, and nothing shorter does
+it."""
 
 from __future__ import annotations
 

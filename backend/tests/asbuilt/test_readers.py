@@ -1,4 +1,5 @@
-"""Every format gives the plan back; a file that cannot be read is refused by line and column or by field."""
+"""Every format gives the plan back; a file that cannot be read is refused by line and column or by
+field."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ Json = dict[str, Any]
 
 
 def amounts_of(value: Any, inside: bool = False) -> list[float]:
-    """Every amount of a document, whatever it is called: numbers of fields whose names speak of money, and below them."""
+    """Every amount of a document, whatever it is called: numbers of fields whose names speak of
+    money, and below them."""
     if isinstance(value, dict):
         return [one for key, item in value.items() for one in amounts_of(item, inside or "usd" in key)]
     if isinstance(value, list):

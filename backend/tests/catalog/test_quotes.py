@@ -1,4 +1,5 @@
-"""Prices that come back in a bill: from our own files, and from what spreadsheet programs make of them."""
+"""Prices that come back in a bill: from our own files, and from what spreadsheet programs make of
+them."""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ def _changed(book: Json, quotes: Quotes) -> Json:
 @pytest.mark.parametrize("name", ["paper-2009", "current-2026"])
 @pytest.mark.parametrize("format", ["xlsx", "bom-csv"])
 def test_every_line_that_is_quoted_costs_what_was_quoted(local: Engine, format: str, name: str, stock: str) -> None:
-    """Fill in a price for every line that has a part, import, plan again: each line then has that price."""
+    """Fill in a price for every line that has a part, import, plan again: each line then has that
+    price."""
     book = _book(local, name)
     spec = {**SPEC, "cabling": {"stock": stock}}
 
@@ -179,7 +181,8 @@ def test_what_cannot_be_taken_names_its_line(local: Engine) -> None:
 
 @pytest.mark.parametrize("stock", ["stock", "bulk"])
 def test_prices_in_another_currency_are_taken_at_a_stated_rate_only(local: Engine, stock: str) -> None:
-    """All lines in euros: without a rate each is a problem, with one each costs the price times the rate."""
+    """All lines in euros: without a rate each is a problem, with one each costs the price times the
+    rate."""
     book = _book(local, "current-2026")
     spec = {**SPEC, "cabling": {"stock": stock}}
 

@@ -1,4 +1,5 @@
-"""The in-network cache between a client and a server: what is answered where, byte for byte. `[serverswitch §6.1]`"""
+"""The in-network cache between a client and a server: what is answered where, byte for byte.
+`[serverswitch §6.1]`"""
 
 from __future__ import annotations
 

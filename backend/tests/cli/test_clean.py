@@ -1,4 +1,5 @@
-"""Ending and cleaning up: every signal that ends a program, and `cubeyard clean` for what none of them could end."""
+"""Ending and cleaning up: every signal that ends a program, and `cubeyard clean` for what none of
+them could end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`cubeyard export` with options: they reach the file, and a wrong one is refused by its name, with exit code 2."""
+"""`cubeyard export` with options: they reach the file, and a wrong one is refused by its name, with
+exit code 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Processes of services beside servers: started for each, again after they ended or were hung up on, and none is left."""
+"""Processes of services beside servers: started for each, again after they ended or were hung up
+on, and none is left."""
 
 from __future__ import annotations
 

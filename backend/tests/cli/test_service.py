@@ -1,4 +1,5 @@
-"""Services of one's own on the command line: a folder to begin with, trials in virtual time, and what is refused."""
+"""Services of one's own on the command line: a folder to begin with, trials in virtual time, and
+what is refused."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def test_a_trial_says_what_was_delivered(servers: int) -> None:
 
 @pytest.mark.long
 def test_a_service_of_every_server_is_tried_on_8000() -> None:
-    """The cache, of which every server keeps a key and a value somewhere: each is acknowledged, over links that carry one packet at a
-    time."""
+    """The cache, of which every server keeps a key and a value somewhere: each is acknowledged,
+    over links that carry one packet at a time."""
     done = cubeyard(
         "service", "test", "cache", "--servers", "8000", "--message", "set {key} a", "--seconds", "3", "--json"
     )
@@ -237,7 +238,8 @@ def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> None:
-    """What it does beside the built-in service, a test of the engine compares: `virtual/tests/word_count_module.rs`."""
+    """What it does beside the built-in service, a test of the engine compares:
+    `virtual/tests/word_count_module.rs`."""
     sources = (EXAMPLE / "service.c").read_bytes() + (TEMPLATES / "cubeyard.h").read_bytes()
     kept = (EXAMPLE / "word-count.wasm.sources").read_text().strip()
     assert kept == hashlib.sha256(sources).hexdigest(), "run make in its folder"
@@ -249,7 +251,8 @@ def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> 
 
 
 def test_the_example_s_sources_make_the_module_that_is_kept(tmp_path: Path) -> None:
-    """By its own Makefile, with the clang that makes the programs of the kernel, and the linker of the Rust toolchain."""
+    """By its own Makefile, with the clang that makes the programs of the kernel, and the linker of
+    the Rust toolchain."""
     clang = next((found for name in ("clang-19", "clang") if (found := shutil.which(name))), None)
     version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True) if clang else None
     if version is None or version.stdout.strip() != MADE_WITH:

@@ -217,7 +217,8 @@ def test_a_csv_file_grows_while_flows_end(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_csv_file_of_many_flows_grows_by_parts(tmp_path: Path) -> None:
-    """More than a partial frame lists: whole lines are added, each flow once, with the times that it has at the end."""
+    """More than a partial frame lists: whole lines are added, each flow once, with the times that
+    it has at the end."""
     count = 50_000
     flows = [["00", "33", 1_000, at * 20e-6] for at in range(count)]
     experiment = {"engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1, "packet": {"flow_times": True}}  # fmt: skip

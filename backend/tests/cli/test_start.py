@@ -1,6 +1,8 @@
-"""What a command loads: planning and predicting start without the web server, the database, the emulator and NumPy.
+"""What a command loads: planning and predicting start without the web server, the database, the
+emulator and NumPy.
 
-The set of modules is what is tested, not the time: start-up is nearly all imports, and a set is the same on a busy machine.
+The set of modules is what is tested, not the time: start-up is nearly all imports, and a set is the
+same on a busy machine.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-// Cubeyard in Chromium on the cluster: log in with the token, compose an emulation of servers as pods, see it live, read its verdict.
-// Told on standard input where it is; says on standard output what it saw.
+// Cubeyard in Chromium on the cluster: log in with the token, compose an emulation of servers as
+// pods, see it live, read its verdict. Told on standard input where it is; says on standard output
+// what it saw.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +23,8 @@ try {
   page.setDefaultTimeout(60_000);
   const errors = [];
   page.on("console", (message) => {
-    // Network interfaces come and go on the machine: the page asks again. And there is no TLS here, which one header wants.
+    // Network interfaces come and go on the machine: the page asks again. And there is no TLS here,
+    // which one header wants.
     const expected = /ERR_NETWORK_CHANGED|Cross-Origin-Opener-Policy header has been ignored/;
     if (message.type() === "error" && !expected.test(message.text()))
       errors.push(`${message.text()} (${message.location().url})`);

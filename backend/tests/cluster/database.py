@@ -1,4 +1,5 @@
-"""The external PostgreSQL of the installation: on this machine, with an address on the cluster's network and a password."""
+"""The external PostgreSQL of the installation: on this machine, with an address on the cluster's
+network and a password."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Nodes without a machine: what kwok does. Each is a Node object with room for 110 pods and a lease that is renewed; a pod that the
-scheduler puts there runs at once as far as the API server knows, and goes when it is told to.
+"""Nodes without a machine: what kwok does. Each is a Node object with room for 110 pods and a lease
+that is renewed; a pod that the scheduler puts there runs at once as far as the API server knows,
+and goes when it is told to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Images for the cluster's nodes, as archives that `ctr images import` takes: a few files on nothing."""
+"""Images for the cluster's nodes, as archives that `ctr images import` takes: a few files on
+nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Json = dict[str, Any]
 
 
 def archive(target: Path, name: str, files: dict[str, Path], folders: tuple[str, ...], entry: list[str]) -> None:
-    """An image `name:1` in Docker's format: `files` by their path inside, empty folders, and what it runs."""
+    """An image `name:1` in Docker's format: `files` by their path inside, empty folders, and what
+    it runs."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as layer:
         for folder in folders:

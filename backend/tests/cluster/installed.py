@@ -57,7 +57,8 @@ def documents(*values: str, release: str = "cubeyard") -> list[Json]:
 
 
 def install(cluster: Cluster, database_url: str) -> Service:
-    """As docs/kubernetes.md says: one `helm install`, here with an image that is on the nodes, and small requests."""
+    """As docs/kubernetes.md says: one `helm install`, here with an image that is on the nodes, and
+    small requests."""
     core = client.CoreV1Api(cluster.api)
     try:
         cluster_helm(
@@ -168,6 +169,7 @@ HEAD = """# The chart of deploy/helm/cubeyard with its default values, for clust
 
 
 def manifests() -> str:
-    """The chart for `kubectl apply`, with Secrets that somebody else makes: nothing in it is drawn."""
+    """The chart for `kubectl apply`, with Secrets that somebody else makes: nothing in it is
+    drawn."""
     ours = ("existingTokenSecret=cubeyard-token", "emulation.existingKeys=cubeyard-keys")
     return HEAD + rendered(*ours)

@@ -1,9 +1,11 @@
-"""A Kubernetes cluster on this machine: a control plane and two nodes, each in network, mount and host-name namespaces of its own,
-joined by a bridge; pods have the network of the CNI's bridge plug-in, with routes between the nodes.
+"""A Kubernetes cluster on this machine: a control plane and two nodes, each in network, mount and
+host-name namespaces of its own, joined by a bridge; pods have the network of the CNI's bridge
+plug-in, with routes between the nodes.
 
-What such a machine may lack, and what is done about it: containerd's `restrict_oom_score_adj` where CAP_SYS_RESOURCE is missing,
-`failCgroupV1: false` for control groups of version 1, and decoy files over the machine-wide settings that a kubelet writes.
-Everything that is started here is ended by its own process number, also after a failure.
+What such a machine may lack, and what is done about it: containerd's `restrict_oom_score_adj` where
+CAP_SYS_RESOURCE is missing, `failCgroupV1: false` for control groups of version 1, and decoy files
+over the machine-wide settings that a kubelet writes. Everything that is started here is ended by
+its own process number, also after a failure.
 """
 
 from __future__ import annotations
@@ -245,7 +247,8 @@ def group_hierarchies() -> list[Path]:
 
 
 def remove_group(group: Path) -> None:
-    """With the groups inside it, from the innermost. What is in it was started by the cluster, and ends."""
+    """With the groups inside it, from the innermost. What is in it was started by the cluster, and
+    ends."""
     deadline = time.monotonic() + 10
     while group.exists() and time.monotonic() < deadline:
         for inner in sorted(
@@ -293,7 +296,8 @@ class Cluster:
         folder, kubernetes = self.folder, str(built("kubernetes"))
         key = folder / "accounts.key"
         subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
-        # What the kubelets know the API server by, which asks them for logs and runs commands in pods.
+        # What the kubelets know the API server by, which asks them for logs and runs commands in
+        # pods.
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/O=system:masters/CN=apiserver",
              "-keyout", str(folder / "caller.key"), "-out", str(folder / "caller.crt")],
@@ -393,7 +397,8 @@ def _holder(name: str) -> subprocess.Popen[bytes]:
 
 
 def _join(control: Machine, nodes: list[Node]) -> None:
-    """A bridge on the control plane's machine; every other machine, and this one, has a cable to it."""
+    """A bridge on the control plane's machine; every other machine, and this one, has a cable to
+    it."""
     control.output("ip", "link", "add", "under", "mtu", str(MTU), "type", "bridge")
     control.output("ip", "address", "add", f"{API}/24", "dev", "under")
     control.output("ip", "link", "set", "under", "up")
@@ -435,7 +440,8 @@ def _join(control: Machine, nodes: list[Node]) -> None:
 
 
 def _bring_images(root: Path, nodes: list[Node]) -> None:
-    """A pod's first process only has to wait: a node without a fabric does. All else is in Cubeyard's own image."""
+    """A pod's first process only has to wait: a node without a fabric does. All else is in
+    Cubeyard's own image."""
     node = program(Settings(), NODE)
     assert node is not None
     archive(root / "pause.tar", PAUSE, {"node": node}, (), ["/node", "--socket", "@pause"])

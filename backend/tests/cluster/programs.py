@@ -1,4 +1,5 @@
-"""The programs of Kubernetes and Helm, in the cache folder where `bin/cluster` builds them; and why they are not there."""
+"""The programs of Kubernetes and Helm, in the cache folder where `bin/cluster` builds them; and why
+they are not there."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def cache() -> Path:
 
 
 def built(name: str) -> Path:
-    """Where a program of the Go module is, built; its name has the digest of what it is built from."""
+    """Where a program of the Go module is, built; its name has the digest of what it is built
+    from."""
     digest = hashlib.sha256(b"".join((HERE / "go" / one).read_bytes() for one in ("go.sum", f"{name}.ldflags")))
     return cache() / f"{name}-{digest.hexdigest()[:16]}"
 

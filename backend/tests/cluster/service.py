@@ -1,4 +1,5 @@
-"""Cubeyard as its users reach it on the cluster: by the Service's address, under a name that it was told."""
+"""Cubeyard as its users reach it on the cluster: by the Service's address, under a name that it was
+told."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Service:
     token: str
 
     def request(self, method: str, path: str, body: object = None, *, token: str | None = "", **headers: str) -> Reply:
-        """`token` is the installation's unless given; None sends none. A connection of its own for each call."""
+        """`token` is the installation's unless given; None sends none. A connection of its own for
+        each call."""
         sent = {"Content-Type": "application/json", "Host": self.host, **headers}
         if token is not None:
             sent["Authorization"] = f"Bearer {token or self.token}"

@@ -1,5 +1,6 @@
-"""Slurm on this machine: a controller and two nodes (slurmctld, slurmd and munged of the system's packages), each node with processes of
-its own, so that it dies as a machine does. No systemd, no control groups; all files are in one folder."""
+"""Slurm on this machine: a controller and two nodes (slurmctld, slurmd and munged of the system's
+packages), each node with processes of its own, so that it dies as a machine does. No systemd, no
+control groups; all files are in one folder."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class Slurm:
             )  # fmt: skip
 
     def start_node(self, name: str) -> None:
-        # The shell is the first process there: it takes the exit status of those whose parent has ended.
+        # The shell is the first process there: it takes the exit status of those whose parent has
+        # ended.
         words = ("sh", "-c", '"$@"; exit "$?"', name, "slurmd", "-D", "-N", name)
         self.start(name, *APART, *words)
 

@@ -1,5 +1,5 @@
-"""Real Kubernetes on two nodes of this machine: sixteen servers of BCube_1 in namespaces and in pods, faults, refusals, kills; and
-nothing left. `make test TEST=cluster` brings what it takes.
+"""Real Kubernetes on two nodes of this machine: sixteen servers of BCube_1 in namespaces and in
+pods, faults, refusals, kills; and nothing left. `make test TEST=cluster` brings what it takes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def test_the_nodes_say_what_they_have(emulate: Emulate) -> None:
 
 
 def test_sixteen_servers_in_namespaces_of_two_nodes_survive_a_pulled_cable(emulate: Emulate, cluster: Cluster) -> None:
-    """The dense mode: no pod for a server. Server 00 reaches 20, on the other node, by the pulled cable's switch."""
+    """The dense mode: no pod for a server. Server 00 reaches 20, on the other node, by the pulled
+    cable's switch."""
     found = emulate.run("--mode", "namespaces", "--seconds", "6", "--fault", "cable-pulled=00/<1,0>@2-4")
     check_report(found)
     assert found["faults"][0]["moves"] > 0
@@ -78,7 +79,8 @@ def test_sixteen_pods_on_two_nodes_survive_a_pulled_cable_and_a_killed_server(
 
 
 def test_a_dcell_has_its_direct_cables_over_two_nodes(emulate: Emulate, cluster: Cluster) -> None:
-    """Twenty servers, each with a cable to one of another cell: those between the nodes are tunnels of their own."""
+    """Twenty servers, each with a cable to one of another cell: those between the nodes are tunnels
+    of their own."""
     found = emulate.finish(
         emulate.start("--mode", "namespaces", "--workload", "permutation", "--seconds", "4", spec=DCELL)
     )

@@ -1,5 +1,6 @@
-"""Images of users beside servers in pods: an HTTP server that answers over BCube across nodes, what faults do to it, and what is told
-of one that does not run. The image is BusyBox of this machine, imported into the nodes' containerd.
+"""Images of users beside servers in pods: an HTTP server that answers over BCube across nodes, what
+faults do to it, and what is told of one that does not run. The image is BusyBox of this machine,
+imported into the nodes' containerd.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def test_an_http_server_in_an_image_answers_across_nodes_and_shares_its_servers_
 
 
 def test_nobody_beside_a_server_can_take_its_place_before_the_fabric(emulate: Emulate, cluster: Cluster) -> None:
-    """The fabric listens inside the server's network, where the image is, too: whoever else connects there is hung up on."""
+    """The fabric listens inside the server's network, where the image is, too: whoever else
+    connects there is hung up on."""
     process = emulate.start("--mode", "containers", "--seconds", "12", *WEB)
     wait_for_pods(cluster, 16)
     wait(

@@ -1,5 +1,5 @@
-"""Nodes that are drained, and that are cut off, in the middle of runs: each run says so by the node's name, the rest is removed, and
-nothing is left once the node is back."""
+"""Nodes that are drained, and that are cut off, in the middle of runs: each run says so by the
+node's name, the rest is removed, and nothing is left once the node is back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from tests.cluster.sweeps import POINTS, SWEPT, points_once, workers
 
 Json = dict[str, Any]
 OVER_SECS = 25
-"""For a run with a node that is cut off, on a busy machine: 8 s until that is noticed, and what is on the other node removed."""
+"""For a run with a node that is cut off, on a busy machine: 8 s until that is noticed, and what is
+on the other node removed."""
 
 
 def evict(core: Any, pod: Any) -> int:
@@ -45,8 +46,8 @@ def evict(core: Any, pod: Any) -> int:
 
 
 def drained(core: Any, node: str, secs: float = 120) -> list[str]:
-    """`kubectl drain --ignore-daemonsets --force`: what is on a node is evicted, again and again while a budget forbids. Whom one
-    held up."""
+    """`kubectl drain --ignore-daemonsets --force`: what is on a node is evicted, again and again
+    while a budget forbids. Whom one held up."""
     held_up: list[str] = []
     deadline = time.monotonic() + secs
     while True:
@@ -179,7 +180,8 @@ def whose(core: Any, count: int = 16) -> str:
 
 
 def fabrics_known(core: Any) -> list[str]:
-    """The nodes on which it is ready as the cluster knows: of one that is away the containers' states stay what they were."""
+    """The nodes on which it is ready as the cluster knows: of one that is away the containers'
+    states stay what they were."""
     pods = core.list_namespaced_pod(NAMESPACE, label_selector="app.kubernetes.io/component=fabric").items
     ready = {
         pod.spec.node_name
@@ -201,8 +203,9 @@ def state_of(database: str, run: str) -> tuple[str, str, int]:
 def test_an_emulation_whose_worker_is_cut_off_ends_and_leaves_nothing_once_it_is_back(
     service: Service, cluster: Cluster, database: str
 ) -> None:
-    """The other worker takes the run up when its lease is over. What that then says depends on whether the cluster knows by then
-    that the node is away: the run ends by the node's name, or is measured on the other node alone."""
+    """The other worker takes the run up when its lease is over. What that then says depends on
+    whether the cluster knows by then that the node is away: the run ends by the node's name, or is
+    measured on the other node alone."""
     core = client.CoreV1Api(cluster.api)
     a_worker_on(core, "node-b", "node-a")
     for _ in range(12):
@@ -300,7 +303,8 @@ def budget_allows(cluster: Cluster, name: str) -> int:
 
 
 def chunks_of(database: str, run: str) -> tuple[int, int]:
-    """How many chunks workers hold, and how many of those workers have been silent for longer than a beat takes."""
+    """How many chunks workers hold, and how many of those workers have been silent for longer than
+    a beat takes."""
     silent = "count(*) FILTER (WHERE heartbeat_at < clock_timestamp() - interval '6 s')"
     query = f"SELECT count(*), {silent} FROM run_chunks WHERE run_id = %s AND holder IS NOT NULL"
     with psycopg.connect(database) as connection:
@@ -309,7 +313,8 @@ def chunks_of(database: str, run: str) -> tuple[int, int]:
 
 
 def until_over(database: str, run: str, secs: float) -> str:
-    """Waits for the end of a run whose workers were lost just now; when what they held was free again, in words."""
+    """Waits for the end of a run whose workers were lost just now; when what they held was free
+    again, in words."""
     began, free_secs, lost, done = time.monotonic(), 0.0, 0, 0
     while state_of(database, run)[0] in {"queued", "running"}:
         quiet = chunks_of(database, run)[1]

@@ -1,4 +1,5 @@
-"""A thousand servers' pods on a hundred nodes, by a real API server and scheduler: how long, and how many calls."""
+"""A thousand servers' pods on a hundred nodes, by a real API server and scheduler: how long, and
+how many calls."""
 
 from __future__ import annotations
 

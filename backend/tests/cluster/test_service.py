@@ -1,5 +1,5 @@
-"""Cubeyard's own pods, as `helm install` makes them: the page, plans, an emulation over two nodes and a sweep that the workers share,
-all by the Service's address."""
+"""Cubeyard's own pods, as `helm install` makes them: the page, plans, an emulation over two nodes
+and a sweep that the workers share, all by the Service's address."""
 
 from __future__ import annotations
 

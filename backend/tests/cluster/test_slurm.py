@@ -1,5 +1,5 @@
-"""Workers as jobs of a real Slurm, by `deploy/slurm/workers.sbatch` as it is: arrays share sweeps; cancelled, timed out and killed jobs
-lose no point; nothing stays."""
+"""Workers as jobs of a real Slurm, by `deploy/slurm/workers.sbatch` as it is: arrays share sweeps;
+cancelled, timed out and killed jobs lose no point; nothing stays."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def api(settings: Settings, tmp_path: Path) -> Iterator[Server]:
 
 
 def start(api: Server, points: int) -> str:
-    """A run of as many points of some ten milliseconds each, that workers share from its first one on."""
+    """A run of as many points of some ten milliseconds each, that workers share from its first one
+    on."""
     body = {
         "plan": {"family": "bcube", "n": 6, "k": 2}, "workload": {"kind": "all-to-all"},
         "axes": {"failure": {"kind": "switch", "ratios": RATIOS}, "seeds": points // len(RATIOS)},
@@ -111,7 +112,8 @@ def handed_on(slurm: Slurm, job: str) -> bool:
 def test_a_job_that_is_cancelled_or_reaches_its_time_limit_hands_its_points_on_at_once(
     slurm: Slurm, api: Server, settings: Settings
 ) -> None:
-    """`--signal=B:TERM@60` of a job with a minute: the worker hears of it as soon as Slurm looks, every half a minute."""
+    """`--signal=B:TERM@60` of a job with a minute: the worker hears of it as soon as Slurm looks,
+    every half a minute."""
     points = 800
     runs = [start(api, points)]
     array = slurm.submit(str(settings.database_url), "--array=1-3")

@@ -1,4 +1,5 @@
-"""`helm upgrade` to a version with a migration more, and back, with runs over and runs under way."""
+"""`helm upgrade` to a version with a migration more, and back, with runs over and runs under
+way."""
 
 from __future__ import annotations
 
@@ -122,7 +123,8 @@ def downgrade(cluster: Cluster) -> None:
 def test_a_rollback_without_the_older_tables_keeps_the_newer_pods(
     service: Service, cluster: Cluster, database: str
 ) -> None:
-    """An older version refuses newer tables: its pod does not get ready, and the ones that serve stay."""
+    """An older version refuses newer tables: its pod does not get ready, and the ones that serve
+    stay."""
     upgrade(cluster, f"image.tag={NEXT}")
     settled(cluster, NEXT)
     try:
@@ -137,7 +139,8 @@ def test_a_rollback_without_the_older_tables_keeps_the_newer_pods(
 
 
 def test_the_nodes_own_addresses_can_carry_the_tunnels(service: Service, cluster: Cluster) -> None:
-    """An upgrade that changes settings alone: the pods that read them are replaced, and the fabrics are in the nodes' network."""
+    """An upgrade that changes settings alone: the pods that read them are replaced, and the fabrics
+    are in the nodes' network."""
     core = client.CoreV1Api(cluster.api)
     for underlay, network in (("node", "10.88.0."), ("pod", "10.99.")):
         before = {one.metadata.uid for one in listed(core, "api") + listed(core, "worker")}

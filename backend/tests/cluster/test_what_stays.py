@@ -1,4 +1,5 @@
-"""`helm uninstall` with a run under way: nothing stays that the chart or a run made. The last test of the cluster: its name says so."""
+"""`helm uninstall` with a run under way: nothing stays that the chart or a run made. The last test
+of the cluster: its name says so."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ class Reply:
 
 @dataclass(frozen=True)
 class Deployment:
-    """One project of docker-compose. Its variables are in `environment`, its page on `127.0.0.1:port`."""
+    """One project of docker-compose. Its variables are in `environment`, its page on
+    `127.0.0.1:port`."""
 
     docker: Docker
     project: str
@@ -79,7 +80,8 @@ class Deployment:
         return self.docker.run("exec", self.container(service), *command, check=check)
 
     def kill(self, service: str) -> None:
-        """`kill -9` on the service's first process, as a crash would, so that its restart policy is asked."""
+        """`kill -9` on the service's first process, as a crash would, so that its restart policy is
+        asked."""
         pid = self.state(service)["Pid"]
         if Path(f"/proc/{pid}").exists():
             subprocess.run(as_root("kill", f"-{int(signal.SIGKILL)}", str(pid)), check=True)
@@ -88,7 +90,8 @@ class Deployment:
             self.docker.run("start", self.container(service))
 
     def wait_healthy(self, service: str, *, after_restarts: int = -1, limit_secs: float = 120) -> None:
-        """Waits until the service's health check passes, having restarted more than `after_restarts` times."""
+        """Waits until the service's health check passes, having restarted more than
+        `after_restarts` times."""
         deadline = time.monotonic() + limit_secs
         state: dict[str, Any] = {}
         while time.monotonic() < deadline:

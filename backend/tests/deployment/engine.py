@@ -1,7 +1,8 @@
 """A Docker engine for the deployment test: the one that runs already, or one of our own.
 
-Our own has its own data folder, socket, bridge and address pool, so that it meets nothing of another engine's, and it
-leaves the machine's firewall rules as it found them. It is stopped by its own process id.
+Our own has its own data folder, socket, bridge and address pool, so that it meets nothing of
+another engine's, and it leaves the machine's firewall rules as it found them. It is stopped by its
+own process id.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class EngineUnavailableError(RuntimeError):
 
 @dataclass(frozen=True)
 class Docker:
-    """A way to call the Docker engine. `environment` is what a child process needs in order to reach it."""
+    """A way to call the Docker engine. `environment` is what a child process needs in order to
+    reach it."""
 
     environment: dict[str, str]
     ours: bool
@@ -48,7 +50,8 @@ class Docker:
 def call(
     command: list[str], *, environment: dict[str, str], check: bool = True, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end with its output captured as text; a failure shows the last of that output."""
+    """Runs a command to its end with its output captured as text; a failure shows the last of that
+    output."""
     done = subprocess.run(command, env=environment, text=True, capture_output=True, check=False, cwd=cwd)
     if check and done.returncode != 0:
         said = f"{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
@@ -62,10 +65,12 @@ def as_root(*command: str) -> list[str]:
 
 
 def plain_environment() -> dict[str, str]:
-    """This process's environment, with the folders in which Debian keeps `dockerd` and `iptables`."""
+    """This process's environment, with the folders in which Debian keeps `dockerd` and
+    `iptables`."""
     environment = dict(os.environ)
     environment["PATH"] = f"{environment.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
-    # The classic builder is the one that every engine has: BuildKit's front end is a separate package on Debian.
+    # The classic builder is the one that every engine has: BuildKit's front end is a separate
+    # package on Debian.
     environment.update(DOCKER_BUILDKIT="0", COMPOSE_DOCKER_CLI_BUILD="0")
     return environment
 
@@ -80,7 +85,8 @@ class OwnEngine:
         self._process, self._driver = self._first()
 
     def _first(self) -> tuple[subprocess.Popen[bytes], str]:
-        """Started with the first storage driver that works here: overlay2, else vfs (which copies whole layers)."""
+        """Started with the first storage driver that works here: overlay2, else vfs (which copies
+        whole layers)."""
         try:
             return self._start("overlay2"), "overlay2"
         except EngineUnavailableError:
@@ -92,7 +98,8 @@ class OwnEngine:
         return {"DOCKER_HOST": self.docker.environment["DOCKER_HOST"]}
 
     def kill(self) -> None:
-        """As `kill -9` does: its containers stay as they are. Its containerd, which ends with it, has ended too."""
+        """As `kill -9` does: its containers stay as they are. Its containerd, which ends with it,
+        has ended too."""
         below = self._folder / "exec" / "containerd" / "containerd.pid"
         containerd = Path("/proc") / below.read_text().strip()
         _signal(signal.SIGKILL, self._process, self._folder)
@@ -195,7 +202,8 @@ def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _end_orphans(folder: Path) -> None:
-    """Containers that an engine which was killed, and not started again, has left with the processes that watch over them."""
+    """Containers that an engine which was killed, and not started again, has left with the
+    processes that watch over them."""
     parents: dict[str, str] = {}
     watchers: set[str] = set()
     for path in Path("/proc").glob("[0-9]*"):
@@ -212,13 +220,15 @@ def _end_orphans(folder: Path) -> None:
 
 
 def _mounts(folder: Path) -> dict[str, str]:
-    """Where something is mounted at or below a folder, by the mount's number, in the order it was done."""
+    """Where something is mounted at or below a folder, by the mount's number, in the order it was
+    done."""
     rows = (line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines())
     return {row[0]: row[4] for row in rows if Path(row[4]).is_relative_to(folder)}
 
 
 def _unmount(folder: Path, before: dict[str, str]) -> None:
-    """An engine mounts its data folder on itself, and one that was killed leaves its containers' file systems mounted too."""
+    """An engine mounts its data folder on itself, and one that was killed leaves its containers'
+    file systems mounted too."""
     for number, below in reversed(_mounts(folder).items()):
         if number not in before:
             call(as_root("umount", "--lazy", below), environment=plain_environment(), check=False)
@@ -231,7 +241,8 @@ def _signal(number: signal.Signals, process: subprocess.Popen[bytes], folder: Pa
 
 
 def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
-    """A bridge name, its address with prefix, and a pool for further networks, all clear of this machine's routes."""
+    """A bridge name, its address with prefix, and a pool for further networks, all clear of this
+    machine's routes."""
     listed = subprocess.run(["ip", "-4", "route", "show", "table", "all"], text=True, capture_output=True, check=False)
     taken: list[ipaddress.IPv4Network] = []
     for word in listed.stdout.split():
@@ -250,7 +261,8 @@ def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
 
 
 def _mtu() -> int:
-    """The MTU of the way out, in bytes: larger packets from containers could be lost on it without a word."""
+    """The MTU of the way out, in bytes: larger packets from containers could be lost on it without
+    a word."""
     route = subprocess.run(
         ["ip", "-4", "route", "show", "default"], text=True, capture_output=True, check=False
     ).stdout.split()
@@ -267,7 +279,8 @@ def _saved_firewall() -> str | None:
 
 
 def _restore_firewall(rules: str | None, forwarding: str) -> None:
-    """Docker leaves its chains and a FORWARD policy of DROP behind; put back what was there before."""
+    """Docker leaves its chains and a FORWARD policy of DROP behind; put back what was there
+    before."""
     if rules is None:
         return
     tables = {line[1:] for line in rules.splitlines() if line.startswith("*")}
@@ -290,7 +303,8 @@ def _restore_firewall(rules: str | None, forwarding: str) -> None:
 
 
 def main() -> None:
-    """For programs that are not Python: prints where an engine listens, and stops it when the standard input ends."""
+    """For programs that are not Python: prints where an engine listens, and stops it when the
+    standard input ends."""
     folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
     try:
         with docker_engine(folder) as engine:

@@ -1,7 +1,9 @@
-"""Base images made on this machine: a small Debian or Ubuntu tree by debootstrap, and the machine's own toolchains.
+"""Base images made on this machine: a small Debian or Ubuntu tree by debootstrap, and the machine's
+own toolchains.
 
-They stand in for the published images that the Dockerfile and `docker-compose.yml` name by default, through the same
-arguments. The tree is kept in the user's cache folder, so that only the first run pays for it.
+They stand in for the published images that the Dockerfile and `docker-compose.yml` name by default,
+through the same arguments. The tree is kept in the user's cache folder, so that only the first run
+pays for it.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ from cubeyard.settings import Settings
 
 from .engine import Docker, as_root, plain_environment
 
-# What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the database's image, and what shells
-# in servers are made of, which the Dockerfile would install otherwise.
+# What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the
+# database's image, and what shells in servers are made of, which the Dockerfile would install
+# otherwise.
 PACKAGES = (
     *("busybox-static", "ca-certificates", "gcc", "iputils-ping", "libc6-dev", "libstdc++6", "postgresql"),
     *("python3", "python3-pip", "python3-venv"),
 )
-# Nothing here uses these; without its compiler plug-in PostgreSQL does without, so LLVM need not come along.
+# Nothing here uses these; without its compiler plug-in PostgreSQL does without, so LLVM need not
+# come along.
 LEFT_OUT = (
     *(
         "./dev/*",
@@ -44,7 +48,8 @@ LEFT_OUT = (
 )
 WHEELS = Path(__file__).resolve().parents[3] / ".setup" / "wheels"
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
-# A machine behind a proxy or with mirrors of its own says so in these; the images' package clients are told the same.
+# A machine behind a proxy or with mirrors of its own says so in these; the images' package clients
+# are told the same.
 PASSED_ON = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "npm_config_registry", "NPM_CONFIG_REGISTRY"),
@@ -81,10 +86,12 @@ class Images:
 
 
 def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = False) -> Images:
-    """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for PostgreSQL.
+    """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for
+    PostgreSQL.
 
-    The emulator's programs are those of this checkout, which `make setup` built by the words that the Dockerfile has; with
-    `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's wheel, and the image spends no minutes on it.
+    The emulator's programs are those of this checkout, which `make setup` built by the words that
+    the Dockerfile has; with `built_engine` or `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's
+    wheel, and the image spends no minutes on it.
     """
     names = [f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "built")]
     with_wheel = built_engine or bool(os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"))
@@ -171,7 +178,8 @@ def _derive(docker: Docker, folder: Path, base: str, name: str, pack: Callable[[
 
 
 def _pack_rust(files: tarfile.TarFile) -> None:
-    """The machine's Rust, laid out as in the published image: `/usr/local/cargo/bin` and `/usr/local/rustup`."""
+    """The machine's Rust, laid out as in the published image: `/usr/local/cargo/bin` and
+    `/usr/local/rustup`."""
     sysroot = Path(_output("rustc", "--print", "sysroot"))
     home = "usr/local/rustup/toolchains/machine"
 
@@ -192,11 +200,13 @@ def _pack_no_rust(files: tarfile.TarFile) -> None:
 
 
 def _pack_node(files: tarfile.TarFile) -> None:
-    """The machine's Node.js and npm under `/usr/local`, with the libraries a distribution's own Node.js needs."""
+    """The machine's Node.js and npm under `/usr/local`, with the libraries a distribution's own
+    Node.js needs."""
     node = Path(_output("node", "--print", "process.execPath"))
     npm = Path(_output("node", "--print", "require('fs').realpathSync(process.argv[1])", _which("npm"))).parents[1]
     files.add(node, "usr/local/bin/node", filter=_owned_by_root)
-    # npm brings its packages along, but for a distribution's npm, which shares them with others beside it.
+    # npm brings its packages along, but for a distribution's npm, which shares them with others
+    # beside it.
     modules = npm.parent if npm.parent.name == "nodejs" else npm
     files.add(modules, f"usr/local/lib/node_modules/{modules.name}", filter=_owned_by_root)
     link = tarfile.TarInfo("usr/local/bin/npm")
@@ -205,7 +215,8 @@ def _pack_node(files: tarfile.TarFile) -> None:
     files.addfile(link)
     for line in _output("ldd", str(node)).splitlines():
         library = line.partition("=>")[2].split("(")[0].strip()
-        # The base tree is of this machine's release: the C and C++ libraries there are the same and stay its own.
+        # The base tree is of this machine's release: the C and C++ libraries there are the same and
+        # stay its own.
         if library and Path(library).name.split(".so")[0] not in {
             "libc",
             "libdl",

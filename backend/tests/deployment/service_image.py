@@ -1,7 +1,9 @@
-"""Cubeyard's own image, built by its Dockerfile from this checkout, unpacked for the nodes of the cluster's tests.
+"""Cubeyard's own image, built by its Dockerfile from this checkout, unpacked for the nodes of the
+cluster's tests.
 
-Two versions of it: the second has one migration more, as the next version of Cubeyard may. Kept in the cache folder under the digest
-of what goes in, so that only a change pays for the two to four minutes of the build.
+Two versions of it: the second has one migration more, as the next version of Cubeyard may. Kept in
+the cache folder under the digest of what goes in, so that only a change pays for the two to four
+minutes of the build.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def downgrade() -> None:
 def prepared(docker: Docker | None = None, bases: Images | None = None) -> Path:
     """A folder of a containerd that has both versions, unpacked; to be copied, not used.
 
-    An engine with its base images, in which the Dockerfile has been built before, has every step of it already.
+    An engine with its base images, in which the Dockerfile has been built before, has every step of
+    it already.
     """
     cache().mkdir(parents=True, exist_ok=True)
     with (cache() / "image.lock").open("ab") as lock:
@@ -121,8 +124,8 @@ def _unpack(tar: Path, root: Path, folder: Path) -> None:
 
 
 def copied(root: Path) -> None:
-    """The prepared folder for a containerd of its own. Layers are never written to, so that their files are the same ones; what
-    containerd writes to are its databases."""
+    """The prepared folder for a containerd of its own. Layers are never written to, so that their
+    files are the same ones; what containerd writes to are its databases."""
     source = prepared()
     linked = subprocess.run(["cp", "-a", "--link", str(source), str(root)], capture_output=True, check=False)
     if linked.returncode != 0:  # the temporary folder is on another file system

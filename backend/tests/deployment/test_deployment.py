@@ -1,5 +1,5 @@
-"""Cubeyard in containers, from nothing: images built on a real engine, started by docker-compose, a plan made over REST,
-processes killed, and everything taken down again."""
+"""Cubeyard in containers, from nothing: images built on a real engine, started by docker-compose, a
+plan made over REST, processes killed, and everything taken down again."""
 
 from __future__ import annotations
 

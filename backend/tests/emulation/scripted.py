@@ -1,4 +1,5 @@
-"""A fabric of a few lines for tests of the session alone: it speaks the protocol over a real socket, and sends what it is told."""
+"""A fabric of a few lines for tests of the session alone: it speaks the protocol over a real
+socket, and sends what it is told."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ TICK_SECS = 0.02
 
 
 class Scripted:
-    """Flows go at `rate(now_secs, faults)` of their ideal; calls are kept; `fails` names calls that are refused."""
+    """Flows go at `rate(now_secs, faults)` of their ideal; calls are kept; `fails` names calls that
+    are refused."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Json]] = []

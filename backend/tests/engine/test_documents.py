@@ -1,4 +1,5 @@
-"""The engine's documents about emulations: the catalogue of fault kinds, and the network that is emulated."""
+"""The engine's documents about emulations: the catalogue of fault kinds, and the network that is
+emulated."""
 
 from __future__ import annotations
 

@@ -45,13 +45,15 @@ def edges_of(engine: Engine, spec: dict[str, Any]) -> tuple[list[str], int, list
 def reference(
     spec: dict[str, Any], servers: int, edges: list[tuple[int, int]], ends: tuple[int, int], gone: set[int]
 ) -> tuple[int, int]:
-    """How many paths there are, and their links in all, by a flow of least cost: each node carries one path, the ends any number."""
+    """How many paths there are, and their links in all, by a flow of least cost: each node carries
+    one path, the ends any number."""
     relays = spec["family"] in RELAYING
     live = [edge for i, edge in enumerate(edges) if i not in gone]
     live = [edge for edge in live if all(relays or node >= servers or node in ends for node in edge)]
 
     def stub(server: int, other: int) -> tuple[int, int]:
-        """Where paths part, and the links up to there: a server's only neighbour if it has one cable."""
+        """Where paths part, and the links up to there: a server's only neighbour if it has one
+        cable."""
         planned = sum(server in edge for edge in edges)
         near = [b if a == server else a for a, b in live if server in (a, b)]
         return (near[0], 1) if planned == 1 and near and near[0] != other else (server, 0)

@@ -1,4 +1,5 @@
-"""The registry of engines: every list of them is read from it, and a request that an engine cannot answer is refused."""
+"""The registry of engines: every list of them is read from it, and a request that an engine cannot
+answer is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Estimates: what a run would compute, and about how long; held against runs that are really done."""
+"""Estimates: what a run would compute, and about how long; held against runs that are really
+done."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def test_what_is_small_is_measured_to_its_end_and_the_run_takes_about_so_long(
         began = time.monotonic()
         assert wait_for(client, run["id"], ended)["state"] == "succeeded"
         took_secs = time.monotonic() - began
-    # Real time is the subject: an estimate is of the clock. The machine may be busy at one time and not at the other: hence 3.
+    # Real time is the subject: an estimate is of the clock. The machine may be busy at one time and
+    # not at the other: hence 3.
     assert told["secs"]["low"] / 3 <= took_secs <= told["secs"]["high"] * 3
 
 

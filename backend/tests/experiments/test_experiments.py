@@ -150,7 +150,8 @@ def test_what_only_packets_know_names_the_kinds_that_predictions_know(client: Te
 
 
 def test_links_that_carry_less_are_predicted_and_kept(client: TestClient) -> None:
-    """All to all over fixed ways: twelve flows on every link, so a link at a tenth is what the slowest flow gets."""
+    """All to all over fixed ways: twelve flows on every link, so a link at a tenth is what the
+    slowest flow gets."""
     slow = {"target": LINK, "kind": "link-rate", "rate_bits_per_sec": 1e8}
     lossy = {"target": LINK, "kind": "link-loss", "loss_ratio": 0.5}
     asked = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bcube-fixed", "link_gbps": 1}

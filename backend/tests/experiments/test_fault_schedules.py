@@ -1,4 +1,5 @@
-"""Schedules of random faults: the same seed draws the same ones, within their bounds, and never on what is broken already."""
+"""Schedules of random faults: the same seed draws the same ones, within their bounds, and never on
+what is broken already."""
 
 from __future__ import annotations
 

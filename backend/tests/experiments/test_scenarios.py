@@ -1,4 +1,5 @@
-"""Scenario files: what is written is read again, errors say where, and verdicts follow from results."""
+"""Scenario files: what is written is read again, errors say where, and verdicts follow from
+results."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ def told(
 ) -> Callable[[str, str], tuple[bytes, Told]]:
     """`told("xlsx", "paper")`: the whole file and the progress while it was made, once.
 
-    A pack takes seconds: the processes of a run that share the work (pytest-xdist) share the packs, in a folder of the run.
+    A pack takes seconds: the processes of a run that share the work (pytest-xdist) share the packs,
+    in a folder of the run.
     """
     made: dict[tuple[str, str], tuple[bytes, Told]] = {}
     base = tmp_path_factory.getbasetemp()

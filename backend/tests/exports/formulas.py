@@ -1,4 +1,5 @@
-"""A spreadsheet's arithmetic, as far as our workbooks use it: so that a formula is checked, not only its cached value."""
+"""A spreadsheet's arithmetic, as far as our workbooks use it: so that a formula is checked, not
+only its cached value."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A NetBox for tests of the sync: its REST API for the models that a sync uses, in this process.
 
-It keeps what NetBox keeps that a sync relies on: bulk calls are done whole or not at all, names are unique where NetBox has
-them unique, a device gets the components of its type, a device is in one bay and a port has one cable. It can fail on request.
+It keeps what NetBox keeps that a sync relies on: bulk calls are done whole or not at all, names are
+unique where NetBox has them unique, a device gets the components of its type, a device is in one
+bay and a port has one cable. It can fail on request.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class NetboxServer:
         self.writes = 0
         self.requests = 0
         self.fails: Callable[[int, str], str | None] = lambda number, method: None  # noqa: ARG005
-        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers nothing, `late` answers nothing
-        and does it when the next request that writes comes."""
+        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers
+        nothing, `late` answers nothing and does it when the next request that writes comes."""
         self.largest: dict[str, int] = {}
         """The most objects that one request has made, by table."""
         self._late: list[tuple[str, str, Any]] = []
@@ -132,7 +133,8 @@ class NetboxServer:
             for table, rows in self.tables.items()
         }
 
-    # -- one request -------------------------------------------------------------------------------------------------
+    # -- one request
+    # -------------------------------------------------------------------------------------------------
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         self.requests += 1

@@ -19,7 +19,8 @@ from cubeyard.plans.view import PlanView
 
 
 class Pack:
-    """A pack's pages as text, by the title of each. Text is PDFium's, which is quick; all else is pypdf's."""
+    """A pack's pages as text, by the title of each. Text is PDFium's, which is quick; all else is
+    pypdf's."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -59,7 +60,8 @@ class Pack:
 
 
 def cover_of(plan: PlanView) -> tuple[str, int]:
-    """The words of a pack's cover, and how many pages the pack has: all are decided, the cover alone is typeset."""
+    """The words of a pack's cover, and how many pages the pack has: all are decided, the cover
+    alone is typeset."""
     document, _ = pack_document(PlanTables(plan), {}, no_progress)
     pages = document.pop("pages")
     sources = part_of(document, pages[:1]) | {"main.typ": template()}

@@ -24,7 +24,8 @@ SPECS: dict[str, tuple[Json, str]] = {
     "dcell": ({"family": "dcell", "n": 4, "k": 1}, "current-2026"),
     # No switches; port names x+ and x-; two parallel links along an axis of two.
     "torus": ({"family": "torus3d", "x": 4, "y": 3, "z": 2}, "current-2026"),
-    # Rows instead of a container, full-width switches, 10 and 40 Gb/s, several media, several rates.
+    # Rows instead of a container, full-width switches, 10 and 40 Gb/s, several media, several
+    # rates.
     "subways": (
         {"family": "subways", "type": 1, "p": 2, "q": 30, "l": 12, "c": 1, "clusters": 2},
         "current-2026",
@@ -86,7 +87,8 @@ def takes(format: str, name: str) -> bool:
 
 
 def compares(format: str, name: str) -> bool:
-    """Whether the format is made twice of the plan `name` to compare its bytes. One pack is enough: it takes seconds."""
+    """Whether the format is made twice of the plan `name` to compare its bytes. One pack is enough:
+    it takes seconds."""
     return takes(format, name) and (format != "pdf" or name == "dcell")
 
 
@@ -107,7 +109,8 @@ def printed(engine: Engine, name: str, paper: str, **options: Any) -> tuple[Plan
 
 
 def hostile_book(engine: Engine) -> Json:
-    """A price book whose names try to run in a spreadsheet, break out of XML and of YAML, and climb out of a zip."""
+    """A price book whose names try to run in a spreadsheet, break out of XML and of YAML, and climb
+    out of a zip."""
     hostile = copy.deepcopy(book(engine, "current-2026"))
     names = (
         '=HYPERLINK("http://evil","x")', "+1+1", "-2", "@SUM(A1)", "<b>&\"'</b>", "../../etc/passwd",

@@ -1,4 +1,5 @@
-"""Hosts file, dnsmasq and Kea: every device once, with the addresses of the lab file; read by the programs where they are installed."""
+"""Hosts file, dnsmasq and Kea: every device once, with the addresses of the lab file; read by the
+programs where they are installed."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ def check(plan: PlanView) -> None:
 
 
 def check_identifiers(plan: PlanView, reservations: list[Json]) -> None:
-    """A server on a switch is known by that switch's port, which is one that the plan cables it to; others by their names."""
+    """A server on a switch is known by that switch's port, which is one that the plan cables it to;
+    others by their names."""
     devices, hosts = plan.scene["devices"], plan.host_names
     near: dict[str, set[str]] = {host: set() for host in hosts}
     columns = zip(

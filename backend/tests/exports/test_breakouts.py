@@ -1,4 +1,5 @@
-"""Breakout cables in what a crew and purchasing read: rows are links, cables and labels are counted by the plug."""
+"""Breakout cables in what a crew and purchasing read: rows are links, cables and labels are counted
+by the plug."""
 
 from __future__ import annotations
 

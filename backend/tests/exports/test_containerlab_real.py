@@ -1,7 +1,9 @@
-"""Labs deployed by the real containerlab, where the environment names it: `CONTAINERLAB=... make test TEST=containerlab`.
+"""Labs deployed by the real containerlab, where the environment names it:
+`CONTAINERLAB=... make test TEST=containerlab`.
 
-Needs root and a Docker engine, or `dockerd` to start one. containerlab is a single program: a release of it, or
-`go build github.com/srl-labs/containerlab`. The lab's image is made of this machine's own programs.
+Needs root and a Docker engine, or `dockerd` to start one. containerlab is a single program: a
+release of it, or `go build github.com/srl-labs/containerlab`. The lab's image is made of this
+machine's own programs.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ SPECS: dict[str, dict[str, Any]] = {
     "tree": {"family": "tree", "edge_ports": 4, "servers": 6},
 }
 PACKETS_PER_PING = 60
-"""Sent over all ports for one ping and its answer: two for each of the hops, and what resolves addresses. A storm sends millions."""
+"""Sent over all ports for one ping and its answer: two for each of the hops, and what resolves
+addresses. A storm sends millions."""
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +96,8 @@ def test_any_two_servers_of_a_deployed_lab_reach_each_other(
 
 
 def _may_be_privileged() -> bool:
-    """Whether this machine can give a container all rights, which containerlab does by default; one in a sandbox cannot."""
+    """Whether this machine can give a container all rights, which containerlab does by default; one
+    in a sandbox cannot."""
     held = re.search(r"^CapBnd:\s+(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
     last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
     return held is not None and int(held[1], 16) == (1 << (last + 1)) - 1

@@ -1,4 +1,5 @@
-"""Power schedule, labels for printers, the tester's list and draw.io elevations, read back and compared with the plan."""
+"""Power schedule, labels for printers, the tester's list and draw.io elevations, read back and
+compared with the plan."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def table(data: bytes) -> list[dict[str, str]]:
 
 
 def check_power(plan: PlanView, rows: list[dict[str, str]]) -> None:
-    """The bill's cords and PDUs; every watt of every rack; no outlet twice, and no more than there are."""
+    """The bill's cords and PDUs; every watt of every rack; no outlet twice, and no more than there
+    are."""
     quantity = Counter[str]()
     for line in plan.bom["lines"]:
         quantity[line["category"]] += line["quantity"]

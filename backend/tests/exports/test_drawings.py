@@ -1,4 +1,5 @@
-"""The SVG is read as XML and typeset by another renderer; the DXF is opened and audited by ezdxf."""
+"""The SVG is read as XML and typeset by another renderer; the DXF is opened and audited by
+ezdxf."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def test_the_floor_plan_is_to_scale(
 def test_a_ruler_on_the_print_measures_the_building(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
-    """Width and height are millimetres of paper; racks on the floor plan are 1 : 50, racks' heights 1 : 25, as the bars say."""
+    """Width and height are millimetres of paper; racks on the floor plan are 1 : 50, racks' heights
+    1 : 25, as the bars say."""
     root = ElementTree.fromstring(rendered("svg", name))
     width, height = root.get("width", ""), root.get("height", "")
     assert width.endswith("mm")
@@ -170,7 +172,8 @@ def test_cad_finds_nothing_wrong_with_the_dxf(name: str, drawing: Callable[[str]
 
 
 def check_bundle_routes(plan: PlanView, lines: list[Any]) -> None:
-    """The bundles over each tray hold as many cables as the tray, and each line is as long as its trays and the ways to them."""
+    """The bundles over each tray hold as many cables as the tray, and each line is as long as its
+    trays and the ways to them."""
     tables, racks, trays, bundles = PlanTables(plan), plan.scene["racks"], plan.scene["trays"], plan.scene["bundles"]
     held = [0] * len(trays["name"])
     for bundle, line in enumerate(lines):

@@ -1,4 +1,5 @@
-"""What holds for every format: known names, honest progress, the same bytes for the same plan, nothing held whole."""
+"""What holds for every format: known names, honest progress, the same bytes for the same plan,
+nothing held whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The 3D model is opened by trimesh, a reader of glTF: its nodes, where they are, and the bodies' geometry."""
+"""The 3D model is opened by trimesh, a reader of glTF: its nodes, where they are, and the bodies'
+geometry."""
 
 from __future__ import annotations
 

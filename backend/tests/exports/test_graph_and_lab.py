@@ -97,7 +97,8 @@ def check_lab(plan: PlanView, data: bytes) -> None:
             assert IFNAME.fullmatch(end["interface"])
             ends[end["node"], end["interface"]] += 1
     assert set(ends.values()) <= {1}, "an interface has two links"
-    # eth0 is the plan's own port name: containerlab takes it for management unless the node has no such network.
+    # eth0 is the plan's own port name: containerlab takes it for management unless the node has no
+    # such network.
     assert topology["defaults"]["network-mode"] == "none"
     interfaces: dict[str, list[str]] = {name: [] for name in nodes}
     for name, interface in ends:

@@ -1,4 +1,5 @@
-"""A device's host name has one title in every table: what stands under it is a host name, and no host name stands under another."""
+"""A device's host name has one title in every table: what stands under it is a host name, and no
+host name stands under another."""
 
 from __future__ import annotations
 

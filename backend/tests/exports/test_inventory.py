@@ -1,4 +1,5 @@
-"""The cable graph, the inventories and the names in them, read as the programs that take them read them."""
+"""The cable graph, the inventories and the names in them, read as the programs that take them read
+them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ SAFE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 
 def expand(text: str) -> list[str]:
-    """What Slurm makes of a host list: brackets with numbers and ranges, as wide as they are written."""
+    """What Slurm makes of a host list: brackets with numbers and ranges, as wide as they are
+    written."""
     out: list[str] = []
     for word in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", text):
         stem, _, inside = word.partition("[")
@@ -54,7 +56,8 @@ def test_runs_of_hosts_fold() -> None:
 
 
 def check_dot(plan: PlanView, data: bytes) -> None:
-    """Graphviz' own grammar, by another parser: each device once, each cable once with its two ports."""
+    """Graphviz' own grammar, by another parser: each device once, each cable once with its two
+    ports."""
     (graph,) = pydot.graph_from_dot_data(data.decode())
     hosts = plan.host_names
     nodes = {node.get_name().strip('"') for node in graph.get_nodes()}

@@ -1,4 +1,5 @@
-"""What fabric managers take, read back by other programs' readers or by the documented grammar, and compared with the plan."""
+"""What fabric managers take, read back by other programs' readers or by the documented grammar, and
+compared with the plan."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def plan_ends(plan: PlanView) -> Counter[frozenset[End]]:
     return Counter(frozenset(((hosts[a], a_port), (hosts[b], b_port))) for a, a_port, b, b_port in rows)
 
 
-# "SYSTEM-TYPE SYSTEM-NAME" and "LOCAL-PORT -> REM-SYS-TYPE REM-SYS-NAME REM-PORT" (manual page ibdm-topo-file)
+# "SYSTEM-TYPE SYSTEM-NAME" and "LOCAL-PORT -> REM-SYS-TYPE REM-SYS-NAME REM-PORT" (manual page
+# ibdm-topo-file)
 _SYSTEM = re.compile(r"(\S+) (\S+)")
 _LINK = re.compile(r"\s+P(\d+) -> (\S+) (\S+) P(\d+)")
 

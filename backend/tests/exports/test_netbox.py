@@ -75,7 +75,8 @@ def check(plan: PlanView, netbox: Netbox) -> None:
 
 
 def check_power(plan: PlanView, netbox: Netbox, pdus: list[str]) -> None:
-    """Each device is fed by a PDU of its rack, and each PDU by a feed that carries what the book says that it carries."""
+    """Each device is fed by a PDU of its rack, and each PDU by a feed that carries what the book
+    says that it carries."""
     quantity = Counter({line["category"]: line["quantity"] for line in plan.bom["lines"]})
     assert len(pdus) == len(netbox.power_feeds) == quantity["pdu"]
     fed: Counter[str] = Counter()
@@ -121,7 +122,8 @@ def test_two_plans_with_prefixes_share_no_device(engine: Engine) -> None:
 
 
 def test_what_plans_share_is_there_row_by_row(rendered: Callable[[str, str], bytes]) -> None:
-    """A NetBox that has some of it refuses the whole file, and of the rows only those that it has."""
+    """A NetBox that has some of it refuses the whole file, and of the rows only those that it
+    has."""
     with zipfile.ZipFile(io.BytesIO(rendered("netbox", "dcell"))) as archive:
         for model in SHARED:
             header, *rows = archive.read(f"{model}.csv").splitlines()
@@ -135,7 +137,8 @@ def test_interfaces_and_cables_carry_the_networks_own_words(rendered: Callable[[
     speeds = Counter(row["speed"] for row in paper.interfaces.values())
     assert speeds == {"1000000": 2 * 8192, "": 1280 * 8 - 8192}, "the partial BCube's top switches have free ports"
     assert {row["type"] for row in paper.cables} == {"cat6"}
-    # The ToRs' uplinks are of 100 Gb/s though a cable of 40 Gb/s is in them; the core's ports are of 40 Gb/s.
+    # The ToRs' uplinks are of 100 Gb/s though a cable of 40 Gb/s is in them; the core's ports are
+    # of 40 Gb/s.
     kinds = {"10gbase-x-sfpp", "40gbase-x-qsfpp", "100gbase-x-qsfp28"}
     assert {row["type"] for row in subways.interfaces.values()} == kinds
     uplinks = [row for row in subways.interfaces.values() if row["type"] == "100gbase-x-qsfp28" and row["speed"]]
@@ -148,7 +151,8 @@ def test_interfaces_and_cables_carry_the_networks_own_words(rendered: Callable[[
 
 
 def test_device_types_are_written_as_the_community_library_has_them(rendered: Callable[[str, str], bytes]) -> None:
-    """The library's keys, and components that agree with the files of interfaces, bays and power ports."""
+    """The library's keys, and components that agree with the files of interfaces, bays and power
+    ports."""
     data = rendered("netbox", "subways")
     netbox = load(data)
     documents = {}

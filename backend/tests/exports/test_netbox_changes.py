@@ -1,4 +1,5 @@
-"""The import files for a NetBox that holds some of the plan: what is missing, and by id what differs."""
+"""The import files for a NetBox that holds some of the plan: what is missing, and by id what
+differs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The sync against a real NetBox, where the environment names one: `NETBOX_URL=... NETBOX_TOKEN=... make test TEST=netbox`.
+"""The sync against a real NetBox, where the environment names one:
+`NETBOX_URL=... NETBOX_TOKEN=... make test TEST=netbox`.
 
-NetBox 4.7 needs Python 3.12, which Debian 12 does not have, and six minutes of a processor for its migrations, so that the tests
-start none. It gets a site of the test's own, which stays.
+NetBox 4.7 needs Python 3.12, which Debian 12 does not have, and six minutes of a processor for its
+migrations, so that the tests start none. It gets a site of the test's own, which stays.
 """
 
 from __future__ import annotations

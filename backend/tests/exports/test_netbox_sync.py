@@ -132,7 +132,8 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
 @settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**20))
 def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:
-    """NetBox goes on with a request whose client waits no longer; what it makes appears while the client tries again."""
+    """NetBox goes on with a request whose client waits no longer; what it makes appears while the
+    client tries again."""
     records = records_of(engine, SMALLER)
     with NetboxServer() as calm, NetboxServer() as slow:
         run(calm, records)

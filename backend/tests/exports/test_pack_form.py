@@ -1,4 +1,5 @@
-"""The form of the install pack, as a PDF viewer has it: bookmarks, papers, scales, sizes of type, labels and their codes."""
+"""The form of the install pack, as a PDF viewer has it: bookmarks, papers, scales, sizes of type,
+labels and their codes."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[..., Pack])
 
 
 def characters(data: bytes) -> Iterator[tuple[int, str, float, tuple[float, float, float, float], tuple[float, float]]]:
-    """(page, character, size in points as printed, its box, the page's size) of all type, as PDFium lays it out."""
+    """(page, character, size in points as printed, its box, the page's size) of all type, as PDFium
+    lays it out."""
     with pdfium.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
             text = page.get_textpage()
@@ -189,7 +191,8 @@ def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec:
 def test_a_ruler_on_the_drawing_measures_the_building(
     name: str, paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
-    """The scale that is printed is the scale that is drawn: walls and racks are found on the raster of a printer."""
+    """The scale that is printed is the scale that is drawn: walls and racks are found on the raster
+    of a printer."""
     enclosure = plan(name).scene["enclosure"]
     with pdfium.PdfDocument(pack(name, paper).data) as document:
         page = document[1]
@@ -211,7 +214,8 @@ def longest_run(row: bytes) -> int:
 
 
 def codes_on(page: Any) -> dict[str, list[tuple[float, float]]]:
-    """The text of each QR code on a page, with the middles of those that say it in millimetres from the top left."""
+    """The text of each QR code on a page, with the middles of those that say it in millimetres from
+    the top left."""
     dots_per_mm = 24
     picture = page.render(scale=dots_per_mm / POINTS_PER_MM).to_pil().convert("L")
     found: dict[str, list[tuple[float, float]]] = {}
@@ -246,7 +250,8 @@ def test_a_reader_reads_every_labels_code_on_its_label(
 def test_every_code_of_a_full_page_is_read_at_once(
     paper: str, dpi: int, pack: Callable[..., Pack], engine: Engine
 ) -> None:
-    """As a scanner sees the sheet: every place of it has a code, and nothing else stands in the white around it."""
+    """As a scanner sees the sheet: every place of it has a code, and nothing else stands in the
+    white around it."""
     made, stock = pack("fat-tree", paper), STOCKS[paper]
     spec = {"topology": plans.SPECS["fat-tree"][0], "site": {"paper": paper}}
     used = label_form(PlanTables(plans.compute(engine, spec, "current-2026")), ExportOptions())
@@ -303,7 +308,8 @@ def test_a_codes_size_is_known_before_it_is_made(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["cube", "dcell", "subways", "torus"])
 def test_every_label_says_as_much_of_its_cable_as_the_others(name: str, plan: Callable[[str], PlanView]) -> None:
-    """The paper's container has cables of 1.5 m beside those of 2 m, whose labels have room for one character more."""
+    """The paper's container has cables of 1.5 m beside those of 2 m, whose labels have room for one
+    character more."""
     view = plan(name)
     tables = PlanTables(view)
     used = label_form(tables, ExportOptions())

@@ -1,4 +1,5 @@
-"""The install pack is opened by pypdf: its pages, its bookmarks, and every cable on the sheets that a crew works from."""
+"""The install pack is opened by pypdf: its pages, its bookmarks, and every cable on the sheets that
+a crew works from."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ NAMES = ("subways", "fat-tree", "dcell", "torus", "partless")
 def test_each_page_is_numbered_and_none_overflows(
     name: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
-    """The total is decided before typesetting: a sheet that ran over its page would make it wrong."""
+    """The total is decided before typesetting: a sheet that ran over its page would make it
+    wrong."""
     pages = pack(name).pages
     for number, text in enumerate(pages, 1):
         assert f"page {number} of {len(pages)}" in text
@@ -156,8 +158,9 @@ def test_label_sheets_are_those_that_the_bill_buys(engine: Engine, paper: str) -
 
 @pytest.mark.long
 def test_the_papers_pack_fits_a_worker(papers_pack: tuple[Pack, list[str]]) -> None:
-    """Under 30 s and 300 MB for 2,048 servers: processor time of all programs, because the machine is shared; memory of the
-    worker and its largest program together. Progress names the pages that are being typeset and only grows."""
+    """Under 30 s and 300 MB for 2,048 servers: processor time of all programs, because the machine
+    is shared; memory of the worker and its largest program together. Progress names the pages that
+    are being typeset and only grows."""
     _, out = papers_pack
     size_bytes, secs, megabytes, steps, grows = int(out[0]), float(out[1]), int(out[2]), int(out[3]), out[4]
     print(*out)

@@ -1,4 +1,5 @@
-"""ns-3's and htsim's files, read back by the grammars of their programs and compared with the plan."""
+"""ns-3's and htsim's files, read back by the grammars of their programs and compared with the
+plan."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def cable_pairs(plan: PlanView) -> list[tuple[int, int]]:
 
 
 def check_ns3(plan: PlanView, data: bytes) -> None:
-    """As its readers do: numbers by white space, as many as the first line says; what follows is for people."""
+    """As its readers do: numbers by white space, as many as the first line says; what follows is
+    for people."""
     words = iter(data.decode().split())
     nodes, switches, links = (int(next(words)) for _ in range(3))
     kinds = plan.scene["devices"]["kind"]
@@ -46,7 +48,8 @@ def check_ns3(plan: PlanView, data: bytes) -> None:
 
 
 def check_inet(plan: PlanView, data: bytes) -> None:
-    """As `InetTopologyReader` does: counts, a line a node that is passed over, then `from to weight`."""
+    """As `InetTopologyReader` does: counts, a line a node that is passed over, then
+    `from to weight`."""
     lines = data.decode().splitlines()
     nodes, links = map(int, lines[0].split())
     assert (nodes, links) == (len(plan.host_names), plan.cable_count)
@@ -90,7 +93,8 @@ def read_htsim(text: str) -> tuple[dict[str, int], list[dict[str, int]]]:
 
 
 def check_htsim(plan: PlanView, text: str) -> None:
-    """The network that htsim builds from the numbers has the plan's devices and cables, tier by tier."""
+    """The network that htsim builds from the numbers has the plan's devices and cables, tier by
+    tier."""
     header, tiers = read_htsim(text)
     levels = plan.scene["devices"]["level"]
     assert header["Nodes"] == levels.count(-1)
@@ -100,7 +104,8 @@ def check_htsim(plan: PlanView, text: str) -> None:
     links = header["Nodes"]
     for tier, one in enumerate(tiers):
         if tier:
-            # htsim: uplinks = downlinks x speed / (speed above x oversubscription), switches = uplinks / radix_down.
+            # htsim: uplinks = downlinks x speed / (speed above x oversubscription), switches =
+            # uplinks / radix_down.
             under = tiers[tier - 1]
             links = links * speed_below // (one["Downlink_speed_Gbps"] * under["Oversubscribed"])
         assert links == cables[tier]

@@ -1,4 +1,5 @@
-"""The CSV tables against the plan, against each other, and against spreadsheets that run what they read."""
+"""The CSV tables against the plan, against each other, and against spreadsheets that run what they
+read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The workbook is opened by openpyxl; its formulas are worked out again and compared with the values beside them."""
+"""The workbook is opened by openpyxl; its formulas are worked out again and compared with the
+values beside them."""
 
 from __future__ import annotations
 
@@ -234,7 +235,8 @@ def test_sheet_names_are_distinct_and_legal(plan: Callable[[str], PlanView]) -> 
 
 @pytest.mark.parametrize("name", ["cube", "subways", "torus", "partless"])
 def test_the_summary_cuts_no_text(name: str, opened: Opened) -> None:
-    """What is longer than its cell goes on over empty ones within the printed columns, or in as many lines as its row is high."""
+    """What is longer than its cell goes on over empty ones within the printed columns, or in as
+    many lines as its row is high."""
     sheet = opened(name)[0]["Summary"]
     widths = [0.0] * 6
     # Neighbours of one width are one entry.

@@ -1,4 +1,5 @@
-"""What the measured figures of a switching chip work with: packets, shares of hits and lines through points."""
+"""What the measured figures of a switching chip work with: packets, shares of hits and lines
+through points."""
 
 from __future__ import annotations
 

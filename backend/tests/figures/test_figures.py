@@ -79,7 +79,8 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     of_subways.subtract(row["verdict"] for row in predicted)
     assert papers["subways"]["differ"] == of_subways["differs"], "an engine's number is none of the paper's"
     assert papers["subways"]["agree"] == of_subways["matches"] + of_subways["within band"]
-    # Every figure came with a result, those measured on another machine too; some numbers have no figure.
+    # Every figure came with a result, those measured on another machine too; some numbers have no
+    # figure.
     assert [one["id"] for one in every["items"] if one["result_from"] is None] == []
     assert counted["not_run"] == 0
     assert counted["absent"] > 0
@@ -160,8 +161,9 @@ def test_the_whole_data_is_refused_where_there_are_no_parts(client: TestClient) 
 @pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])
 @pytest.mark.parametrize("after_secs", [0.05, 0.8])
 def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:
-    """Early, while it builds its networks, and in the middle. Told in processor time, a second on two cores, because the
-    machine is shared; one that is done as soon as that need not be cancelled."""
+    """Early, while it builds its networks, and in the middle. Told in processor time, a second on
+    two cores, because the machine is shared; one that is done as soon as that need not be
+    cancelled."""
     began = time.monotonic()
     asked: list[float] = []
 

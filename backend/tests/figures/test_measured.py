@@ -1,4 +1,5 @@
-"""Figures that are measured: in one list with the computed ones, judged by the same rule, and refused where a host cannot."""
+"""Figures that are measured: in one list with the computed ones, judged by the same rule, and
+refused where a host cannot."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ NUMBERS = st.floats(-1e6, 1e6)
 
 @pytest.fixture
 def unable(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Settings:
-    """A host whose user may not do what the emulator needs: no helper runs, and none may be started."""
+    """A host whose user may not do what the emulator needs: no helper runs, and none may be
+    started."""
     return settings.model_copy(update={"fabric_start": False})
 
 
@@ -102,7 +104,8 @@ def test_a_band_of_every_value_is_no_band(unit: str, low: float, high: float) ->
 
 @pytest.mark.parametrize("figure", sorted(MEASURED))
 def test_each_number_of_a_stored_result_could_have_differed(figure: str) -> None:
-    """Of values below, in the middle of, and above a band at least one is a value of the unit, and differs."""
+    """Of values below, in the middle of, and above a band at least one is a value of the unit, and
+    differs."""
     found = reference_of(figure)
     assert found is not None
     for row in found.document["rows"]:
@@ -121,7 +124,8 @@ def test_bands_are_the_spread_of_the_model() -> None:
 
 
 def test_packets_are_lost_where_more_come_than_go_on() -> None:
-    """From 0 over 1 and 2 to 3, which they enter by two links and leave by one to 4; 2 loses one itself."""
+    """From 0 over 1 and 2 to 3, which they enter by two links and leave by one to 4; 2 loses one
+    itself."""
     hops = {(0, 1): 10, (0, 2): 11, (1, 3): 10, (2, 3): 10, (3, 4): 12}
     flood = torus.Flood(12, 1.0, hops)
     assert flood.carried == 53
@@ -202,7 +206,8 @@ def test_packets_of_a_time_are_those_counted_since() -> None:
 
 
 class Six:
-    """A talk with a torus of which only the middle's six links carry anything: so many bits a second each way and packet."""
+    """A talk with a torus of which only the middle's six links carry anything: so many bits a
+    second each way and packet."""
 
     def __init__(self, engine: Engine, share: float, micros: float) -> None:
         described = engine.emulation_network(torus.torus(3))

@@ -1,4 +1,5 @@
-"""Measured figures of Subways: what is asked, and how what was found is judged beside the paper and beside the engines."""
+"""Measured figures of Subways: what is asked, and how what was found is judged beside the paper and
+beside the engines."""
 
 from __future__ import annotations
 
@@ -185,7 +186,8 @@ def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
     assert subways_fig13.relayed(pairs[0][0]) == pytest.approx({0: 10e6, 1: 30e6, 3: 20e6, 4: 10e6})
     found = subways_fig13.point(pairs)
     assert found.gbps == pytest.approx(0.03)
-    # Of the middle round: two processors, nine tenths of the goodput, and three sevenths of what is relayed.
+    # Of the middle round: two processors, nine tenths of the goodput, and three sevenths of what is
+    # relayed.
     assert found.cpu == pytest.approx(2 * (0.32 - 0.9 * 0.25) * 3 / 7)
     rows = {row.name: row for row in subways_fig13.rows([10.0, 95.0], 0.0, 0.97, 99.0)}
     assert rows["a core would relay"].ours is None
@@ -216,7 +218,8 @@ def test_a_tail_of_flows_that_are_not_over_is_not_known() -> None:
 
 @pytest.mark.parametrize(("wiring_type", "racks"), [(0, 3), (1, 1)])
 def test_what_crosses_aggregation_switches_is_what_they_send_down(engine: Engine, wiring_type: int, racks: int) -> None:
-    """Each of the three racks sends as much; in type 1 two of them over ToRs that they share with the fourth."""
+    """Each of the three racks sends as much; in type 1 two of them over ToRs that they share with
+    the fourth."""
     described = engine.emulation_network(table5.spec(wiring_type))
     ids = [one["id"] for one in described["servers"]]
     ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
@@ -280,7 +283,8 @@ def test_flows_end_in_the_fluid_when_their_links_have_carried_them(
     ends = [(servers[one], servers[(one + away) % 16]) for one, away in drawn]
     found = ends_secs(engine, question.network, 7, question.settings, ends, flow_bytes)
     alone = flow_bytes * 8 / 2e7
-    # The last of those that leave a server has waited for all of them, at least; and any one has at most all others before it.
+    # The last of those that leave a server has waited for all of them, at least; and any one has at
+    # most all others before it.
     for source in {one for one, _ in ends}:
         of_source = [secs for (one, _), secs in zip(ends, found, strict=True) if one == source]
         assert max(of_source) >= len(of_source) * alone * (1 - 1e-6)

@@ -1,4 +1,5 @@
-"""The results that come with the program: there is one for every computed figure, and it is what the engine computes."""
+"""The results that come with the program: there is one for every computed figure, and it is what
+the engine computes."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_the_engine_computes_the_reference_to_the_last_digit(module_engine: Engi
 
 
 def verdict_of(row: Json) -> str:
-    """As the figures' pages explain verdicts: the print itself, else the band; a bound is held or not."""
+    """As the figures' pages explain verdicts: the print itself, else the band; a bound is held or
+    not."""
     low, high = (-inf if row["low"] is None else row["low"]), (inf if row["high"] is None else row["high"])
     slack = 1e-9 * max(abs(row["paper"]), 1.0)
     inside = low - slack <= row["ours"] <= high + slack
@@ -74,7 +76,8 @@ def verdict_of(row: Json) -> str:
 
 
 def test_the_rows_of_every_computed_figure_stand_by_their_verdicts(module_engine: Engine) -> None:
-    """By the catalogue, so that no figure is left out: those too that take too long to be computed here."""
+    """By the catalogue, so that no figure is left out: those too that take too long to be computed
+    here."""
     for one in module_engine.figures:
         document = reference(one["id"]).document
         assert document["provenance"]["source"].startswith("["), one["id"]

@@ -17,7 +17,8 @@ def _adapter(kind: str) -> TypeAdapter[Any]:
 
 
 def checked(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload as it is kept. Fails for a kind that no stream has, a field that its type has not, or a wrong value."""
+    """The payload as it is kept. Fails for a kind that no stream has, a field that its type has
+    not, or a wrong value."""
     kept = orjson.loads(orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS))
     adapter = _adapter(kind)
     known = orjson.loads(adapter.dump_json(adapter.validate_python(kept), exclude_unset=True))

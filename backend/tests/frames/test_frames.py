@@ -1,4 +1,5 @@
-"""The types of frames: what they refuse, what OpenAPI says of them, and that a page can tell events apart."""
+"""The types of frames: what they refuse, what OpenAPI says of them, and that a page can tell events
+apart."""
 
 from __future__ import annotations
 

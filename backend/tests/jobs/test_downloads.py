@@ -1,4 +1,5 @@
-"""Exports as files over HTTP: names in any script, copies that are still the same, downloads that broke off."""
+"""Exports as files over HTTP: names in any script, copies that are still the same, downloads that
+broke off."""
 
 from __future__ import annotations
 

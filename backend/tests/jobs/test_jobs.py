@@ -1,4 +1,5 @@
-"""Exports at once and in the background: progress, cancelling, and workers that are really killed."""
+"""Exports at once and in the background: progress, cancelling, and workers that are really
+killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Options of exports over REST: they reach the file, a job keeps them, wrong ones are refused by field, and links lead to the cable."""
+"""Options of exports over REST: they reach the file, a job keeps them, wrong ones are refused by
+field, and links lead to the cable."""
 
 from __future__ import annotations
 

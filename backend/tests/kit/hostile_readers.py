@@ -1,4 +1,5 @@
-"""Readers that give, refuse, break and never end, for the tests of what runs them. Light to import: each process needs them."""
+"""Readers that give, refuse, break and never end, for the tests of what runs them. Light to import:
+each process needs them."""
 
 from __future__ import annotations
 

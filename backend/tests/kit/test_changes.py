@@ -1,4 +1,5 @@
-"""The change log: a row for what a person changed, in the same transaction, which nobody can change or take out."""
+"""The change log: a row for what a person changed, in the same transaction, which nobody can change
+or take out."""
 
 from __future__ import annotations
 

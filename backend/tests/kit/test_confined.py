@@ -1,4 +1,5 @@
-"""Readers in processes of their own: what they give, what they may cost, and that they end with whoever asked."""
+"""Readers in processes of their own: what they give, what they may cost, and that they end with
+whoever asked."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The embedded PostgreSQL: shared, adopted, restarted, and true to what was committed through every kind of death.
+"""The embedded PostgreSQL: shared, adopted, restarted, and true to what was committed through every
+kind of death.
 
-Every process killed here is one that the test started (or the postmaster of the test's own data directory).
+Every process killed here is one that the test started (or the postmaster of the test's own data
+directory).
 """
 
 from __future__ import annotations
@@ -137,7 +139,8 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
     pid = EmbeddedPostgres(home).running_pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    # Killed within a transaction the writer ends; killed between two it starts the server again and goes on.
+    # Killed within a transaction the writer ends; killed between two it starts the server again and
+    # goes on.
     assert writer.stdout is not None
     # The numbers are asked first: the other way round, zip would take a line more than it gives.
     for _, line in zip(range(20), writer.stdout, strict=False):
@@ -159,7 +162,8 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
         assert second != pid
         os.kill(second, signal.SIGKILL)
         _wait(lambda: EmbeddedPostgres(home).running_pid() is None)
-        # The same program goes on with a server started anew; only what was under way at the kill may fail.
+        # The same program goes on with a server started anew; only what was under way at the kill
+        # may fail.
         _wait(lambda: _greatest(database) == 1000000)
     finally:
         database.close()
@@ -204,7 +208,8 @@ def test_programs_that_start_at_once_agree_on_one_server(home: Path, start_write
 @pytest.mark.long
 @pytest.mark.parametrize("pid", [1, os.getpid(), 2**22 - 1], ids=["init", "this test", "nobody"])
 def test_a_stale_pid_file_is_seen_through(home: Path, pid: int) -> None:
-    """After a crash or a reboot the number in the file may belong to another program, or to none."""
+    """After a crash or a reboot the number in the file may belong to another program, or to
+    none."""
     postgres = EmbeddedPostgres(home)
     postgres.start()
     postgres.stop()

@@ -1,4 +1,5 @@
-"""Connections that flood, stall or crowd a real server on loopback: they end, and others are answered meanwhile."""
+"""Connections that flood, stall or crowd a real server on loopback: they end, and others are
+answered meanwhile."""
 
 from __future__ import annotations
 

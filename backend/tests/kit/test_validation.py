@@ -1,4 +1,5 @@
-"""What a request's errors say: of fields with several forms only those of the form that was meant, in plain words."""
+"""What a request's errors say: of fields with several forms only those of the form that was meant,
+in plain words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lives over the API: the stream and its document, saved plans, what is refused, and that leaving ends the work."""
+"""Lives over the API: the stream and its document, saved plans, what is refused, and that leaving
+ends the work."""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ def test_the_rates_have_sources_and_the_example_is_a_question(client: TestClient
 
 
 def test_a_life_that_nobody_reads_ends(engine: Engine) -> None:
-    """The stream of a long life is closed after its first event; then the engine takes the next call at once."""
+    """The stream of a long life is closed after its first event; then the engine takes the next
+    call at once."""
     long = {"plan": {"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "seeds": 2000}
     book = engine.builtin_books[-1]
 

@@ -1,4 +1,5 @@
-"""What a user of a notebook meets: mistakes, files, pictures, Ctrl-C, and a start without the server's packages."""
+"""What a user of a notebook meets: mistakes, files, pictures, Ctrl-C, and a start without the
+server's packages."""
 
 from __future__ import annotations
 

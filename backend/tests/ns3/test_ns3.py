@@ -1,6 +1,8 @@
-"""The packet engine beside ns-3 in one run: `NS3_PYTHON=... make test TEST=ns3`, with a Python that has the wheel `ns3`.
+"""The packet engine beside ns-3 in one run: `NS3_PYTHON=... make test TEST=ns3`, with a Python that
+has the wheel `ns3`.
 
-The wheel brings a C++ compiler of its own, half a gigabyte in all: it is no dependency of the tests, and they say why they skip.
+The wheel brings a C++ compiler of its own, half a gigabyte in all: it is no dependency of the
+tests, and they say why they skip.
 `python3 -m venv /tmp/ns3 && /tmp/ns3/bin/pip install ns3==3.44.post0` makes such a Python.
 """
 
@@ -98,8 +100,8 @@ def simulated(engine: Engine, case: Case) -> Json:
 
 
 SPREAD = 0.1
-"""By which goodputs may differ, as that of long flows from max-min rates. Measured, as shares of the line beside those of ns-3: one flow
-0.859 and 0.910, four 0.918 and 0.928."""
+"""By which goodputs may differ, as that of long flows from max-min rates. Measured, as shares of
+the line beside those of ns-3: one flow 0.859 and 0.910, four 0.918 and 0.928."""
 
 
 def share_of_line(case: Case, secs: list[float]) -> float:

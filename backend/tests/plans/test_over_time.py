@@ -1,4 +1,5 @@
-"""What changed between two revisions: each number is counted again here, from the documents of both."""
+"""What changed between two revisions: each number is counted again here, from the documents of
+both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Properties of plans: equal content has equal hashes, history is append-only, and the engine takes turns."""
+"""Properties of plans: equal content has equal hashes, history is append-only, and the engine takes
+turns."""
 
 from __future__ import annotations
 

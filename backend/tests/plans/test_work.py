@@ -1,4 +1,5 @@
-"""What is cabled: last write wins by cable, a repeated tick changes nothing, and revisions do not touch each other."""
+"""What is cabled: last write wins by cable, a repeated tick changes nothing, and revisions do not
+touch each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Prices as people and their programs write them: the right price, a question, or a problem by sheet, row and column."""
+"""Prices as people and their programs write them: the right price, a question, or a problem by
+sheet, row and column."""
 
 from __future__ import annotations
 

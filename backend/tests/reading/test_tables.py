@@ -1,4 +1,5 @@
-"""A table reads the same however it is written: separator, encoding, quoting, words of the header, order of rows and columns."""
+"""A table reads the same however it is written: separator, encoding, quoting, words of the header,
+order of rows and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reports read again: every number stands in them, they fetch nothing, and hostile names are only words."""
+"""Reports read again: every number stands in them, they fetch nothing, and hostile names are only
+words."""
 
 from __future__ import annotations
 

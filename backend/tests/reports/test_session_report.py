@@ -1,4 +1,5 @@
-"""The report of a session: its verdict, what it is worth beside every number, and how each fault was survived."""
+"""The report of a session: its verdict, what it is worth beside every number, and how each fault
+was survived."""
 
 from __future__ import annotations
 

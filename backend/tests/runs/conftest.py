@@ -1,4 +1,5 @@
-"""Workers and servers as real processes, and followers of streams: fast, slow, and with a bad connection."""
+"""Workers and servers as real processes, and followers of streams: fast, slow, and with a bad
+connection."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ def events_of(lines: Iterator[bytes]) -> Iterator[tuple[str, int | None, Json]]:
 
 @dataclass
 class Follower:
-    """One client of a stream. It keeps what it got, and comes back with its last number when it was cut off."""
+    """One client of a stream. It keeps what it got, and comes back with its last number when it was
+    cut off."""
 
     base: str
     run: str

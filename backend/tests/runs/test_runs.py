@@ -1,4 +1,5 @@
-"""Runs from start to end: frames, results, cancelling, failing, and workers that are really killed."""
+"""Runs from start to end: frames, results, cancelling, failing, and workers that are really
+killed."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def frames(client: TestClient, run: str, after: int = 0) -> list[tuple[str, int,
 
 
 def whole(client: TestClient, run: Json) -> list[Json]:
-    """The points of a run that succeeded, after checking that each came once, and all frames without a gap."""
+    """The points of a run that succeeded, after checking that each came once, and all frames
+    without a gap."""
     stream = frames(client, run["id"])
     assert [seq for _, seq, _ in stream] == list(range(1, run["last_seq"] + 1))
     got = sorted((data for name, _, data in stream if name == "point"), key=lambda point: point["point"])
@@ -106,7 +108,8 @@ def test_results_as_a_table(working_client: TestClient) -> None:
 
 
 def test_what_the_engine_refuses_fails_with_its_words(working_client: TestClient, database: Database) -> None:
-    """Creating refuses it already; one that an older engine took fails when it is run, and says why."""
+    """Creating refuses it already; one that an older engine took fails when it is run, and says
+    why."""
     good = start(working_client, plan=SMALL)
     wait_for(working_client, good["id"], ended)
     with database.session() as session:
@@ -196,7 +199,8 @@ def test_old_runs_are_forgotten_when_that_is_set(client: TestClient, database: D
 
 
 def test_cancelling_stops_the_engine_within_a_second(working_client: TestClient) -> None:
-    """Measured in CPU time of this process, in which the worker runs: a second on two cores, however busy the machine is."""
+    """Measured in CPU time of this process, in which the worker runs: a second on two cores,
+    however busy the machine is."""
     long = start(working_client, plan=PAPER, routing="bsr", faults=[{"target": {"kind": "switch", "ratio": 0.1}}], seeds=list(range(100)))  # fmt: skip
     wait_for(working_client, long["id"], lambda run: run["state"] == "running" and run["progress"] > 0)
     short = start(working_client, plan=SMALL)
@@ -214,7 +218,8 @@ def test_cancelling_stops_the_engine_within_a_second(working_client: TestClient)
 
 @pytest.mark.long
 def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: TestClient, start_worker: Worker) -> None:
-    """One works, one waits to take over, and five in turn are killed at a moment of chance: more than a run's own death limit."""
+    """One works, one waits to take over, and five in turn are killed at a moment of chance: more
+    than a run's own death limit."""
     chance = random.Random()
     run = start(client, **sweep(50))
     assert run["points_total"] == 200
@@ -243,7 +248,8 @@ def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: Test
 
 @pytest.mark.long
 def test_two_hundred_runs_whose_workers_are_killed_all_end_whole(client: TestClient, start_worker: Worker) -> None:
-    """The same with a run for each point: the queue loses none of them, and no two workers do the same one."""
+    """The same with a run for each point: the queue loses none of them, and no two workers do the
+    same one."""
     chance = random.Random()
     experiment = start(client, plan=SMALL)["experiment_id"]
     runs = [client.post(f"{API}/experiments/{experiment}/runs").json()["id"] for _ in range(199)]

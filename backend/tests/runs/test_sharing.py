@@ -1,4 +1,5 @@
-"""Several workers at one run: threads that are made to meet, and real processes that are really killed."""
+"""Several workers at one run: threads that are made to meet, and real processes that are really
+killed."""
 
 from __future__ import annotations
 
@@ -193,7 +194,8 @@ def test_a_worker_leaves_a_shared_run_for_one_that_waits(client: TestClient, dat
 
 
 def test_the_rest_is_estimated_from_the_workers_that_there_are(client: TestClient, database: Database) -> None:
-    """A quarter took one worker 100 s; four of them need 75 s for the rest, however long ago it began."""
+    """A quarter took one worker 100 s; four of them need 75 s for the rest, however long ago it
+    began."""
     run = shared_run(client, database, **sweep(2, SMALL))["id"]
     with database.session() as session:
         values = {"id": run}
@@ -231,7 +233,8 @@ def test_who_ends_a_run_wakes_its_workers(
 def test_a_killed_worker_of_a_shared_run_loses_and_doubles_no_point(
     client: TestClient, database: Database, start_worker: Worker
 ) -> None:
-    """Of two, one is killed at a moment of chance, in the middle of what it holds; the other takes that too."""
+    """Of two, one is killed at a moment of chance, in the middle of what it holds; the other takes
+    that too."""
     chance = random.Random()
     run = shared_run(client, database, **sweep(50))
     workers = [start_worker() for _ in range(2)]

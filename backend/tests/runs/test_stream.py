@@ -35,7 +35,8 @@ def _ends_whole(followers: list[Follower], last_seq: int) -> None:
 
 
 def test_every_client_gets_every_frame_once(client: TestClient, live: Server) -> None:
-    """A third read as fast as they can, a third are slow, a third are cut off again and again; one comes when it is all over."""
+    """A third read as fast as they can, a third are slow, a third are cut off again and again; one
+    comes when it is all over."""
     run = start(client, **sweep(25))
     followers = [
         Follower(
@@ -107,7 +108,8 @@ def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient,
 
 
 def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live: Server) -> None:
-    """Nothing happens for a while; then it does, by another process, and the stream says so at once."""
+    """Nothing happens for a while; then it does, by another process, and the stream says so at
+    once."""
     busy = start(client, **sweep(250))
     waiting = start(client, **sweep(1))
     follower = Follower(live.base, waiting["id"])

@@ -1,4 +1,5 @@
-"""Searches over the API: the stream and its front, what is refused, and that leaving ends the work."""
+"""Searches over the API: the stream and its front, what is refused, and that leaving ends the
+work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One small network in every format: two web servers on two leaves under a spine, 10 Gb/s below and 40 above."""
+"""One small network in every format: two web servers on two leaves under a spine, 10 Gb/s below and
+40 above."""
 
 from __future__ import annotations
 

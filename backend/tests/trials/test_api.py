@@ -1,4 +1,5 @@
-"""Trials of services over the API: what comes of one is what the engine says, progress, what is refused, and that leaving ends the work."""
+"""Trials of services over the API: what comes of one is what the engine says, progress, what is
+refused, and that leaving ends the work."""
 
 from __future__ import annotations
 

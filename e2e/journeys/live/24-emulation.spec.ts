@@ -79,7 +79,8 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   console.log(`a tick takes ${cost.toFixed(1)} ms of the main thread`);
   expect(cost).toBeLessThan(20);
 
-  // Inject mode is a mode: a click chooses, the blast radius is said, and nothing breaks before it is confirmed.
+  // Inject mode is a mode: a click chooses, the blast radius is said, and nothing breaks before it
+  // is confirmed.
   await page.getByLabel("Inject faults").check();
   const box = (await canvas(page).boundingBox())!;
   await page.mouse.click(box.x + box.width * 0.112, box.y + box.height * 0.61);

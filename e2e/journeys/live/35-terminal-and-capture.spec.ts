@@ -81,7 +81,8 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await page.keyboard.press("Control+Shift+Escape");
   await expect(close).toBeFocused();
 
-  // It goes on while another server is selected, which gets a terminal beside it, and is returned to by its tab.
+  // It goes on while another server is selected, which gets a terminal beside it, and is returned
+  // to by its tab.
   await screen.click();
   await page.keyboard.type("clear; sleep 1; echo still-$((40+2))\n");
   await inspector.getByRole("button", { name: "01", exact: true }).first().click();

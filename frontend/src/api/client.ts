@@ -1,4 +1,7 @@
-/** The generated client, with one way to fail: `ApiError`, which carries the server's problem document. */
+/**
+ * The generated client, with one way to fail: `ApiError`, which carries the server's problem
+ * document.
+ */
 import createClient from "openapi-fetch";
 import { reportReachable } from "./connection";
 import type { paths } from "./schema";

@@ -1,4 +1,7 @@
-/** Whether the server answers. Every call reports here; while it does not answer, a quiet probe looks for its return. */
+/**
+ * Whether the server answers. Every call reports here; while it does not answer, a quiet probe
+ * looks for its return.
+ */
 import { useSyncExternalStore } from "react";
 
 let online = true;

@@ -1,6 +1,6 @@
 /**
- * Server-sent events over `fetch`: unlike EventSource it carries the token, says why it failed, and begins where the
- * caller wants.
+ * Server-sent events over `fetch`: unlike EventSource it carries the token, says why it failed, and
+ * begins where the caller wants.
  */
 import { call, errorOf } from "./client";
 
@@ -41,12 +41,16 @@ export class EventParser {
   }
 }
 
-/** A server that is there says at least something this often; nothing for so long means that it is gone. */
+/**
+ * A server that is there says at least something this often; nothing for so long means that it is
+ * gone.
+ */
 const SILENCE_MS = 40_000;
 
 /**
- * The events of a stream after `lastId`, in the pieces they arrive in (an empty piece is a sign of life), until the
- * server ends it; with a `body` of a POST whose answer is the stream. Throws `ApiError` for the server's own refusal, `UnreachableError` when it is away or falls silent.
+ * The events of a stream after `lastId`, in the pieces they arrive in (an empty piece is a sign of
+ * life), until the server ends it; with a `body` of a POST whose answer is the stream. Throws
+ * `ApiError` for the server's own refusal, `UnreachableError` when it is away or falls silent.
  */
 export async function* readEvents(
   path: string,

@@ -198,7 +198,8 @@ export interface paths {
         };
         /**
          * What changed in a revision since another one
-         * @description Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}` lists the cables.
+         * @description Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}`
+         *     lists the cables.
          */
         get: operations["compare_revisions"];
         put?: never;
@@ -376,9 +377,11 @@ export interface paths {
         put?: never;
         /**
          * Search for the best plans, as a stream of events
-         * @description Thousands of plans are enumerated and priced; throughput is worked out only for those that can still be on the front.
+         * @description Thousands of plans are enumerated and priced; throughput is worked out only for those that
+         *     can still be on the front.
          *
-         *     The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+         *     The same question and price book give the same events. Nothing is stored: close the connection
+         *     to cancel.
          */
         post: operations["search_plans"];
         delete?: never;
@@ -432,10 +435,12 @@ export interface paths {
         put?: never;
         /**
          * Simulate years of failures and repairs of a plan, as a stream of events
-         * @description Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for every seed; throughput is
-         *     computed for some states and interpolated between them, and the result says which and how far off that was.
+         * @description Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for
+         *     every seed; throughput is computed for some states and interpolated between them, and the result
+         *     says which and how far off that was.
          *
-         *     The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+         *     The same question and price book give the same events. Nothing is stored: close the connection
+         *     to cancel.
          */
         post: operations["simulate_life"];
         delete?: never;
@@ -455,8 +460,8 @@ export interface paths {
         put?: never;
         /**
          * Try a service on every server of a torus in virtual time, as a stream of events
-         * @description Queues, polling and fair shares of links are those of a run; there are no failures and no losses. The same trial gives the same
-         *     result. Nothing is stored: close the connection to cancel.
+         * @description Queues, polling and fair shares of links are those of a run; there are no failures and no
+         *     losses. The same trial gives the same result. Nothing is stored: close the connection to cancel.
          */
         post: operations["try_service"];
         delete?: never;
@@ -493,7 +498,8 @@ export interface paths {
         get: operations["list_marks"];
         /**
          * Mark cables, or open them again
-         * @description The marks that these cables have afterwards. All of them are written or none; the same request may be sent again.
+         * @description The marks that these cables have afterwards. All of them are written or none; the same
+         *     request may be sent again.
          */
         put: operations["write_marks"];
         post?: never;
@@ -516,7 +522,8 @@ export interface paths {
          * A list of cables from the floor beside the plan, with the work order that repairs it
          * @description Each planned cable and each one of the list is in exactly one class. Nothing is stored.
          *
-         *     The work order has the fewest plug operations, and of those the fewest steps; in its order no step needs a port that is taken.
+         *     The work order has the fewest plug operations, and of those the fewest steps; in its order no
+         *     step needs a port that is taken.
          */
         post: operations["compare_as_built"];
         delete?: never;
@@ -534,7 +541,8 @@ export interface paths {
         };
         /**
          * A plan's notes, the latest first
-         * @description Notes of all revisions. `here` says what each anchor is called in this one, or that it is not there.
+         * @description Notes of all revisions. `here` says what each anchor is called in this one, or that it is not
+         *     there.
          */
         get: operations["list_plan_notes"];
         put?: never;
@@ -558,7 +566,8 @@ export interface paths {
         put?: never;
         /**
          * Pin a note to a moment of a run with real packets
-         * @description It belongs to the saved plan that the run was made of; to the run, if that was never saved or is deleted.
+         * @description It belongs to the saved plan that the run was made of; to the run, if that was never saved or
+         *     is deleted.
          */
         post: operations["create_run_note"];
         delete?: never;
@@ -632,12 +641,14 @@ export interface paths {
         };
         /**
          * Export a saved plan
-         * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+         * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the
+         *     program changes.
          *
-         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
-         *     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
-         *     `stream=true` for the file in this answer whatever its size. With `Range: bytes=1000-` a download that broke off goes on
-         *     where it ended; with `If-Range` and the ETag only if the file is still the same.
+         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is
+         *     202 with the job, which can be followed and cancelled, and 303 to its file once it is done.
+         *     `Prefer: respond-async` asks for that at any size, `stream=true` for the file in this answer
+         *     whatever its size. With `Range: bytes=1000-` a download that broke off goes on where it ended;
+         *     with `If-Range` and the ETag only if the file is still the same.
          */
         get: operations["export_plan"];
         put?: never;
@@ -729,8 +740,9 @@ export interface paths {
         };
         /**
          * The file that a job made
-         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range` and the ETag only if the
-         *     file is still the same. A job's file never changes: the ETag names the job.
+         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range`
+         *     and the ETag only if the file is still the same. A job's file never changes: the ETag names the
+         *     job.
          */
         get: operations["read_job_result"];
         put?: never;
@@ -750,7 +762,8 @@ export interface paths {
         };
         /**
          * The JSON schema of scenario files
-         * @description For editors. What the engine checks beside it, it says with path and line when the file is read.
+         * @description For editors. What the engine checks beside it, it says with path and line when the file is
+         *     read.
          */
         get: operations["read_scenario_schema"];
         put?: never;
@@ -867,7 +880,8 @@ export interface paths {
         };
         /**
          * The kinds of faults, in the order of menus
-         * @description What each one hits, the numbers that it needs, and which engines know it. The list changes with the program only.
+         * @description What each one hits, the numbers that it needs, and which engines know it. The list changes
+         *     with the program only.
          */
         get: operations["list_fault_kinds"];
         put?: never;
@@ -889,8 +903,8 @@ export interface paths {
         put?: never;
         /**
          * What a plan carries, at once and without saving anything
-         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
-         *     connection is closed.
+         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
+         *     that. It ends when the connection is closed.
          */
         post: operations["predict"];
         delete?: never;
@@ -910,8 +924,8 @@ export interface paths {
         put?: never;
         /**
          * A workload packet by packet, at once and without saving anything
-         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
-         *     connection is closed.
+         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
+         *     that. It ends when the connection is closed.
          */
         post: operations["simulate"];
         delete?: never;
@@ -1086,7 +1100,8 @@ export interface paths {
         };
         /**
          * A run's frames as they come, from the first or from where you were
-         * @description Live, reconnect and replay are the same: every frame after the given number, once and in order, until the run is over.
+         * @description Live, reconnect and replay are the same: every frame after the given number, once and in
+         *     order, until the run is over.
          */
         get: operations["follow_run"];
         put?: never;
@@ -1123,9 +1138,11 @@ export interface paths {
         };
         /**
          * Each flow's times of a simulation so far, as CSV or Parquet
-         * @description A row a flow: `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`. While
-         *     a point is under way, it has those of its flows that are over: of more than 20,000, in the order of parts of so many that were over at
-         *     a time. A table of 1,000,000 flows at most is in memory, of a point under way a part.
+         * @description A row a flow:
+         *     `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`.
+         *     While a point is under way, it has those of its flows that are over: of more than 20,000, in the
+         *     order of parts of so many that were over at a time. A table of 1,000,000 flows at most is in
+         *     memory, of a point under way a part.
          */
         get: operations["read_flow_times"];
         put?: never;
@@ -1162,8 +1179,8 @@ export interface paths {
         };
         /**
          * Whether the hypotheses of a run held, as JSON or JUnit XML
-         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one that is inconclusive or not
-         *     tested is skipped.
+         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, one
+         *     that is inconclusive or not tested is skipped.
          */
         get: operations["read_verdict"];
         put?: never;
@@ -1220,7 +1237,8 @@ export interface paths {
         };
         /**
          * Whether this machine can run plans with real packets
-         * @description Each thing that is needed or useful, whether it is there, why not, and what to do about it.
+         * @description Each thing that is needed or useful, whether it is there, why not, and what to do about
+         *     it.
          */
         get: operations["read_emulation"];
         put?: never;
@@ -1262,8 +1280,8 @@ export interface paths {
         put?: never;
         /**
          * What of a plan this machine can run with real packets
-         * @description The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the same family, or a part of a custom
-         *     network, and with a workload that fits. Nothing is stored.
+         * @description The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the
+         *     same family, or a part of a custom network, and with a workload that fits. Nothing is stored.
          */
         post: operations["fit_emulation"];
         delete?: never;
@@ -1378,8 +1396,8 @@ export interface paths {
         put?: never;
         /**
          * Carry out the planned upgrade, switch by switch
-         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
-         *     on.
+         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that
+         *     one was carried out. The traffic goes on.
          */
         post: operations["upgrade_run"];
         delete?: never;
@@ -1452,7 +1470,8 @@ export interface paths {
         };
         /**
          * What one server knows while its packets flow
-         * @description Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed.
+         * @description Its neighbours, the paths of its flows, links it was told are down, and what it dropped and
+         *     relayed.
          */
         get: operations["inspect_server"];
         put?: never;
@@ -1494,7 +1513,8 @@ export interface paths {
         put?: never;
         /**
          * Send a message to a service and wait for its answers
-         * @description The message and all answers are events of the run, in its stream and its replay. An answer that comes later is there.
+         * @description The message and all answers are events of the run, in its stream and its replay. An answer
+         *     that comes later is there.
          */
         post: operations["send_service_message"];
         delete?: never;
@@ -1515,7 +1535,8 @@ export interface paths {
         put?: never;
         /**
          * Put a program into the switching chips of a run's servers
-         * @description While packets flow: at each server every packet meets wholly the program before or wholly this one.
+         * @description While packets flow: at each server every packet meets wholly the program before or wholly
+         *     this one.
          */
         post: operations["commit_chip_program"];
         delete?: never;
@@ -1533,7 +1554,8 @@ export interface paths {
         };
         /**
          * The routes of one switch while packets flow
-         * @description Its routes and the groups of weighted next hops that they share, as they are in the kernel; none for a bridge.
+         * @description Its routes and the groups of weighted next hops that they share, as they are in the kernel;
+         *     none for a bridge.
          */
         get: operations["inspect_switch"];
         put?: never;
@@ -1553,7 +1575,8 @@ export interface paths {
         };
         /**
          * Packets of a link or port in words, while they flow
-         * @description Server-sent events: how many packets there were, and the last of them. Ends with its reader, at a limit, or with the run.
+         * @description Server-sent events: how many packets there were, and the last of them. Ends with its reader,
+         *     at a limit, or with the run.
          */
         get: operations["watch_packets"];
         put?: never;
@@ -1573,8 +1596,9 @@ export interface paths {
         };
         /**
          * Packets of a link or port as a pcapng stream, while they flow
-         * @description For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10 s is hung up on; packets that
-         *     come faster than they are read are counted in the file's last block. Nothing is kept with the run.
+         * @description For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10
+         *     s is hung up on; packets that come faster than they are read are counted in the file's last
+         *     block. Nothing is kept with the run.
          */
         get: operations["stream_packets"];
         put?: never;
@@ -1636,8 +1660,8 @@ export interface paths {
         put?: never;
         /**
          * Call a server's chip
-         * @description Calls as text, over the server's program: all of them are in effect at once, or none. They stay when a neighbour changes, and are
-         *     gone with the next whole program.
+         * @description Calls as text, over the server's program: all of them are in effect at once, or none. They
+         *     stay when a neighbour changes, and are gone with the next whole program.
          */
         post: operations["call_chip"];
         delete?: never;
@@ -1694,7 +1718,8 @@ export interface paths {
         };
         /**
          * The registers of a server's chip
-         * @description Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the kernel and in user space.
+         * @description Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the
+         *     kernel and in user space.
          */
         get: operations["list_chip_registers"];
         put?: never;
@@ -1716,7 +1741,8 @@ export interface paths {
         get: operations["read_chip_register"];
         /**
          * Write a register
-         * @description Counters can be cleared, switches turned until the next commit of a program; queues are read only.
+         * @description Counters can be cleared, switches turned until the next commit of a program; queues are read
+         *     only.
          */
         put: operations["write_chip_register"];
         post?: never;
@@ -1735,7 +1761,8 @@ export interface paths {
         };
         /**
          * Packets that a server's chip sends to the CPU
-         * @description Server-sent events: packets of entries that calls have set. Each packet goes to one reader.
+         * @description Server-sent events: packets of entries that calls have set. Each packet goes to one
+         *     reader.
          */
         get: operations["watch_chip_packets"];
         put?: never;
@@ -1779,9 +1806,10 @@ export interface paths {
         };
         /**
          * Whether a shell can be opened in a server of a run
-         * @description A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has the rights of the server's
-         *     container. To it go JSON messages `{"type": "input", "data"}` and `{"type": "resize", "columns", "rows"}`; from it come what the
-         *     shell prints, as bytes, and JSON messages of types `server` and `end`.
+         * @description A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has
+         *     the rights of the server's container. To it go JSON messages `{"type": "input", "data"}` and
+         *     `{"type": "resize", "columns", "rows"}`; from it come what the shell prints, as bytes, and JSON
+         *     messages of types `server` and `end`.
          */
         get: operations["read_terminal"];
         put?: never;
@@ -1818,7 +1846,8 @@ export interface paths {
         };
         /**
          * A figure: the paper's numbers beside ours
-         * @description `result` is of the latest run here that succeeded, or else the one that comes with the program.
+         * @description `result` is of the latest run here that succeeded, or else the one that comes with the
+         *     program.
          */
         get: operations["read_figure"];
         put?: never;
@@ -1926,7 +1955,8 @@ export interface paths {
         put?: never;
         /**
          * Take over prices that were filled into a plan's bill of materials
-         * @description Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+         * @description Cells that are empty change nothing. The result is a new version of the book, based on
+         *     `version`.
          *
          *     Prices in another currency than the book's are taken only with a rate.
          */
@@ -2002,8 +2032,8 @@ export interface paths {
         put?: never;
         /**
          * Send a packet through PortLand on the chips of a fat-tree
-         * @description 20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time: ARP, forwarding by PMAC, and the way
-         *     around what fails. Each visit has the chip's steps.
+         * @description 20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time:
+         *     ARP, forwarding by PMAC, and the way around what fails. Each visit has the chip's steps.
          */
         post: operations["try_portland"];
         delete?: never;
@@ -2021,7 +2051,8 @@ export interface paths {
         };
         /**
          * Who changed what and when, the latest first
-         * @description A row is written in the transaction of its change and never changes. What the program does by itself is not in it.
+         * @description A row is written in the transaction of its change and never changes. What the program does by
+         *     itself is not in it.
          */
         get: operations["list_changes"];
         put?: never;
@@ -2107,7 +2138,8 @@ export interface components {
     schemas: {
         /**
          * Acceptance
-         * @description Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as accepted. No repair.
+         * @description Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as
+         *     accepted. No repair.
          */
         Acceptance: {
             /**
@@ -2688,7 +2720,8 @@ export interface components {
         };
         /**
          * CableColumns
-         * @description Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number in at least five digits.
+         * @description Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number
+         *     in at least five digits.
          */
         CableColumns: {
             /** A Device */
@@ -3378,7 +3411,8 @@ export interface components {
         };
         /**
          * ColumnCut
-         * @description Cuts across a column of racks: the sum of each level's own peak, and the worst place there really is.
+         * @description Cuts across a column of racks: the sum of each level's own peak, and the worst place there
+         *     really is.
          */
         ColumnCut: {
             /** Peak By Level */
@@ -3552,7 +3586,8 @@ export interface components {
         };
         /**
          * CompletionSecs
-         * @description Times from each flow's own start to the arrival of its last byte, of the flows that are complete.
+         * @description Times from each flow's own start to the arrival of its last byte, of the flows that are
+         *     complete.
          */
         CompletionSecs: {
             /** Flows */
@@ -3572,7 +3607,8 @@ export interface components {
         };
         /**
          * Congestion
-         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`
+         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip.
+         *     `[serverswitch §5.2]`
          */
         Congestion: {
             /**
@@ -3828,7 +3864,8 @@ export interface components {
         };
         /**
          * DiffColumns
-         * @description One row a link, so a cable or a leg of a breakout cable: removals first, then moves, additions, keeps.
+         * @description One row a link, so a cable or a leg of a breakout cable: removals first, then moves,
+         *     additions, keeps.
          */
         DiffColumns: {
             /**
@@ -3912,7 +3949,8 @@ export interface components {
         };
         /**
          * Emulation
-         * @description How the packets are sent. Everything has a default that this machine carries for sixteen servers.
+         * @description How the packets are sent. Everything has a default that this machine carries for sixteen
+         *     servers.
          */
         Emulation: {
             /**
@@ -4103,7 +4141,8 @@ export interface components {
         };
         /**
          * End
-         * @description One end of a cable. Rack and unit are null and empty for a device that the plan does not have.
+         * @description One end of a cable. Rack and unit are null and empty for a device that the plan does not
+         *     have.
          */
         End: {
             /**
@@ -4445,7 +4484,8 @@ export interface components {
         };
         /**
          * ExperimentEstimate
-         * @description What a run of the experiment would take here, were it the only one. The wait for a worker is not in it.
+         * @description What a run of the experiment would take here, were it the only one. The wait for a worker is
+         *     not in it.
          */
         ExperimentEstimate: {
             /** Points */
@@ -4679,7 +4719,8 @@ export interface components {
         };
         /**
          * Fault
-         * @description What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real packets all of them.
+         * @description What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real
+         *     packets all of them.
          */
         Fault: {
             /**
@@ -4797,7 +4838,8 @@ export interface components {
         };
         /**
          * FaultRequest
-         * @description A fault of a request: with the parameters that its kind needs and no others, within their limits, and in order of time.
+         * @description A fault of a request: with the parameters that its kind needs and no others, within their
+         *     limits, and in order of time.
          */
         FaultRequest: {
             /**
@@ -4841,7 +4883,8 @@ export interface components {
         };
         /**
          * FaultSchedule
-         * @description Random faults: one of `kinds` on a device or link that is not broken yet, at random times, each repaired on its own.
+         * @description Random faults: one of `kinds` on a device or link that is not broken yet, at random times,
+         *     each repaired on its own.
          */
         FaultSchedule: {
             /**
@@ -5082,7 +5125,8 @@ export interface components {
         };
         /**
          * FigureRow
-         * @description One published number beside ours, or what an engine predicts for the network that was measured.
+         * @description One published number beside ours, or what an engine predicts for the network that was
+         *     measured.
          */
         FigureRow: {
             /** Name */
@@ -5541,7 +5585,8 @@ export interface components {
         };
         /**
          * Hypothesis
-         * @description What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so.
+         * @description What is expected to hold. A run that breaks it for that long is aborted, and the verdict says
+         *     so.
          */
         Hypothesis: {
             /**
@@ -5994,7 +6039,8 @@ export interface components {
         };
         /**
          * LinkHeat
-         * @description What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`, the last one at `simulated_secs`.
+         * @description What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`,
+         *     the last one at `simulated_secs`.
          */
         LinkHeat: {
             /** Step Secs */
@@ -7026,7 +7072,8 @@ export interface components {
         };
         /**
          * PortlandQuestion
-         * @description A packet from one host to another of a fat-tree of four ports, before and after something fails.
+         * @description A packet from one host to another of a fat-tree of four ports, before and after something
+         *     fails.
          */
         PortlandQuestion: {
             /**
@@ -7184,7 +7231,8 @@ export interface components {
         };
         /**
          * Prediction
-         * @description The engine's answer for one point. More comes with it, by workload and by what was asked for.
+         * @description The engine's answer for one point. More comes with it, by workload and by what was asked
+         *     for.
          */
         Prediction: {
             /**
@@ -7357,7 +7405,8 @@ export interface components {
         };
         /**
          * Problem
-         * @description RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible plan.
+         * @description RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible
+         *     plan.
          * @example {
          *       "detail": "There is no plan 0a1b2c3d4e5f6g.",
          *       "errors": [],
@@ -7895,7 +7944,8 @@ export interface components {
         };
         /**
          * ScenarioText
-         * @description A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command line only.
+         * @description A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command
+         *     line only.
          */
         ScenarioText: {
             /**
@@ -7999,7 +8049,8 @@ export interface components {
         };
         /**
          * SearchQuestion
-         * @description What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and `GET /topologies`.
+         * @description What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and
+         *     `GET /topologies`.
          * @example {
          *       "constraints": [
          *         {
@@ -8190,7 +8241,8 @@ export interface components {
         };
         /**
          * ServerPaths
-         * @description The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too.
+         * @description The most paths that share no device but the ends, and of these the shortest in all. Servers
+         *     with one port share their switch too.
          */
         ServerPaths: {
             /** Source */
@@ -8235,7 +8287,8 @@ export interface components {
         };
         /**
          * ServerState
-         * @description What one server of a run that is under way knows and has done, in sections that its protocol names.
+         * @description What one server of a run that is under way knows and has done, in sections that its protocol
+         *     names.
          */
         ServerState: {
             /** Run Id */
@@ -8279,7 +8332,8 @@ export interface components {
         };
         /**
          * ServiceExchange
-         * @description A message that was sent, and what the service has said since, on whichever server and to whom.
+         * @description A message that was sent, and what the service has said since, on whichever server and to
+         *     whom.
          */
         ServiceExchange: {
             /** Run Id */
@@ -8471,7 +8525,8 @@ export interface components {
         };
         /**
          * Shadowed
-         * @description A TCAM entry that never matches, as one of a higher index has the same key, value and mask.
+         * @description A TCAM entry that never matches, as one of a higher index has the same key, value and
+         *     mask.
          */
         Shadowed: {
             /** I */
@@ -8714,7 +8769,8 @@ export interface components {
         };
         /**
          * Slice
-         * @description A part of a plan that is too large to emulate whole: servers with the links and switches between them.
+         * @description A part of a plan that is too large to emulate whole: servers with the links and switches
+         *     between them.
          */
         Slice: {
             /**
@@ -8784,7 +8840,8 @@ export interface components {
         };
         /**
          * StatedHypothesis
-         * @description A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of a sweep.
+         * @description A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of
+         *     a sweep.
          */
         StatedHypothesis: {
             /**
@@ -8893,7 +8950,8 @@ export interface components {
         };
         /**
          * SwitchState
-         * @description The routes of one switch of a run that is under way, and the groups of weighted next hops that they share.
+         * @description The routes of one switch of a run that is under way, and the groups of weighted next hops
+         *     that they share.
          */
         SwitchState: {
             /** Run Id */
@@ -9026,7 +9084,8 @@ export interface components {
         };
         /**
          * Upgrade
-         * @description What changes while flows run: cables that are added or moved, ports that get faster. `[subways §4.3]`
+         * @description What changes while flows run: cables that are added or moved, ports that get faster.
+         *     `[subways §4.3]`
          */
         Upgrade: {
             /**
@@ -9063,7 +9122,8 @@ export interface components {
         };
         /**
          * UpgradeOption
-         * @description A topology that the plan can become under traffic, with the planner's work order, or the reason why it cannot.
+         * @description A topology that the plan can become under traffic, with the planner's work order, or the
+         *     reason why it cannot.
          */
         UpgradeOption: {
             /**
@@ -9135,8 +9195,9 @@ export interface components {
          * UserImage
          * @description A user's program in an image, which runs as a second container of servers, in their network.
          *
-         *     It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB in `/tmp`. It starts before the
-         *     links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its server and that server's address.
+         *     It runs as nobody, without capabilities, on a read-only root, with 256 MiB of memory and 16 MiB
+         *     in `/tmp`. It starts before the links are up. `CUBEYARD_SERVER` and `CUBEYARD_ADDRESS` name its
+         *     server and that server's address.
          */
         UserImage: {
             /**
@@ -9176,7 +9237,8 @@ export interface components {
         };
         /**
          * UserService
-         * @description A service that a user wrote, which every server hosts beside those that its protocol brings.
+         * @description A service that a user wrote, which every server hosts beside those that its protocol
+         *     brings.
          */
         UserService: {
             /**
@@ -9293,7 +9355,8 @@ export interface components {
         };
         /**
          * Workload
-         * @description Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what each flow sends; the engine checks them.
+         * @description Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what
+         *     each flow sends; the engine checks them.
          * @example {
          *       "kind": "all-to-all"
          *     }
@@ -9612,7 +9675,8 @@ export interface components {
         };
         /**
          * Fidelity
-         * @description Whether the numbers are the network's or this machine's, of the time before the first fault.
+         * @description Whether the numbers are the network's or this machine's, of the time before the first
+         *     fault.
          */
         Fidelity: {
             /**
@@ -9765,7 +9829,8 @@ export interface components {
         };
         /**
          * FrameFlows
-         * @description The connections of the workload: ids of their servers, and the predicted rate with headers.
+         * @description The connections of the workload: ids of their servers, and the predicted rate with
+         *     headers.
          */
         FrameFlows: {
             /** Source */
@@ -9869,7 +9934,8 @@ export interface components {
         };
         /**
          * FrameUpgrade
-         * @description The planner's work order as steps. Cables carry nothing before they are plugged in and once they are taken out.
+         * @description The planner's work order as steps. Cables carry nothing before they are plugged in and once
+         *     they are taken out.
          */
         FrameUpgrade: {
             /** Title */
@@ -9926,8 +9992,9 @@ export interface components {
         };
         /**
          * LatencyResult
-         * @description From the moment that a request was due to the arrival of the last byte of its response, of those that came in the measured time.
-         *     Counts, mean and max are exact; the others are exact to 3 %.
+         * @description From the moment that a request was due to the arrival of the last byte of its response, of
+         *     those that came in the measured time. Counts, mean and max are exact; the others are exact to 3
+         *     %.
          */
         LatencyResult: {
             /**
@@ -10607,7 +10674,8 @@ export interface components {
         };
         /**
          * ProgressEvent
-         * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor numbered.
+         * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor
+         *     numbered.
          */
         ProgressEvent: {
             /**
@@ -10668,7 +10736,8 @@ export interface components {
         };
         /**
          * ReportFrame
-         * @description What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal.
+         * @description What an emulation measured, and what it is worth. Rates are goodput unless they are predicted
+         *     or ideal.
          */
         ReportFrame: {
             /**
@@ -10742,7 +10811,8 @@ export interface components {
         };
         /**
          * ReportedFault
-         * @description A fault that was injected, and how the network took it. Times count from the injection, unless named at.
+         * @description A fault that was injected, and how the network took it. Times count from the injection,
+         *     unless named at.
          */
         ReportedFault: {
             /**
@@ -11056,7 +11126,8 @@ export interface components {
         };
         /**
          * SimulatingFrame
-         * @description What there is of a point so far. It may come again from the start, when another worker takes the run up.
+         * @description What there is of a point so far. It may come again from the start, when another worker takes
+         *     the run up.
          */
         SimulatingFrame: {
             /** Point */

@@ -1,4 +1,7 @@
-/** A WebSocket to the server of this page. A browser lets a page set no header of it, so the token goes as a subprotocol. */
+/**
+ * A WebSocket to the server of this page. A browser lets a page set no header of it, so the token
+ * goes as a subprotocol.
+ */
 import { token } from "./client";
 
 export const SUBPROTOCOL = "cubeyard";

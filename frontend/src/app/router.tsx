@@ -16,8 +16,8 @@ const root = createRootRoute({
   notFoundComponent: NotFoundPage,
 });
 
-// One component for the three plan routes, so that going from the default plan to an edited or a saved one keeps the
-// drawing, its zoom and the undo history.
+// One component for the three plan routes, so that going from the default plan to an edited or a
+// saved one keeps the drawing, its zoom and the undo history.
 const plan = createRoute({
   getParentRoute: () => root,
   id: "plan",

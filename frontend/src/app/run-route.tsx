@@ -1,4 +1,7 @@
-/** Which feature shows which kind of run. Features do not know each other: here they are put together. */
+/**
+ * Which feature shows which kind of run. Features do not know each other: here they are put
+ * together.
+ */
 import { lazy } from "react";
 import RunPage, { type RunViews } from "@/features/runs/run-page";
 

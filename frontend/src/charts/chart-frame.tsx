@@ -1,4 +1,6 @@
-/** Around every chart: title, the same numbers as a table, files, and where the numbers come from. */
+/**
+ * Around every chart: title, the same numbers as a table, files, and where the numbers come from.
+ */
 
 import { type ReactNode, useId, useRef, useState } from "react";
 import { THEMES, type ThemeName } from "@/units";

@@ -1,4 +1,7 @@
-/** Lines over a common x, with their legend, their table and their files; several charts can share a crosshair. */
+/**
+ * Lines over a common x, with their legend, their table and their files; several charts can share a
+ * crosshair.
+ */
 
 import { useMemo } from "react";
 import { formatShort, THEMES } from "@/units";
@@ -70,7 +73,9 @@ export function LineChart(props: LineChartProps) {
   );
 }
 
-/** The edges of a band are numbers too: they stand in the table and in the CSV beside their line. */
+/**
+ * The edges of a band are numbers too: they stand in the table and in the CSV beside their line.
+ */
 function bandColumns(
   { label, band }: LineSeries,
   xs: readonly number[],

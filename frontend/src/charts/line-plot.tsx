@@ -1,4 +1,7 @@
-/** The lines themselves with axes, markers and a crosshair that follows the pointer and the arrow keys. */
+/**
+ * The lines themselves with axes, markers and a crosshair that follows the pointer and the arrow
+ * keys.
+ */
 import { useMemo } from "react";
 import { THEMES } from "@/units";
 import { AxisBottom, AxisLeft } from "./axis";

@@ -1,4 +1,7 @@
-/** A chart's SVG element as a file: standing on its own, with title and provenance, or rastered to PNG. */
+/**
+ * A chart's SVG element as a file: standing on its own, with title and provenance, or rastered to
+ * PNG.
+ */
 import { FONT_FAMILY, THEMES, type ThemeName } from "@/units";
 
 const FOOT_PX = 22;

@@ -22,14 +22,18 @@ export function readingsAt(series: readonly LineSeries[], at: number): Reading[]
   });
 }
 
-/** The text of the readout and what has room above the plot: `shown` of the text, and the unit of y beside it. */
+/**
+ * The text of the readout and what has room above the plot: `shown` of the text, and the unit of y
+ * beside it.
+ */
 export function readoutText(
   spoken: string,
   xLabel: string,
   width: number,
 ): { shown: string; unitHasRoom: boolean } {
   const fits = (free: number) => spoken.length * CHARACTER_PX < width - MARGIN.right - free;
-  // A long readout takes the whole line above the plot, without the axis' name if need be; its numbers name their units.
+  // A long readout takes the whole line above the plot, without the axis' name if need be; its
+  // numbers name their units.
   return { shown: fits(0) ? spoken : spoken.slice(xLabel.length + 1), unitHasRoom: fits(UNIT_PX) };
 }
 

@@ -15,7 +15,10 @@ export interface PlotScales {
   y: ScaleLinear<number, number>;
 }
 
-/** Both scales, from the given domains or from the data; y from the data contains zero and ends at round values. */
+/**
+ * Both scales, from the given domains or from the data; y from the data contains zero and ends at
+ * round values.
+ */
 export function plotScales(
   { series, xDomain, yDomain }: Pick<LineChartProps, "series" | "xDomain" | "yDomain">,
   width: number,

@@ -20,7 +20,10 @@ export interface SeriesLook {
 
 const SYMBOLS = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolWye] as const;
 
-/** Colours come again after a round of them, with the next dashes and the next symbol: thirty looks before one repeats. */
+/**
+ * Colours come again after a round of them, with the next dashes and the next symbol: thirty looks
+ * before one repeats.
+ */
 export function seriesLook(theme: ThemeTokens, index: number): SeriesLook {
   const round = Math.floor(index / theme.levels.length);
   return {

@@ -1,4 +1,7 @@
-/** One panel of bars a quantity, side by side: the same order and, where the quantity is the same, the same scale. */
+/**
+ * One panel of bars a quantity, side by side: the same order and, where the quantity is the same,
+ * the same scale.
+ */
 import type { ThemeName } from "@/units";
 import { BarChart, type BarItem } from "./bars";
 import styles from "./chart.module.css";

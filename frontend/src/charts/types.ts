@@ -11,7 +11,10 @@ export interface ChartColumn {
 export interface ChartCommon {
   title: string;
   theme: ThemeName;
-  /** Plan hash, seed, engine and version, modelled or measured: printed below the chart and in its files. */
+  /**
+   * Plan hash, seed, engine and version, modelled or measured: printed below the chart and in its
+   * files.
+   */
   provenance: string;
   /** Name of exported files without extension. */
   fileName?: string;

@@ -1,4 +1,7 @@
-/** Where the crosshair of a line chart stands: it follows the pointer and the arrow keys, from one value of x to the next. */
+/**
+ * Where the crosshair of a line chart stands: it follows the pointer and the arrow keys, from one
+ * value of x to the next.
+ */
 import { bisector } from "d3-array";
 import type { ScaleLinear } from "d3-scale";
 import { type KeyboardEvent, type PointerEvent, useMemo, useState } from "react";

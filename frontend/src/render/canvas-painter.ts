@@ -1,4 +1,7 @@
-/** Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set once a run. */
+/**
+ * Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set
+ * once a run.
+ */
 import {
   type BadgeBatch,
   type Batch,
@@ -61,8 +64,9 @@ export function paint(batches: readonly Batch[], state: PaintState): number {
 }
 
 /**
- * More paths than this are painted as solid hairlines: dashes cannot be told apart in such a crowd, and dashes and
- * wider strokes cost seven times as much without a GPU (measured: 97 against 13 ms for 3,328 cables).
+ * More paths than this are painted as solid hairlines: dashes cannot be told apart in such a crowd,
+ * and dashes and wider strokes cost seven times as much without a GPU (measured: 97 against 13 ms
+ * for 3,328 cables).
  */
 const CROWD = 600;
 
@@ -246,7 +250,8 @@ function paintLabels(batch: LabelBatch, state: PaintState): void {
   context.textBaseline = batch.baseline ?? "middle";
   const measure = measureWith(context);
   const [dx, dy] = batch.offsetPx ?? [0, 0];
-  // A line of text needs about its size in height; without it, half the text would lie outside its box.
+  // A line of text needs about its size in height; without it, half the text would lie outside its
+  // box.
   const lineHeight = batch.sizePx * 0.95;
   let current = -1;
   if (batch.halo) {

@@ -1,4 +1,7 @@
-/** What the colours of links mean: the ramp from the least to the most, and the links that carry nothing. */
+/**
+ * What the colours of links mean: the ramp from the least to the most, and the links that carry
+ * nothing.
+ */
 import { HEAT_CLASSES, heatColour, heatScale, type LinkHeat } from "@/scene";
 import { plural, type ThemeName } from "@/units";
 import styles from "./plan-legend.module.css";

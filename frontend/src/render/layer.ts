@@ -1,4 +1,7 @@
-/** One canvas of a picture: painted in full when something changes, moved as a bitmap while a gesture runs. */
+/**
+ * One canvas of a picture: painted in full when something changes, moved as a bitmap while a
+ * gesture runs.
+ */
 import type { Size, Transform } from "./transform";
 
 /** A full paint cheaper than this is simply repeated in every frame of a gesture. */
@@ -47,8 +50,8 @@ export class Layer {
   }
 
   /**
-   * Follows a gesture. Cheap pictures are painted anew; dear ones are moved as a bitmap. Returns whether a full
-   * paint is still owed.
+   * Follows a gesture. Cheap pictures are painted anew; dear ones are moved as a bitmap. Returns
+   * whether a full paint is still owed.
    */
   follow(transform: Transform, painted: Transform, size: Size, ratio: number): boolean {
     if (!this.context) return false;

@@ -1,4 +1,7 @@
-/** Marks over the picture that keep their size while it is zoomed: what they say is opened by a click or a key. */
+/**
+ * Marks over the picture that keep their size while it is zoomed: what they say is opened by a
+ * click or a key.
+ */
 import type { CSSProperties } from "react";
 import type { Selection } from "@/scene";
 import styles from "./plan-canvas.module.css";

@@ -1,4 +1,7 @@
-/** The plan as a picture that can be looked into: pan, zoom, hover, select, by pointer and by keyboard. */
+/**
+ * The plan as a picture that can be looked into: pan, zoom, hover, select, by pointer and by
+ * keyboard.
+ */
 
 import { type Ref, useEffect, useId, useMemo, useRef, useState } from "react";
 import { DEFAULT_ORBIT, describeView, type HitItem, type Selection } from "@/scene";

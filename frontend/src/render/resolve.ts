@@ -14,13 +14,16 @@ import {
 export interface Palette {
   tokens: ThemeTokens;
   colour(ref: ColourRef): string;
-  /** The colour darkened (light theme) or dimmed (dark theme) by `shade` 0..1, for sides of solids. */
+  /**
+   * The colour darkened (light theme) or dimmed (dark theme) by `shade` 0..1, for sides of solids.
+   */
   shaded(ref: ColourRef, shade: number): string;
 }
 
 /**
- * On a light ground more is darker, on a dark ground more is lighter: the ramp runs from near the ground away from
- * it, and low values are thinned, so that racks stay calm beside the level colours that lie on them.
+ * On a light ground more is darker, on a dark ground more is lighter: the ramp runs from near the
+ * ground away from it, and low values are thinned, so that racks stay calm beside the level colours
+ * that lie on them.
  */
 function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   const share = step / (RAMP_STEPS - 1);

@@ -1,6 +1,6 @@
 /**
- * A picture on two canvases: the plan below, selection and hover above, so that a selection never waits for the
- * plan to be painted. Knows nothing of React; the component feeds it.
+ * A picture on two canvases: the plan below, selection and hover above, so that a selection never
+ * waits for the plan to be painted. Knows nothing of React; the component feeds it.
  */
 import type { Batch, DisplayList, Hit } from "@/scene";
 import type { ThemeName } from "@/units";

@@ -1,4 +1,7 @@
-/** The same primitives as SVG text, for print and export: no DOM, so it also runs in a test or a worker. */
+/**
+ * The same primitives as SVG text, for print and export: no DOM, so it also runs in a test or a
+ * worker.
+ */
 import {
   type BadgeBatch,
   type Batch,

@@ -1,10 +1,12 @@
-/** Fitting a label into its room; the same rule for canvas and SVG, with their own measure of width. */
+/**
+ * Fitting a label into its room; the same rule for canvas and SVG, with their own measure of width.
+ */
 
 export type Measure = (text: string, sizePx: number, weight: number) => number;
 
 /**
- * Text of a label that may be "long\tshorter\tshortest": the first form that fits `room`, else, with `ellipsis`,
- * the last form cut; null when nothing fits.
+ * Text of a label that may be "long\tshorter\tshortest": the first form that fits `room`, else,
+ * with `ellipsis`, the last form cut; null when nothing fits.
  */
 export function fitText(
   text: string,
@@ -27,7 +29,9 @@ export function fitText(
   return null;
 }
 
-/** Width of text in the usual sans-serif faces, without a canvas: em widths by class of character. */
+/**
+ * Width of text in the usual sans-serif faces, without a canvas: em widths by class of character.
+ */
 export const estimateWidth: Measure = (text, sizePx, weight) => {
   let em = 0;
   for (const c of text) {

@@ -1,4 +1,7 @@
-/** World to CSS pixels: screen = world * scale + offset. The zoom is relative to the scale that fits the view. */
+/**
+ * World to CSS pixels: screen = world * scale + offset. The zoom is relative to the scale that fits
+ * the view.
+ */
 import type { Box } from "@/scene";
 
 export interface Transform {

@@ -1,4 +1,7 @@
-/** Pointer and keys over a picture of the plan: what lies under them, choosing it, stepping through items, moving the view. */
+/**
+ * Pointer and keys over a picture of the plan: what lies under them, choosing it, stepping through
+ * items, moving the view.
+ */
 import { type RefObject, useCallback, useState } from "react";
 import {
   type DEFAULT_ORBIT,
@@ -33,7 +36,10 @@ export interface PlanInput {
   onHover: ((item: HitItem | null) => void) | undefined;
 }
 
-/** Selects an item, or with `add` takes it into the selection or out of it; no item clears the selection. */
+/**
+ * Selects an item, or with `add` takes it into the selection or out of it; no item clears the
+ * selection.
+ */
 export type Choose = (item: HitItem | null, add: boolean) => void;
 /** Turns the 3D view, in degrees. */
 export type TurnBy = (turn: number, tilt: number) => void;

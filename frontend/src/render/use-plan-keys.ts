@@ -1,4 +1,7 @@
-/** Keys over a picture of the plan: moving and turning the view, stepping through its items, choosing one. */
+/**
+ * Keys over a picture of the plan: moving and turning the view, stepping through its items,
+ * choosing one.
+ */
 import type { KeyboardEvent } from "react";
 import { DEFAULT_ORBIT, type Selection, type SelectionKind, type ViewKind } from "@/scene";
 import { describeHit } from "./canvas-tooltip";

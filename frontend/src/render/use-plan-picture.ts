@@ -1,4 +1,7 @@
-/** What is painted of a plan in one view: the picture, what the selection lays over it, marks of what is broken, and its place. */
+/**
+ * What is painted of a plan in one view: the picture, what the selection lays over it, marks of
+ * what is broken, and its place.
+ */
 import { useMemo } from "react";
 import {
   buildOverlay,

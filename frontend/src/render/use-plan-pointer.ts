@@ -1,4 +1,7 @@
-/** The pointer over a picture of the plan: what lies under it, dragging the 3D view, choosing by a click. */
+/**
+ * The pointer over a picture of the plan: what lies under it, dragging the 3D view, choosing by a
+ * click.
+ */
 import { type MouseEvent, type PointerEvent, useRef } from "react";
 import type { Hit, HitIndex, HitItem } from "@/scene";
 import { compose, toWorld } from "./transform";

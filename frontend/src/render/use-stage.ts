@@ -7,7 +7,9 @@ import { compose, type Size } from "./transform";
 import type { PlanPicture } from "./use-plan-picture";
 import type { ZoomControls } from "./use-zoom";
 
-/** Makes the stage on its two canvases and keeps it as the picture is; gives what was painted last. */
+/**
+ * Makes the stage on its two canvases and keeps it as the picture is; gives what was painted last.
+ */
 export function useStage({
   stage,
   baseCanvas,

@@ -11,7 +11,10 @@ export interface ViewInfo {
   stats: PaintStats;
 }
 
-/** Of a selection its cables; else the links drawn one by one, if there are any; else what the list counts. */
+/**
+ * Of a selection its cables; else the links drawn one by one, if there are any; else what the list
+ * counts.
+ */
 export function viewInfo({
   highlight,
   list,

@@ -1,6 +1,6 @@
 /**
- * The documents of the API as plain data, exactly as they arrive: columns, one array per property. Nothing here is
- * ours to change; `model.ts` turns them into typed arrays once.
+ * The documents of the API as plain data, exactly as they arrive: columns, one array per property.
+ * Nothing here is ours to change; `model.ts` turns them into typed arrays once.
  */
 
 export type Column = readonly number[];
@@ -82,8 +82,8 @@ export interface SceneDocument {
     length_metres: Column;
     pull_order: Column;
     /**
-     * The trays of each bundle from rack_a to rack_b, as runs of consecutive trays: the first, and the one past the last
-     * (one less than the last where the run goes down).
+     * The trays of each bundle from rack_a to rack_b, as runs of consecutive trays: the first, and
+     * the one past the last (one less than the last where the run goes down).
      */
     tray_runs: readonly (readonly Column[])[];
   };

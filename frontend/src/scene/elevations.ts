@@ -1,4 +1,7 @@
-/** Racks side by side, every unit and every slot of it, seen from the front or the rear. One world unit is 1 U. */
+/**
+ * Racks side by side, every unit and every slot of it, seen from the front or the rear. One world
+ * unit is 1 U.
+ */
 import { RACK_UNIT_METRES } from "@/units";
 import { HitIndex } from "./hit";
 import { csrSlice, memoised, type PlanModel } from "./model";
@@ -13,7 +16,10 @@ import {
 import type { Highlight } from "./selection";
 import type { Face, ViewOptions } from "./view";
 
-/** Between racks of a line, and between lines, in U; the upper part of the line gap holds nothing, the lower the names. */
+/**
+ * Between racks of a line, and between lines, in U; the upper part of the line gap holds nothing,
+ * the lower the names.
+ */
 const RACK_GAP = 3;
 /** Of at most so many racks there is room between them for a ruler of units. */
 const RULED_RACKS = 2;
@@ -46,7 +52,9 @@ export interface ElevationLayout {
   height: number;
 }
 
-/** Racks in reading order, wrapped so that the whole is about as wide as the place it is shown in. */
+/**
+ * Racks in reading order, wrapped so that the whole is about as wide as the place it is shown in.
+ */
 export function elevationLayout(model: PlanModel, options: ViewOptions): ElevationLayout {
   const racks = options.racks ?? Array.from({ length: model.racks.count }, (_, i) => i);
   const aspect = options.aspect ?? 2.4;
@@ -159,7 +167,8 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
         levelMarks.add(mark.text, place.x - 0.35, mark.y, "muted", RACK_GAP - 0.35, mark.units * 1.3);
         continue;
       }
-      // Left of a line there is room: the marks stand apart there, and a leader says what each belongs to.
+      // Left of a line there is room: the marks stand apart there, and a leader says what each
+      // belongs to.
       lineMarks.add(mark.text, place.x - 1.5, mark.apart, "muted");
       leaders.add(0, place.x - 1.3, mark.apart, place.x - 0.2, mark.y);
     }
@@ -224,7 +233,10 @@ function levelRuns(model: PlanModel, rack: number): { level: number; from: numbe
 /** Least distance of two marks at the left of a line, in U: they are shown from 3.4 px a U on. */
 const MARK_STEP = 3.3;
 
-/** Where the mark of each run goes: beside it, and `apart` where the marks must not touch each other. */
+/**
+ * Where the mark of each run goes: beside it, and `apart` where the marks must not touch each
+ * other.
+ */
 function levelPlaces(
   model: PlanModel,
   place: RackPlace,
@@ -312,7 +324,10 @@ function cablesBetween(model: PlanModel, highlight: Highlight, layout: Elevation
 
 type Box = ReturnType<typeof deviceBox>;
 
-/** From the right edge of one device to the left edge of the other; of one above the other, outside around their right edges. */
+/**
+ * From the right edge of one device to the left edge of the other; of one above the other, outside
+ * around their right edges.
+ */
 function between([ax, ay, aw, ah]: Box, [bx, by, bw, bh]: Box): number[] {
   const [aMid, bMid] = [ay + ah / 2, by + bh / 2];
   if (ax + aw <= bx) return [ax + aw, aMid, bx, bMid];

@@ -1,4 +1,6 @@
-/** Colour of a rack by one of its quantities: values, domain, legend. One ramp, never green to red. */
+/**
+ * Colour of a rack by one of its quantities: values, domain, legend. One ramp, never green to red.
+ */
 import {
   formatCount,
   formatKilograms,
@@ -15,7 +17,10 @@ import { COLOUR_BY_TITLES, type ColourBy } from "./view";
 export interface ColourScale {
   by: ColourBy;
   title: string;
-  /** "flat" when every rack has the same value (then the ramp would show noise), "none" without any value. */
+  /**
+   * "flat" when every rack has the same value (then the ramp would show noise), "none" without any
+   * value.
+   */
   kind: "ramp" | "flat" | "categories" | "none";
   /** What the ramp stands for: up to the largest value, from the smallest one or below it. */
   domain: readonly [number, number];
@@ -37,7 +42,10 @@ export interface ColourScale {
 /** Below this relative spread all racks count as equal. */
 const FLAT_SPREAD = 0.005;
 const LEGEND_STOPS = 5;
-/** The ramp stands for at least this share of the largest value: small differences are to look small. */
+/**
+ * The ramp stands for at least this share of the largest value: small differences are to look
+ * small.
+ */
 const LEAST_SPREAD = 0.25;
 
 export function colourScale(model: PlanModel, by: ColourBy): ColourScale {

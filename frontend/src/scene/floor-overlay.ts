@@ -1,4 +1,7 @@
-/** What a selection adds to the floor plan: everything else steps back, its racks, trays and cables come forward. */
+/**
+ * What a selection adds to the floor plan: everything else steps back, its racks, trays and cables
+ * come forward.
+ */
 import { plural } from "@/units";
 import { bundlePath, cableLines } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";

@@ -1,4 +1,6 @@
-/** The floor plan from above: enclosure, racks, trays as ribbons of their levels, or single cables. */
+/**
+ * The floor plan from above: enclosure, racks, trays as ribbons of their levels, or single cables.
+ */
 import { formatPercent, formatShort } from "@/units";
 import { cableLines, leavingCables } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";

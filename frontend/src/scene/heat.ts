@@ -1,6 +1,7 @@
 /**
- * A quantity of every link as colour and width: one sequential ramp, never green to red, and wider where it is more, so
- * that colour is not the only cue. Links that carry nothing are dashed in the grid's colour.
+ * A quantity of every link as colour and width: one sequential ramp, never green to red, and wider
+ * where it is more, so that colour is not the only cue. Links that carry nothing are dashed in the
+ * grid's colour.
  */
 import { formatPercent, RAMP_STEPS } from "@/units";
 import type { HitItem } from "./hit";
@@ -74,7 +75,10 @@ export function heatInk(heatClass: number): ColourRef {
   return ground.startsWith("heat:") ? (`on${ground}` as ColourRef) : "ink";
 }
 
-/** `widthPx` is that of the least loaded; the class of a cable is its stroke, so the fullest are painted last. */
+/**
+ * `widthPx` is that of the least loaded; the class of a cable is its stroke, so the fullest are
+ * painted last.
+ */
 export function heatStyle(heat: LinkHeat, widthPx: number): LineStyle {
   const { classOf } = heatScale(heat);
   const strokes: StrokeStyle[] = Array.from({ length: HEAT_CLASSES + 1 }, (_, heatClass) =>

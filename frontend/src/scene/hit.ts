@@ -1,6 +1,7 @@
 /**
- * What lies under the pointer: boxes, polygons and segments in a uniform grid, built at the first question. The
- * last one added wins, as it was painted last; a segment wins over a box, as it is the smaller target.
+ * What lies under the pointer: boxes, polygons and segments in a uniform grid, built at the first
+ * question. The last one added wins, as it was painted last; a segment wins over a box, as it is
+ * the smaller target.
  */
 import type { Box } from "./model";
 import type { SelectionKind } from "./selection";

@@ -24,7 +24,10 @@ export { DEFAULT_ORBIT } from "./solid";
 export * from "./struck";
 export * from "./view";
 
-/** The picture itself; it changes with the plan and the options, not with the selection, the zoom or the theme. */
+/**
+ * The picture itself; it changes with the plan and the options, not with the selection, the zoom or
+ * the theme.
+ */
 export function buildView(model: PlanModel, view: ViewKind, options: ViewOptions): DisplayList {
   switch (view) {
     case "floor":

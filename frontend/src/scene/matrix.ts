@@ -1,4 +1,7 @@
-/** Cables between every two racks as a heat map; the diagonal holds the cables that stay in their rack. */
+/**
+ * Cables between every two racks as a heat map; the diagonal holds the cables that stay in their
+ * rack.
+ */
 import { formatCount, RAMP_STEPS } from "@/units";
 import { HitIndex } from "./hit";
 import { cableRacks, memoised, type PlanModel } from "./model";

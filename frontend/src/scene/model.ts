@@ -1,6 +1,6 @@
 /**
- * The plan documents as typed arrays with the indices every view needs: devices by rack, cables by device, by
- * rack and by bundle. Made once a document; all views and all selections read it.
+ * The plan documents as typed arrays with the indices every view needs: devices by rack, cables by
+ * device, by rack and by bundle. Made once a document; all views and all selections read it.
  */
 import { DEFAULT_RACK_DEPTH_METRES, DEFAULT_RACK_WIDTH_METRES } from "@/units";
 import type { CablesDocument, Column, SceneDocument, TopologySpec } from "./document";
@@ -72,7 +72,10 @@ export interface Group {
 }
 
 export interface PlanModel {
-  /** The document with y turned over: plans count y upwards, pictures downwards, and left must stay left. */
+  /**
+   * The document with y turned over: plans count y upwards, pictures downwards, and left must stay
+   * left.
+   */
   scene: SceneDocument;
   cablesDocument: CablesDocument | null;
   topology: TopologySpec | null;
@@ -137,7 +140,9 @@ export function csrSlice(csr: Csr, key: number): Uint32Array {
   return csr.items.subarray(csr.offsets[key] ?? 0, csr.offsets[key + 1] ?? 0);
 }
 
-/** What was worked out once per model: routes, layouts. `make` must be a pure function of the model. */
+/**
+ * What was worked out once per model: routes, layouts. `make` must be a pure function of the model.
+ */
 export function memoised<T>(model: PlanModel, key: string, make: () => T): T {
   if (!model.memo.has(key)) model.memo.set(key, make());
   return model.memo.get(key) as T;

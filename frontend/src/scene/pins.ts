@@ -2,7 +2,10 @@
 import type { PlanModel } from "./model";
 import type { Selection } from "./selection";
 
-/** Metres: the middle of a rack's near edge, a device's rack, the place where a cable meets the trays over the rack of its first end. */
+/**
+ * Metres: the middle of a rack's near edge, a device's rack, the place where a cable meets the
+ * trays over the rack of its first end.
+ */
 export function pinPlace(model: PlanModel, selection: Selection): [x: number, y: number] | null {
   const id = selection?.ids[0];
   if (selection === null || id === undefined) return null;

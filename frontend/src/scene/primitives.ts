@@ -1,7 +1,8 @@
 /**
- * What a view is made of: batches of rectangles, paths, polygons and labels in world coordinates, as typed arrays.
- * Colours are names, not values, so that one list serves both themes, the screen and the printed page; level of
- * detail is a range of scales on a batch, so that zooming needs no new list.
+ * What a view is made of: batches of rectangles, paths, polygons and labels in world coordinates,
+ * as typed arrays. Colours are names, not values, so that one list serves both themes, the screen
+ * and the printed page; level of detail is a range of scales on a batch, so that zooming needs no
+ * new list.
  */
 import type { ThemeTokens } from "@/units";
 import type { HitIndex } from "./hit";
@@ -9,7 +10,10 @@ import type { Box } from "./model";
 
 export type TokenName = Exclude<keyof ThemeTokens, "levels">;
 
-/** A theme token, a level's colour, a step of the ramp (calm for areas, full for lines), or text that reads on either. */
+/**
+ * A theme token, a level's colour, a step of the ramp (calm for areas, full for lines), or text
+ * that reads on either.
+ */
 export type ColourRef =
   | TokenName
   | `level:${number}`
@@ -98,7 +102,10 @@ export interface LabelBatch extends Visibility {
   halo?: ColourRef | "contrast";
 }
 
-/** Small signs of one size whatever the zoom: a ring or a square on the ground's colour with a character or a number. */
+/**
+ * Small signs of one size whatever the zoom: a ring or a square on the ground's colour with a
+ * character or a number.
+ */
 export interface BadgeBatch extends Visibility {
   kind: "badges";
   texts: readonly string[];

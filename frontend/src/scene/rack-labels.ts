@@ -1,4 +1,6 @@
-/** Name and value of a rack on the floor: around the tray that runs over it, or below each other. */
+/**
+ * Name and value of a rack on the floor: around the tray that runs over it, or below each other.
+ */
 import type { ColourScale } from "./encoding";
 import type { Box, PlanModel } from "./model";
 import { type Batch, type ColourRef, LabelBuilder } from "./primitives";

@@ -31,7 +31,10 @@ function modelOf(n: number, groups: number) {
   return createModel(scene, cables, topology);
 }
 
-/** The scene with one more bundle: between the racks of a bundle that crosses, over the other crossing. */
+/**
+ * The scene with one more bundle: between the racks of a bundle that crosses, over the other
+ * crossing.
+ */
 function withTwin(scene: SceneDocument): SceneDocument {
   const { bundles, trays } = scene;
   const crossings = trays.kind.flatMap((kind, tray) => (kind === "crossing" ? [tray] : []));
@@ -111,7 +114,8 @@ describe("tray routes", () => {
 
   it("of one pair of racks have names of their own, and a matrix cell selects them all", () => {
     const { scene, cables, topology } = sampleBcube(4, 4);
-    // The last cable between the first two racks that share a bundle gets a bundle of its own over the other crossing.
+    // The last cable between the first two racks that share a bundle gets a bundle of its own over
+    // the other crossing.
     const model = createModel(withTwin(scene), cables, topology);
     const twin = model.bundleCount - 1;
     expect(bundlesOfPair(model, twin)).toHaveLength(2);
@@ -229,7 +233,8 @@ describe("views", () => {
           finite(list);
           expect(list.drawn).toBeLessThanOrEqual(list.total);
           const { scene, cablesDocument, topology } = model;
-          // A fresh model knows nothing of earlier views; the document is turned over already, so turn it back.
+          // A fresh model knows nothing of earlier views; the document is turned over already, so
+          // turn it back.
           const again = createModel(turnBack(scene), cablesDocument, topology);
           expect(fingerprint(buildView(again, view, { ...OPTIONS, linksMode }))).toBe(fingerprint(list));
           within(list);

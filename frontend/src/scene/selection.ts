@@ -167,7 +167,9 @@ function labelOf(model: PlanModel, kind: SelectionKind, ids: readonly number[]):
   return itemName(model, kind, ids[0]!);
 }
 
-/** Both racks; where cables between them take several routes, also a tray that only this one uses. */
+/**
+ * Both racks; where cables between them take several routes, also a tray that only this one uses.
+ */
 function bundleName(model: PlanModel, id: number): string {
   const rack = (index: number | undefined) => model.racks.names[index ?? -1] ?? "?";
   const name = `${rack(model.bundleA[id])} \u2013 ${rack(model.bundleB[id])}`;

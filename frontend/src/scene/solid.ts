@@ -1,4 +1,7 @@
-/** The container as solids in parallel projection, far racks first. y counts downwards as on the floor plan. */
+/**
+ * The container as solids in parallel projection, far racks first. y counts downwards as on the
+ * floor plan.
+ */
 import { RACK_UNIT_METRES } from "@/units";
 import { colourScale } from "./encoding";
 import { trayRibbons } from "./floor";
@@ -244,7 +247,10 @@ function floorPolygon(model: PlanModel, project: Project): Batch {
   return floor.batch({ stroke: { colour: "rule", width: 1.5 } });
 }
 
-/** Edges of the enclosure: those behind the racks before them, those in front after them and fainter. */
+/**
+ * Edges of the enclosure: those behind the racks before them, those in front after them and
+ * fainter.
+ */
 function frame(model: PlanModel, project: Project, part: "back" | "front", turn: number): Batch {
   const lines = new PathBuilder();
   if (model.scene.enclosure.kind !== "rows") {

@@ -1,6 +1,7 @@
 /**
- * What is broken, over the floor plan: every cut or degraded cable that leaves its rack by a line of its own with a
- * mark on it, whatever the others are drawn as; what is broken inside a rack by a mark before that rack [ours].
+ * What is broken, over the floor plan: every cut or degraded cable that leaves its rack by a line
+ * of its own with a mark on it, whatever the others are drawn as; what is broken inside a rack by a
+ * mark before that rack [ours].
  */
 import { cablePathOf } from "./cable-lines";
 import { rackBox } from "./floor";
@@ -33,13 +34,21 @@ export interface StruckMarks {
   hits: HitIndex;
 }
 
-/** More marks of one kind than this lie on each other: a pair of racks then has one, with a number. */
+/**
+ * More marks of one kind than this lie on each other: a pair of racks then has one, with a number.
+ */
 const MOST_OWN_MARKS = 40;
 const BADGE_PX = 14;
 const BEFORE_FRONT_METRES = 0.15;
-/** Marks of cables side by side stand at different places of their ways: from a quarter to three quarters of it. */
+/**
+ * Marks of cables side by side stand at different places of their ways: from a quarter to three
+ * quarters of it.
+ */
 const GOLDEN = 0.618034;
-/** Strokes of degraded and of cut cables, and their ground, by which they stand out from the cables around them. */
+/**
+ * Strokes of degraded and of cut cables, and their ground, by which they stand out from the cables
+ * around them.
+ */
 const STROKES: readonly StrokeStyle[] = [
   { colour: "warning", width: 3, dashPx: [2, 6] },
   { colour: "failed", width: 2, dashPx: [5, 4] },
@@ -117,7 +126,9 @@ export function floorMarks(model: PlanModel, { cut, degraded, dead }: Struck): S
   };
 }
 
-/** A number for several; alone, a cross for what is gone and an exclamation mark for what is worse. */
+/**
+ * A number for several; alone, a cross for what is gone and an exclamation mark for what is worse.
+ */
 const textOf = (how: keyof RackMarks, members: number) =>
   members > 1 ? String(members) : how === "degraded" ? "!" : CROSS;
 
@@ -195,7 +206,10 @@ class Badges {
   }
 }
 
-/** What is broken of an item, in lines: for a cable or a device what happened to it, for others the names of it all. */
+/**
+ * What is broken of an item, in lines: for a cable or a device what happened to it, for others the
+ * names of it all.
+ */
 export function describeStruck(model: PlanModel, { cut, degraded, dead }: Struck, item: HitItem): string[] {
   const has = membership(model, item);
   const cableText = ([cable, why]: [number, string]) => {

@@ -1,4 +1,6 @@
-/** The route of a bundle over the trays, as the engine planned it: nothing here looks for a route. */
+/**
+ * The route of a bundle over the trays, as the engine planned it: nothing here looks for a route.
+ */
 import type { PlanModel } from "./model";
 
 /** Trays of a bundle, from its first rack to its second. */
@@ -28,7 +30,10 @@ export function trayTap(model: PlanModel, rack: number): [x: number, y: number] 
   return [tray_x_metres[rack]!, tray_y_metres[rack]!];
 }
 
-/** x, y pairs from the tap of the bundle's first rack to that of its second, corners only; null without trays. */
+/**
+ * x, y pairs from the tap of the bundle's first rack to that of its second, corners only; null
+ * without trays.
+ */
 export function bundleRoute(model: PlanModel, bundle: number): number[] | null {
   const from = trayTap(model, model.bundleA[bundle]!);
   const to = trayTap(model, model.bundleB[bundle]!);

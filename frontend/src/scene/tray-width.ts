@@ -4,7 +4,10 @@ import { memoised, type PlanModel } from "./model";
 const MAX_WIDTH_METRES = 0.3;
 /** Share of the narrowest gap between two rows that one tray may take. */
 const GAP_SHARE = 0.28;
-/** Share of a rack's depth: a tray over the racks leaves room for the rack's name above it and its value below. */
+/**
+ * Share of a rack's depth: a tray over the racks leaves room for the rack's name above it and its
+ * value below.
+ */
 const DEPTH_SHARE = 0.3;
 
 /** Drawn width of the fullest tray. */

@@ -14,7 +14,10 @@ export interface ViewOptions {
   face?: Face;
   /** Width over height of the place where the view is shown: views that may wrap choose by it. */
   aspect?: number;
-  /** Links by what they carry, one by one, instead of by level; racks and devices step back. Floor and logical view. */
+  /**
+   * Links by what they carry, one by one, instead of by level; racks and devices step back. Floor
+   * and logical view.
+   */
   heat?: LinkHeat;
   /** Turn and tilt of the 3D view, in degrees. */
   orbit?: { turn: number; tilt: number };

@@ -36,8 +36,9 @@ const ROW_PX = 26;
 const PAGE_ROWS = 12;
 
 /**
- * A table of any length: only the rows in sight are in the document. One tab stop; arrows, Page Up/Down, Home and End
- * move, Enter or Space activates, Ctrl/Cmd-C copies the row as tab-separated text.
+ * A table of any length: only the rows in sight are in the document. One tab stop; arrows, Page
+ * Up/Down, Home and End move, Enter or Space activates, Ctrl/Cmd-C copies the row as tab-separated
+ * text.
  */
 export function DataTable(props: DataTableProps) {
   const { label, columns, rows, sort, onSort, isSelected, onActivate, onHover, empty } = props;
@@ -119,7 +120,10 @@ export function DataTable(props: DataTableProps) {
   );
 }
 
-/** The titles of the columns. A click sorts by its column, ascending, then descending, then no longer. */
+/**
+ * The titles of the columns. A click sorts by its column, ascending, then descending, then no
+ * longer.
+ */
 function HeadRow({
   columns,
   sort,

@@ -103,9 +103,9 @@ export interface NumberInputProps {
 }
 
 /**
- * A typed number: arrow keys step, and a readable text is committed while typing so that the plan follows at once.
- * Out-of-range values are committed too: the engine's finding explains them and offers the nearest one. A text that is no
- * number stays in the field, which says what to type.
+ * A typed number: arrow keys step, and a readable text is committed while typing so that the plan
+ * follows at once. Out-of-range values are committed too: the engine's finding explains them and
+ * offers the nearest one. A text that is no number stays in the field, which says what to type.
  */
 export function NumberInput(props: NumberInputProps) {
   const {

@@ -33,7 +33,10 @@ export function Badge({ children, title }: { children: ReactNode; title?: string
   );
 }
 
-/** Which way is an improvement: fewer dollars are better, more bisection is better, racks are neither. */
+/**
+ * Which way is an improvement: fewer dollars are better, more bisection is better, racks are
+ * neither.
+ */
 export type Better = "less" | "more" | "neither";
 
 /**

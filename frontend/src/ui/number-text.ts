@@ -6,7 +6,10 @@ const withPoint = (text: string): string =>
     ? text.replaceAll(".", "").replace(",", ".")
     : text;
 
-/** The number a person typed, or null when it is not one: spaces, group commas and a decimal comma are fine, `integer` refuses fractions. */
+/**
+ * The number a person typed, or null when it is not one: spaces, group commas and a decimal comma
+ * are fine, `integer` refuses fractions.
+ */
 export function parseNumber(text: string, integer = false): number | null {
   const plain = withPoint(text.trim()).replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return null;

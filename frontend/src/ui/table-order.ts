@@ -1,4 +1,7 @@
-/** The order of a table's rows, apart from how they are drawn. Rows are numbers: indices into columns. */
+/**
+ * The order of a table's rows, apart from how they are drawn. Rows are numbers: indices into
+ * columns.
+ */
 
 export interface SortBy {
   column: string;

@@ -1,4 +1,7 @@
-/** Inputs whose text cannot be read: the text stays, its field says what to type, and the form around it cannot be sent. */
+/**
+ * Inputs whose text cannot be read: the text stays, its field says what to type, and the form
+ * around it cannot be sent.
+ */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useId, useRef } from "react";
 
 type Report = (input: string, problem: string | null) => void;

@@ -1,7 +1,10 @@
 /** Files dropped on an element, or anywhere in the window. */
 import { type RefObject, useEffect, useRef, useState } from "react";
 
-/** Whether files are held over it now. Only files are taken, and by the innermost that wants them; dragged text goes where it always went. */
+/**
+ * Whether files are held over it now. Only files are taken, and by the innermost that wants them;
+ * dragged text goes where it always went.
+ */
 export function useFileDrop(
   target: RefObject<HTMLElement | null> | "window",
   onFiles: (files: readonly File[]) => void,

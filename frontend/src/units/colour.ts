@@ -1,8 +1,13 @@
-/** Colour arithmetic on `#RRGGBB`: mixing, WCAG contrast, and the one sequential ramp of the house. */
+/**
+ * Colour arithmetic on `#RRGGBB`: mixing, WCAG contrast, and the one sequential ramp of the house.
+ */
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
-/** `#RGB` or `#RRGGBB` to 0..255 channels. Throws on anything else, as a wrong token is our own mistake. */
+/**
+ * `#RGB` or `#RRGGBB` to 0..255 channels. Throws on anything else, as a wrong token is our own
+ * mistake.
+ */
 export function parseHex(hex: string): Rgb {
   const long = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(hex);
   if (long) return [channel(long[1]), channel(long[2]), channel(long[3])];
@@ -64,8 +69,8 @@ export function inkOn(ground: string): string {
 }
 
 /**
- * Cividis (Nunez, Anderton, Renslow 2018), readable with any colour vision and in grey, by the polynomial fit
- * that d3-scale-chromatic uses; taken over rather than a package for one function.
+ * Cividis (Nunez, Anderton, Renslow 2018), readable with any colour vision and in grey, by the
+ * polynomial fit that d3-scale-chromatic uses; taken over rather than a package for one function.
  */
 function cividis(t: number): string {
   return toHex([

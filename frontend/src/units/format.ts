@@ -1,6 +1,7 @@
 /**
  * Numbers to text. Always the same text for the same number (no locale, no clock); set them with
- * `font-variant-numeric: tabular-nums`. Every function takes `null`, `undefined` and NaN and gives an en dash.
+ * `font-variant-numeric: tabular-nums`. Every function takes `null`, `undefined` and NaN and gives
+ * an en dash.
  */
 import { MINUS, THIN_GAP, UNKNOWN } from "./constants";
 
@@ -36,7 +37,9 @@ const SI: readonly (readonly [number, string])[] = [
   [1, ""],
 ];
 
-/** Three significant digits with an SI prefix: (8450, "W") is "8.45 kW". Below one it stays plain. */
+/**
+ * Three significant digits with an SI prefix: (8450, "W") is "8.45 kW". Below one it stays plain.
+ */
 export function formatSi(value: Maybe, unit: string): string {
   if (!known(value)) return UNKNOWN;
   if (value === 0) return `0${THIN_GAP}${unit}`;
@@ -82,7 +85,10 @@ export function kilogramsLike(like: Maybe): (value: Maybe) => string {
 /** Currencies that one sign stands for wherever it is read; the others are named by their codes. */
 const SIGNS: Record<string, string> = { USD: "$", EUR: "\u20ac", GBP: "\u00a3" };
 
-/** Money in the book's currency (ISO 4217); hundredths only below 100, as in a price list: "$40.00", "CHF 1,250". */
+/**
+ * Money in the book's currency (ISO 4217); hundredths only below 100, as in a price list: "$40.00",
+ * "CHF 1,250".
+ */
 export function formatMoney(value: Maybe, currency: string): string {
   if (!known(value)) return UNKNOWN;
   const text = formatNumber(Math.abs(value), Math.abs(value) < 100 ? 2 : 0);
@@ -126,14 +132,19 @@ export function formatMinutes(minutes: Maybe): string {
   return `${sign}${formatNumber(hours)}${THIN_GAP}h${rest === 0 ? "" : `${THIN_GAP}${rest}${THIN_GAP}min`}`;
 }
 
-/** A change with its sign, through the quantity's own format: (410, moneyIn("USD")) is "+$410"; none is "±0". */
+/**
+ * A change with its sign, through the quantity's own format: (410, moneyIn("USD")) is "+$410"; none
+ * is "±0".
+ */
 export function formatDelta(change: Maybe, format: (value: Maybe) => string = formatCount): string {
   if (!known(change)) return UNKNOWN;
   if (change === 0) return "\u00b10";
   return `${change > 0 ? "+" : MINUS}${format(Math.abs(change))}`;
 }
 
-/** The difference of two shares in percentage points, of the shares as they are shown: "−9 points". */
+/**
+ * The difference of two shares in percentage points, of the shares as they are shown: "−9 points".
+ */
 export function formatPoints(value: number, base: number, decimals = 0): string {
   const steps = 10 ** decimals;
   const shown = (share: number) => Math.round(share * 100 * steps);

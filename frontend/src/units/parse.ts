@@ -15,7 +15,9 @@ export type Quantity = keyof typeof SUFFIXES;
 
 export type Parsed = { ok: true; value: number } | { ok: false; message: string };
 
-/** "1,5 km", "40 ft", "$92,340", "61 %", "−3" to SI. A bare number is in the quantity's own unit. */
+/**
+ * "1,5 km", "40 ft", "$92,340", "61 %", "−3" to SI. A bare number is in the quantity's own unit.
+ */
 export function parseQuantity(text: string, quantity: Quantity = "none"): Parsed {
   const clean = text
     .trim()

@@ -1,6 +1,7 @@
 /**
- * Colours, type sizes and the grid, in one place for canvas, SVG and CSS alike: a canvas cannot read a style
- * sheet cheaply, so the style sheet is made from these values (`cssVariables`) and not the other way round.
+ * Colours, type sizes and the grid, in one place for canvas, SVG and CSS alike: a canvas cannot
+ * read a style sheet cheaply, so the style sheet is made from these values (`cssVariables`) and not
+ * the other way round.
  */
 
 export type ThemeName = "light" | "dark";
@@ -34,7 +35,10 @@ export interface ThemeTokens {
   vacant: string;
   selection: string;
   hover: string;
-  /** Switch level colours, for marks only, never for text. L0..L3 were found by search for colour blindness. */
+  /**
+   * Switch level colours, for marks only, never for text. L0..L3 were found by search for colour
+   * blindness.
+   */
   levels: readonly string[];
 }
 
@@ -95,14 +99,17 @@ export const THEMES: Readonly<Record<ThemeName, ThemeTokens>> = { light: LIGHT, 
 /** Type sizes in CSS pixels; nothing on screen is set in another size. */
 export const TYPE_PX = { tiny: 11, small: 12, body: 13, strong: 14, title: 18, display: 24 } as const;
 
-/** Only generic names: named faces are replaced differently on a canvas and on the page by some systems. */
+/**
+ * Only generic names: named faces are replaced differently on a canvas and on the page by some
+ * systems.
+ */
 export const FONT_FAMILY = "system-ui, sans-serif";
 
 export const GRID_PX = 4;
 
 /**
- * Dash pattern of a level in CSS pixels: the second cue beside colour. L0 is solid. Beyond the patterns listed
- * they repeat, as the colours do, and the label ("L7") tells them apart.
+ * Dash pattern of a level in CSS pixels: the second cue beside colour. L0 is solid. Beyond the
+ * patterns listed they repeat, as the colours do, and the label ("L7") tells them apart.
  */
 const LEVEL_DASHES_PX: readonly (readonly number[])[] = [
   [],
@@ -131,7 +138,10 @@ function mod(value: number, by: number): number {
   return ((value % by) + by) % by;
 }
 
-/** The theme as CSS custom properties: `background` is `--background`, `accentSoft` is `--accent-soft`, `levels[2]` is `--level-2`. */
+/**
+ * The theme as CSS custom properties: `background` is `--background`, `accentSoft` is
+ * `--accent-soft`, `levels[2]` is `--level-2`.
+ */
 export function cssVariables(theme: ThemeTokens): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const [name, value] of Object.entries(theme)) {

@@ -1,6 +1,7 @@
 """What the filled cells of a bill change of a price book.
 
-An empty cell changes nothing: a purchaser fills in what was quoted. What cannot be taken is a problem that names its line.
+An empty cell changes nothing: a purchaser fills in what was quoted. What cannot be taken is a
+problem that names its line.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ MAX_PRICE = 1e9
 MAX_LEAD_TIME_DAYS = 3650
 MAX_TEXT_CHARACTERS = 200
 JUMP = 10.0
-"""A price that becomes ten times as high or low was probably misread, and is shown before it is taken."""
+"""A price that becomes ten times as high or low was probably misread, and is shown before it is
+taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Origin:
     """ISO 8601 date of the quotation."""
 
     rates: Mapping[str, float] = field(default_factory=dict)
-    """What one unit of another currency is worth in the book's, by ISO 4217 code. Without one its prices are not taken."""
+    """What one unit of another currency is worth in the book's, by ISO 4217 code. Without one its
+    prices are not taken."""
 
     def entry(self, currency: str = "") -> Json:
         """The source of a value; of a price in another currency with its rate."""
@@ -46,7 +49,8 @@ class Origin:
 
 
 def read_rates(texts: Iterable[str]) -> dict[str, float]:
-    """`EUR=1.08` as the worth of one euro in the book's currency. Raises ValueError for anything else."""
+    """`EUR=1.08` as the worth of one euro in the book's currency. Raises ValueError for anything
+    else."""
     out: dict[str, float] = {}
     for text in texts:
         found = _RATE.fullmatch(text.strip())
@@ -83,7 +87,8 @@ class Problem:
 
 @dataclass(slots=True)
 class Quotes:
-    """The outcome of an import: the changed parts, and each change and problem for people to read."""
+    """The outcome of an import: the changed parts, and each change and problem for people to
+    read."""
 
     parts: list[Json] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -95,8 +100,8 @@ class Quotes:
 def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, bill: Table, origin: Origin) -> Quotes:
     """Take the filled cells of a bill over into copies of the book's `parts`.
 
-    Two lines of one part and length (its colours) may not give different prices. Raises `TwoReadingsError` if the bill leaves open
-    whether its decimal mark is a point or a comma.
+    Two lines of one part and length (its colours) may not give different prices. Raises
+    `TwoReadingsError` if the bill leaves open whether its decimal mark is a point or a comma.
     """
     out = Quotes()
     bill.mistakes.clear()
@@ -178,7 +183,8 @@ class _Line:
         self._out.problems.append(Problem(self._row.where, message))
 
     def values(self, book: Mapping[str, Json]) -> tuple[str, _Wanted] | None:
-        """The part and the values that the row gives, by their names; `None` where it gives none or cannot be read."""
+        """The part and the values that the row gives, by their names; `None` where it gives none or
+        cannot be read."""
         row = self._row
         sku = row.text("sku")
         price = self._number("quoted_price", MAX_PRICE)
@@ -262,7 +268,8 @@ class _Line:
             self._problem(f"The book has no price {name!r}: leave the last two columns as they were.")
 
     def _part_number(self, wanted: _Wanted, attributes: Json) -> None:
-        """Lengths and colours of one part are sold under numbers of their own; a part without either has one number."""
+        """Lengths and colours of one part are sold under numbers of their own; a part without
+        either has one number."""
         number = self._words("part_number")
         if not number:
             return

@@ -1,4 +1,5 @@
-"""The columns of a bill of materials as a file. Exports write them, the import finds them by name."""
+"""The columns of a bill of materials as a file. Exports write them, the import finds them by
+name."""
 
 from __future__ import annotations
 
@@ -46,10 +47,11 @@ BILL = (
     BillColumn("price_field", "Price is the book's", 22),
     BillColumn("price_factor", "times", 8),
 )
-"""A unit is what is ordered: a piece, a box of cable, a sheet of labels, a pack of ties, a metre or an hour. `quoted_price` is
-the price of one, in `currency`; where it is empty the book's price counts. `unit_price` and `total` are in the book's currency,
-which `currency` has until a purchaser writes another one for the quoted price. The last two columns say where the price belongs in
-the book: its field, and what that field is multiplied by."""
+"""A unit is what is ordered: a piece, a box of cable, a sheet of labels, a pack of ties, a metre or
+an hour. `quoted_price` is the price of one, in `currency`; where it is empty the book's price
+counts. `unit_price` and `total` are in the book's currency, which `currency` has until a purchaser
+writes another one for the quoted price. The last two columns say where the price belongs in the
+book: its field, and what that field is multiplied by."""
 
 HEADER = Header(
     "Bill of materials",

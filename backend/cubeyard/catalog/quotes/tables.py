@@ -17,7 +17,8 @@ _EXPECTED = (
 
 
 def read_bill(data: bytes, decimal: Mark | None = None) -> Table:
-    """The lines of the bill. Raises `BadFileError` for anything else, or without the columns that say what a price is for."""
+    """The lines of the bill. Raises `BadFileError` for anything else, or without the columns that
+    say what a price is for."""
     table = read_table(data, (HEADER,), _EXPECTED, decimal)
     if len(table.lines) > MAX_LINES:
         raise refused("file", f"The bill has more than {MAX_LINES:,} lines.", "Send a part of it.")

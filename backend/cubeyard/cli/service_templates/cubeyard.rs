@@ -39,7 +39,8 @@ pub struct Packet {
 impl Packet {
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the host fills the buffer before a call and leaves it alone during it; a call has one packet.
+        // SAFETY: the host fills the buffer before a call and leaves it alone during it; a call has
+        // one packet.
         unsafe { core::slice::from_raw_parts(buffer() as *const u8, self.length) }
     }
 
@@ -49,7 +50,8 @@ impl Packet {
         unsafe { core::slice::from_raw_parts_mut(buffer(), self.length) }
     }
 
-    /// Makes it shorter or longer, up to `Server::max_payload`; new bytes are what was in the buffer.
+    /// Makes it shorter or longer, up to `Server::max_payload`; new bytes are what was in the
+    /// buffer.
     pub fn set_length(&mut self, length: usize) {
         self.length = length.min(BUFFER_BYTES);
         unsafe { imports::set_length(self.length as u32) }

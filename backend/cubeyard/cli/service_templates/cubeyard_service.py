@@ -1,8 +1,10 @@
-"""Write a CamCube service in Python. Belongs to the template: nothing here needs to be changed. Standard library only.
+"""Write a CamCube service in Python. Belongs to the template: nothing here needs to be changed.
+Standard library only.
 
-A service is a class derived from `Service` in a file of its own. `cubeyard service test FILE` tries it in virtual time, `cubeyard
-service run FILE` on real packets. It runs as a process beside each server: this file is its main program, reads calls from a
-socket and answers each with what the service asks for. The form of both is described in `emulator/crates/sandbox/src/process`.
+A service is a class derived from `Service` in a file of its own. `cubeyard service test FILE` tries
+it in virtual time, `cubeyard service run FILE` on real packets. It runs as a process beside each
+server: this file is its main program, reads calls from a socket and answers each with what the
+service asks for. The form of both is described in `emulator/crates/sandbox/src/process`.
 """
 
 # pyright: reportPrivateUsage=false
@@ -81,7 +83,8 @@ class Service:
         """A packet is at its end."""
 
     def packet(self, packet: Packet) -> int:
-        """A packet arrived, at each hop: PASS, ROUTE (ask F whoever answers for the key), CONSUMED or DROP."""
+        """A packet arrived, at each hop: PASS, ROUTE (ask F whoever answers for the key), CONSUMED
+        or DROP."""
         return PASS
 
     def message(self, message: bytes) -> None:
@@ -95,7 +98,8 @@ class Service:
 
 
 class Server:
-    """The server of an instance: what it can ask and do. Distances are hops, whatever has failed."""
+    """The server of an instance: what it can ask and do. Distances are hops, whatever has
+    failed."""
 
     def __init__(self) -> None:
         self.here: Key = (0, 0, 0)
@@ -318,7 +322,8 @@ class _Instance:
 
 
 class _Maker:
-    """Makes services from a file: each has the file's names to itself, as in a process of its own."""
+    """Makes services from a file: each has the file's names to itself, as in a process of its
+    own."""
 
     def __init__(self, path: str) -> None:
         self._code = Path(path).read_bytes()
@@ -359,7 +364,8 @@ def _confine(parent: int) -> None:
 
 
 def _serve(connection: socket.socket, make: _Maker) -> None:
-    """Answers calls until the other side hangs up. A call that takes too long ends the process, by the kernel."""
+    """Answers calls until the other side hangs up. A call that takes too long ends the process, by
+    the kernel."""
     instances: dict[int, _Instance] = {}
     shown = 0
     while call := connection.recv(_LONGEST_CALL):

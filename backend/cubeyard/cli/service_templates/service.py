@@ -12,7 +12,8 @@ TEXT = 8
 
 class Greeting(Service):
     def message(self, message: bytes) -> None:
-        """A message from people or programs outside: cubeyard service send RUN SERVICE '2,1,0 hello'"""
+        """A message from people or programs outside: cubeyard service send RUN SERVICE '2,1,0
+        hello'"""
         where, _, text = message.partition(b" ")
         try:
             x, y, z = (int(number) for number in where.split(b","))

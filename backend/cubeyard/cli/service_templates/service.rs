@@ -1,7 +1,8 @@
 //! NAME: a service of a CamCube. Every server of the torus runs an instance of it.
 //!
-//! It carries a greeting to the server that answers for a key: change it into what you want.
-//! Build: `cargo build --release`. Try: `cubeyard service test target/wasm32-unknown-unknown/release/CRATE.wasm`.
+//! It carries a greeting to the server that answers for a key: change it into what you want. Build:
+//! `cargo build --release`. Try:
+//! `cubeyard service test target/wasm32-unknown-unknown/release/CRATE.wasm`.
 #![no_std]
 
 mod cubeyard;
@@ -38,7 +39,8 @@ fn read(message: &[u8]) -> Option<(Key, usize)> {
 impl Service for Greeting {
     const NEW: Greeting = Greeting { delivered: 0 };
 
-    /// A message from people or programs outside: `cubeyard service send RUN SERVICE '2,1,0 hello'`.
+    /// A message from people or programs outside:
+    /// `cubeyard service send RUN SERVICE '2,1,0 hello'`.
     fn message(&mut self, server: &mut Server, message: &mut Packet) {
         let Some((to, text)) = read(message.bytes()) else {
             server.answer(b"error: say X,Y,Z and a text");

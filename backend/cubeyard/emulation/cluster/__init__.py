@@ -1,4 +1,5 @@
-"""A Kubernetes cluster as the machines of emulations: its API server, and the nodes on which a cubeyard-fabric runs.
+"""A Kubernetes cluster as the machines of emulations: its API server, and the nodes on which a
+cubeyard-fabric runs.
 
 In: `errors.py`, refusals in words; `client.py`, the connection; `nodes.py`, the DaemonSet's pods.
 

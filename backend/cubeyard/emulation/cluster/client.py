@@ -1,4 +1,5 @@
-"""The connection to a cluster's API server by the official client, and what it refuses, in words."""
+"""The connection to a cluster's API server by the official client, and what it refuses, in
+words."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def _fix(error: ApiException) -> str:
 
 
 def connect(cluster: EmulationCluster) -> Any:
-    """A client of the cluster that this process is in, or that the kubeconfig names; safe for several threads.
+    """A client of the cluster that this process is in, or that the kubeconfig names; safe for
+    several threads.
 
     Raises ClusterRefusedError if neither is there.
     """
@@ -100,7 +102,8 @@ def version(cluster: EmulationCluster, secs: float = 5.0) -> str:
 
 
 def refused_verbs(cluster: EmulationCluster, wanted: dict[str, tuple[str, ...]]) -> list[str]:
-    """Of verbs by resource those that this account may not use in the servers' namespace: "create pods"."""
+    """Of verbs by resource those that this account may not use in the servers' namespace: "create
+    pods"."""
     api: Any = client.AuthorizationV1Api(connect(cluster))
     refused = []
     for resource, verbs in wanted.items():

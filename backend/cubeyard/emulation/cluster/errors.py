@@ -1,4 +1,5 @@
-"""What a cluster may answer instead of what was wanted. Without the client, whose import takes a second."""
+"""What a cluster may answer instead of what was wanted. Without the client, whose import takes a
+second."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ class ClusterGoneError(ProblemError):
 
 
 class PodsStayError(ClusterGoneError):
-    """It answers, but pods that were deleted stay: their node's kubelet is away, and they go when it is back."""
+    """It answers, but pods that were deleted stay: their node's kubelet is away, and they go when
+    it is back."""
 
     def __init__(self, said: str) -> None:
         ProblemError.__init__(self, 503, "cluster-pods-stay", said)

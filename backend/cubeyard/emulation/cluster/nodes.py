@@ -23,10 +23,12 @@ class FabricNode:
 
 
 def fabric_nodes(cluster: EmulationCluster) -> tuple[tuple[FabricNode, ...], tuple[str, ...]]:
-    """By name: those that runs use, at most MAX_HOSTS, and the names of those that are too many. The first ones by name, so that
-    every process chooses the same. One call, whatever the number of nodes.
+    """By name: those that runs use, at most MAX_HOSTS, and the names of those that are too many.
+    The first ones by name, so that every process chooses the same. One call, whatever the number of
+    nodes.
 
-    Raises ClusterGoneError, and ClusterRefusedError if there is none or this account may not list pods.
+    Raises ClusterGoneError, and ClusterRefusedError if there is none or this account may not list
+    pods.
     """
     with explained():
         pods = core(cluster).list_namespaced_pod(

@@ -62,7 +62,8 @@ def how_it_ended(status: int, said: str) -> str:
 def refuse_failed(
     names: Mapping[int, str], images: Mapping[int, str], look: Callable[[], Mapping[int, ProgramState]]
 ) -> None:
-    """Watches programs for GRACE_SECS. Raises ImageRefusedError for the first one that has failed."""
+    """Watches programs for GRACE_SECS. Raises ImageRefusedError for the first one that has
+    failed."""
     deadline = time.monotonic() + GRACE_SECS
     while True:
         for server, state in sorted(look().items()):

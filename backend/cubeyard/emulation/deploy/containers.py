@@ -1,4 +1,5 @@
-"""What a deployment asks of whatever runs its containers. Docker engines and Kubernetes clusters answer it."""
+"""What a deployment asks of whatever runs its containers. Docker engines and Kubernetes clusters
+answer it."""
 
 from __future__ import annotations
 
@@ -20,10 +21,12 @@ UNREACHED = (*GONE, ClusterRefusedError)
 """Nor can it be asked what it has."""
 
 Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
-"""Makes the fabric signal the process of a run's server, where no engine does, and the container beside it: its id, or empty."""
+"""Makes the fabric signal the process of a run's server, where no engine does, and the container
+beside it: its id, or empty."""
 
 Isolate = Callable[[str, Mapping[int, str]], None]
-"""Makes the fabric take down the network of a run's servers that somebody else has made: a container in each, by server."""
+"""Makes the fabric take down the network of a run's servers that somebody else has made: a
+container in each, by server."""
 
 Came = Callable[[Mapping[int, int | str]], None]
 """Takes servers that run, by what the fabric finds each by. May raise."""
@@ -33,7 +36,8 @@ class Containers(Protocol):
     """The containers of one owner on one host. Safe for several threads."""
 
     wired_by: Literal["pids", "containers"]
-    """How the fabric finds a server: by its process, or by its container's id, which it looks for itself."""
+    """How the fabric finds a server: by its process, or by its container's id, which it looks for
+    itself."""
 
     def image(self) -> str:
         """The servers' image; made where that is possible and it is missing."""
@@ -52,12 +56,12 @@ class Containers(Protocol):
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started, and those `beside` some. What it is called here, by server.
-        Whatever is done to a container here is done to the one beside it.
+        """One container a server (by id: its name), started, and those `beside` some. What it is
+        called here, by server. Whatever is done to a container here is done to the one beside it.
 
-        `check(so far)` is called now and then and may raise. `came` is told of all servers, at once or as they come. What is
-        refused is refused before anything is made, as far as it can be known then; a server that ended at once is, too, with
-        what it said.
+        `check(so far)` is called now and then and may raise. `came` is told of all servers, at once
+        or as they come. What is refused is refused before anything is made, as far as it can be
+        known then; a server that ended at once is, too, with what it said.
         """
         ...
 
@@ -84,16 +88,18 @@ class Containers(Protocol):
         ...
 
     def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
+        """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the
+        last words may be left out."""
         ...
 
     def take_over(self, run_id: str) -> None:
-        """Remove what other owners, who were at this run before, have of it and nobody else can remove. Waits for nobody."""
+        """Remove what other owners, who were at this run before, have of it and nobody else can
+        remove. Waits for nobody."""
         ...
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
-        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine. Those on
-        hosts that are `away`, by name, are not waited for."""
+        """Remove every container of a run. Harmless to call again. Ids of those that may live on
+        unknown to the engine. Those on hosts that are `away`, by name, are not waited for."""
         ...
 
     def answer(self) -> None:
@@ -119,7 +125,8 @@ def containers_of(
 
 
 def each(work: Callable[[Any], None], items: Iterable[Any], at_a_time: int) -> None:
-    """A few at a time. The first failure is raised, after those under way have ended; the rest are not begun."""
+    """A few at a time. The first failure is raised, after those under way have ended; the rest are
+    not begun."""
     failed = threading.Event()
 
     def one(item: Any) -> None:

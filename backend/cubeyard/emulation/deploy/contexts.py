@@ -1,6 +1,7 @@
 """Docker contexts, as `docker context create` keeps them: a name for an engine and the way to it.
 
-The SDK's own reader finds none where there is no `config.json` beside them, and `docker context create` makes no such file.
+The SDK's own reader finds none where there is no `config.json` beside them, and
+`docker context create` makes no such file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Bringing a run's servers up and taking them down: containers or plain namespaces, wired by the fabric."""
+"""Bringing a run's servers up and taking them down: containers or plain namespaces, wired by the
+fabric."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ class Deployment:
             lambda host: {
                 "run": self._run,
                 "network": self.spread.for_fabric(network, self._owner, host),
-                # Whatever kills this process, the fabric ends the run a moment after its connection closes.
+                # Whatever kills this process, the fabric ends the run a moment after its connection
+                # closes.
                 "ends_with_caller": True,
             },
         )
@@ -118,7 +120,8 @@ class Deployment:
         }
 
     def _start(self, mounts: list[dict[int, str]], told: OnServers) -> float:
-        """A container for each server, wired as they come, on all hosts side by side. When the last one ran."""
+        """A container for each server, wired as they come, on all hosts side by side. When the last
+        one ran."""
         total = len(self._question.network.servers)
         so_far = [0] * len(self.engines)
 
@@ -180,7 +183,8 @@ class Deployment:
         return isolate
 
     def _take_over(self) -> None:
-        """From whoever was at the run before, and died or is cut off: it is ours now. Before a host that is away can end it."""
+        """From whoever was at the run before, and died or is cut off: it is ours now. Before a host
+        that is away can end it."""
         if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].take_over(self._run))
 
@@ -192,7 +196,8 @@ class Deployment:
         self.fabrics.call("destroy", run=self._run)
 
     def _check_room(self) -> None:
-        """Whether each host of the settings has the memory for its part; this machine's was looked at before."""
+        """Whether each host of the settings has the memory for its part; this machine's was looked
+        at before."""
         assert self.fabrics is not None
         if not self._settings.spread:
             return
@@ -234,7 +239,8 @@ class Deployment:
         return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
 
     def programs(self, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """Those of users beside servers, by server. Of those whose end is `known` (ids) the last words may be left out."""
+        """Those of users beside servers, by server. Of those whose end is `known` (ids) the last
+        words may be left out."""
         if not self._question.beside:
             return {}
         found = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
@@ -246,7 +252,8 @@ class Deployment:
         self._away = frozenset(host.name for host, gone in zip(self.spread.hosts, away, strict=True) if gone)
 
     def down(self) -> Json:
-        """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""
+        """Remove everything, whatever state it is in. Tries again for a while; what cannot be
+        removed now is said."""
         began = time.monotonic()
         kept = [one for some in on_every(self.spread.hosts, self._down_on) for one in some]
         if self.fabrics is not None:
@@ -254,7 +261,8 @@ class Deployment:
         return {"down_secs": round(time.monotonic() - began, 3), "kept": kept}
 
     def _down_on(self, host: int) -> list[str]:
-        """The containers go first: a dead server leaves nothing that the fabric would have to wait for."""
+        """The containers go first: a dead server leaves nothing that the fabric would have to wait
+        for."""
         kept, strays = [], []
         if self.in_containers:
             engine = self.engines[host]

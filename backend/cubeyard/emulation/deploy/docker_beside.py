@@ -1,4 +1,5 @@
-"""Programs of users beside servers, as containers of a Docker engine that join the network of the server's."""
+"""Programs of users beside servers, as containers of a Docker engine that join the network of the
+server's."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ Json = dict[str, Any]
 
 NOBODY = "65534:65534"
 FILE_BYTES = 256 * 1024 * 1024
-"""Of one file, at most, for a program that may write its root: the engine limits no container's disk."""
+"""Of one file, at most, for a program that may write its root: the engine limits no container's
+disk."""
 NO_COMMAND = "no command specified"
 WRITABLE = "cubeyard.writable"
 """Label of a program that may write its root."""

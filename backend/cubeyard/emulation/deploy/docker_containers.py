@@ -1,4 +1,5 @@
-"""Servers as containers: no network of Docker's, no capabilities, labels that say whose they are."""
+"""Servers as containers: no network of Docker's, no capabilities, labels that say whose they
+are."""
 
 from __future__ import annotations
 
@@ -96,8 +97,9 @@ class DockerContainers:
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise;
-        `came` is called once: an engine leaves no processor idle meanwhile."""
+        """One container a server (by id: its name), started. Its id by server. `check(so far)` is
+        called before each, and may raise; `came` is called once: an engine leaves no processor idle
+        meanwhile."""
         made: dict[int, str] = {}
         lock = threading.Lock()
         first_of = {one.image: servers[server] for server, one in sorted(beside.items(), reverse=True)}
@@ -133,7 +135,8 @@ class DockerContainers:
             cap_add=["NET_RAW"] if raw_sockets else None,
             security_opt=["no-new-privileges:true"],
             read_only=True,
-            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed would leave it behind.
+            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed
+            # would leave it behind.
             mounts=[Mount(images.MOUNT, mount, type="bind", read_only=True)],
             tmpfs={images.RUN: f"rw,nosuid,nodev,noexec,size={images.RUN_BYTES},mode=0755"},
             mem_limit=MEMORY_BYTES,
@@ -170,7 +173,8 @@ class DockerContainers:
         self._both(container, self.api.kill)
 
     def start(self, container: str) -> int | str:
-        """Start it again after a kill; its new process. What was beside it joins its new network."""
+        """Start it again after a kill; its new process. What was beside it joins its new
+        network."""
         with explained():
             self.api.start(container)
             if container in self._beside:
@@ -190,7 +194,8 @@ class DockerContainers:
             self._unless_so(lambda: change(self._beside[container]))
 
     def _unless_so(self, change: Callable[[], object]) -> None:
-        """Docker refuses to kill what is dead and to pause what is paused (409): then it is as wanted."""
+        """Docker refuses to kill what is dead and to pause what is paused (409): then it is as
+        wanted."""
         with explained():
             try:
                 change()
@@ -218,7 +223,8 @@ class DockerContainers:
             return docker_beside.states(self.api, self._owner, run_id, known)
 
     def take_over(self, run_id: str) -> None:
-        """Workers that share hosts share their engines: containers of a worker before have the names that ours get."""
+        """Workers that share hosts share their engines: containers of a worker before have the
+        names that ours get."""
         with explained():
             listed = self.api.containers(all=True, filters={"label": [f"{RUN}={run_id}"]})
         self._remove([one["Id"] for one in listed if one["Labels"].get(PLACE) != self._owner])
@@ -226,8 +232,8 @@ class DockerContainers:
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
         """Remove every container of a run. Harmless to call again.
 
-        Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on
-        and is nobody's: the fabric ends it.
+        Returns those that the engine did not know to have run. If it was killed while it started
+        one, what it started lives on and is nobody's: the fabric ends it.
         """
         with explained():
             listed = self._listed(f"{RUN}={run_id}")

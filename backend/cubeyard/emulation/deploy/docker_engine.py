@@ -1,4 +1,5 @@
-"""A connection to a Docker engine, and its errors as ours. Docker's client is imported for the first connection: many machines have none."""
+"""A connection to a Docker engine, and its errors as ours. Docker's client is imported for the
+first connection: many machines have none."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def _data_root() -> Path | None:
 
 
 def connect(secs: int, engine: str = "") -> Any:
-    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST names or this machine's.
+    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST
+    names or this machine's.
 
     Raises DockerGoneError.
     """
@@ -91,6 +93,7 @@ def _way_to(engine: str) -> Json:
 
 
 def engine_version(secs: int = 5, engine: str = "") -> str:
-    """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not answer in time."""
+    """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not
+    answer in time."""
     with explained(), closing(connect(secs, engine)) as api:
         return str(api.version().get("Version", "?"))

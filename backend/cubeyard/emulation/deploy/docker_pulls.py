@@ -123,8 +123,8 @@ def _pull(settings: Settings, api: Any, image: str, server: str, check: Callable
 
 
 def forget(settings: Settings, api: Any) -> None:
-    """Removes images that runs have pulled and that no container uses, but for the smallest ones that
-    may be kept."""
+    """Removes images that runs have pulled and that no container uses, but for the smallest ones
+    that may be kept."""
     kept_bytes = 0
     for image in sorted(api.images(filters={"reference": PULLED}), key=lambda image: image["Size"]):
         if kept_bytes + image["Size"] <= settings.image_keep_bytes:

@@ -1,5 +1,5 @@
-"""The servers' image: one static binary, and the tools of a shell where this machine has them. It is made here and pulled from
-nowhere. Its tag is its content's hash.
+"""The servers' image: one static binary, and the tools of a shell where this machine has them. It
+is made here and pulled from nowhere. Its tag is its content's hash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ MOUNT = f"{RUN}/cubeyard"
 
 
 def ensure(api: Any, binary: Path) -> str:
-    """The image's name; built if the engine does not have it. Older ones of ours that nothing uses are removed."""
+    """The image's name; built if the engine does not have it. Older ones of ours that nothing uses
+    are removed."""
     from docker.errors import ImageNotFound
 
     tools = Tools.of_machine()
@@ -50,7 +51,8 @@ def ensure(api: Any, binary: Path) -> str:
 
 
 def _layer(content: bytes, tools: Tools | None) -> bytes:
-    """A tar with the program, the tools, and the folder that the run's own is mounted on; the same bytes for the same files."""
+    """A tar with the program, the tools, and the folder that the run's own is mounted on; the same
+    bytes for the same files."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
         for folder in ("run", MOUNT[1:]):

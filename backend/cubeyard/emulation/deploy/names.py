@@ -34,8 +34,8 @@ def beside_name(run_id: str, server_name: str) -> str:
 
 
 def owner_name(run_id: str, owner: str) -> str:
-    """Of the ConfigMap that owns the pods that a worker has made for a run: what is left of them goes with it. Another worker that takes
-    the run up has one of its own."""
+    """Of the ConfigMap that owns the pods that a worker has made for a run: what is left of them
+    goes with it. Another worker that takes the run up has one of its own."""
     return f"cubeyard-{_digest(run_id)}-{_digest(owner)[:8]}"
 
 
@@ -54,8 +54,8 @@ def namespace_name(run_id: str, server: int) -> str:
 
 
 def shell_command(run_id: str, server: int, name: str, mode: str, cluster: EmulationCluster | None = None) -> str:
-    """A command that opens a shell in a server's network, on the machine that has it: with its tools (`ping`, `ss`, `tcpdump`). In a
-    pod, the one of its image.
+    """A command that opens a shell in a server's network, on the machine that has it: with its
+    tools (`ping`, `ss`, `tcpdump`). In a pod, the one of its image.
     """
     if mode == "containers" and cluster is not None:
         return f"kubectl --namespace {cluster.namespace} exec --stdin --tty {pod_name(run_id, server)} -- sh"

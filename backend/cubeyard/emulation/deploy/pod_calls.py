@@ -1,7 +1,9 @@
-"""What the hosts of one owner ask of a cluster's API server: one question for all who ask it at a time.
+"""What the hosts of one owner ask of a cluster's API server: one question for all who ask it at a
+time.
 
-Each node of a run is a host of its own, with threads of its own. Asked one by one, a hundred of them would list all pods a hundred
-times every look; so the number of calls is the number of pods plus a few, whatever the number of nodes. [ours]
+Each node of a run is a host of its own, with threads of its own. Asked one by one, a hundred of
+them would list all pods a hundred times every look; so the number of calls is the number of pods
+plus a few, whatever the number of nodes. [ours]
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ CREATES_AT_A_TIME = 16
 """Of all nodes together. The API server takes more, and the kubelets are no faster for it."""
 LOOK_SECS = 0.25
 LIST_SHARE = 0.25
-"""Of the time, at most, in which pods are listed: of many a list takes long, and they are looked at less often."""
+"""Of the time, at most, in which pods are listed: of many a list takes long, and they are looked at
+less often."""
 RIGHTS = {
     "pods": ("create", "get", "list", "delete", "deletecollection"),
     "configmaps": ("create", "get", "list", "delete"),
@@ -50,7 +53,8 @@ class Answer(Generic[T]):
         """How long the last one took."""
 
     def since(self, moment: float) -> T:
-        """One that was asked for at that moment of `time.monotonic` or later: the one that there is, or a new one."""
+        """One that was asked for at that moment of `time.monotonic` or later: the one that there
+        is, or a new one."""
         with self._asking:
             if self._asked_at < moment:
                 began = time.monotonic()
@@ -131,7 +135,8 @@ class PodCalls:
         return {one.metadata.labels[RUN]: (one.data or {}).get("run", "") for one in found}
 
     def _list_quotas(self) -> list[Any]:
-        """None where they are not ours to read: the API server refuses the pod that is one too many."""
+        """None where they are not ours to read: the API server refuses the pod that is one too
+        many."""
         with explained():
             try:
                 return list(
@@ -166,7 +171,8 @@ class PodCalls:
         return str(made.metadata.uid)
 
     def create(self, documents: Iterable[Json]) -> None:
-        """A few at a time, of all hosts. The first failure is raised, after those under way have ended; the rest are not begun."""
+        """A few at a time, of all hosts. The first failure is raised, after those under way have
+        ended; the rest are not begun."""
         doing = [self._pool.submit(self._create, one) for one in documents]
         try:
             for one in doing:
@@ -197,8 +203,8 @@ class PodCalls:
     def remove(self, run_id: str, until_gone: Callable[[float], None], gone_secs: float) -> None:
         """A run's pods by one call, then what owns them, once for all hosts that ask at a time.
 
-        `until_gone(deadline)` waits for the pods, and raises if they stay. A further try has the same deadline: the pods have had
-        their time.
+        `until_gone(deadline)` waits for the pods, and raises if they stay. A further try has the
+        same deadline: the pods have had their time.
         """
         asked = time.monotonic()
         run = self._run(run_id)
@@ -223,8 +229,8 @@ class PodCalls:
             self._owners.forget()
 
     def take_over(self, run_id: str) -> None:
-        """Remove what other owners have of a run that is this one's now. Their nodes may be away: nothing is waited for, and their
-        kubelets end what the API server does not know any more."""
+        """Remove what other owners have of a run that is this one's now. Their nodes may be away:
+        nothing is waited for, and their kubelets end what the API server does not know any more."""
         others = f"{PLACE}!={label(self._owner)},{RUN}={label(run_id)}"
         run = self._run(run_id)
         with run.lock:

@@ -1,4 +1,5 @@
-"""The pod of one server, as the API server takes it: what Pod Security `restricted` asks for, and nothing of the node's."""
+"""The pod of one server, as the API server takes it: what Pod Security `restricted` asks for, and
+nothing of the node's."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from cubeyard.settings import EmulationCluster
 Json = dict[str, Any]
 
 SOCKET = "@cubeyard"
-"""The fabric binds this abstract socket inside the server's network: no folder has to be mounted."""
+"""The fabric binds this abstract socket inside the server's network: no folder has to be
+mounted."""
 SERVER_CONTAINER, USER_CONTAINER, GATE_CONTAINER = "node", "image", "gate"
 NOBODY = 65534
 DISK_BYTES = 256 * 1024 * 1024
@@ -55,7 +57,8 @@ def pod_document(
     node: str,
     beside: Beside | None = None,
 ) -> Json:
-    """A server, and what a user has `beside` it. Its node is asked for by affinity, not by `nodeName`: what does not fit is Pending, with a reason."""
+    """A server, and what a user has `beside` it. Its node is asked for by affinity, not by
+    `nodeName`: what does not fit is Pending, with a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -117,7 +120,8 @@ def _server_container(cluster: EmulationCluster, image: str, run_id: str) -> Jso
 
 
 def _gate_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
-    """Ends when the fabric has taken the cluster's network down: nothing of a user's runs before that."""
+    """Ends when the fabric has taken the cluster's network down: nothing of a user's runs before
+    that."""
     return {
         **_server_container(cluster, image, run_id),
         "name": GATE_CONTAINER,

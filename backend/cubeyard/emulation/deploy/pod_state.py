@@ -21,7 +21,8 @@ class PodState:
     """Empty: none yet."""
     phase: str
     container: str
-    """Of a pod whose server runs: its container's id without the runtime's name; empty for another."""
+    """Of a pod whose server runs: its container's id without the runtime's name; empty for
+    another."""
     reason: str
     """Why it does not run, in one word."""
     why: str

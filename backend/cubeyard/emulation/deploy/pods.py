@@ -1,8 +1,9 @@
 """Servers as pods of one namespace of a Kubernetes cluster, by the official client.
 
-The worker makes them itself: a run's truth is its row and lease, so there is no operator and no custom resource. A ConfigMap a run
-owns its pods, a deadline ends them, and the reaper removes what a dead worker left, by labels. Calls grow with the number of pods
-only where pods are made; whatever is asked of them is one list a look, of all nodes together. [ours]
+The worker makes them itself: a run's truth is its row and lease, so there is no operator and no
+custom resource. A ConfigMap a run owns its pods, a deadline ends them, and the reaper removes what
+a dead worker left, by labels. Calls grow with the number of pods only where pods are made; whatever
+is asked of them is one list a look, of all nodes together. [ours]
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Json = dict[str, Any]
 GONE_SECS = 40.0
 """How long pods may take to go: a grace of 1 s each, on nodes that answer."""
 UNSCHEDULED_SECS = 10.0
-"""A pod that fits nowhere now may fit when another run's has gone; after so long the run says why it waits."""
+"""A pod that fits nowhere now may fit when another run's has gone; after so long the run says why
+it waits."""
 REAPED_SECS = 1.0
 """How old a list may be by which the reaper looks for what is left, host by host."""
 KNOWN_SECS = 5.0
@@ -92,8 +94,8 @@ class Pods:
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot start, each in words, and
-        ImageRefusedError for what is beside a server."""
+        """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot
+        start, each in words, and ImageRefusedError for what is beside a server."""
         self._refuse_beforehand(len(servers), len(beside), raw_sockets=raw_sockets)
         check(0)
         uid = self._calls.owner_of(run_id)
@@ -142,7 +144,8 @@ class Pods:
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
             if fresh := set(running) - told:
-                # Not when all run: the API server tells of the last ones up to a second late, and the processors have time.
+                # Not when all run: the API server tells of the last ones up to a second late, and
+                # the processors have time.
                 came({self._made[name][1]: pods[name].container for name in fresh})
                 told |= fresh
             if len(running) == len(names):
@@ -154,7 +157,8 @@ class Pods:
                 self._refuse_stuck(pods[name], late)
 
     def _isolate_new(self, run_id: str, pods: list[PodState]) -> set[str]:
-        """The names of those whose gates wait, whose network is down now: what is a user's starts next."""
+        """The names of those whose gates wait, whose network is down now: what is a user's starts
+        next."""
         waiting = {self._made[pod.name][1]: pod for pod in pods if pod.gate}
         if waiting:
             assert self._isolate is not None, "the network of pods is taken down by the fabric"
@@ -213,7 +217,8 @@ class Pods:
         self._signal(run_id, server, what, beside)
 
     def start(self, container: str) -> int | str:
-        """A dead pod does not run again: another of its name takes its place, which takes seconds."""
+        """A dead pod does not run again: another of its name takes its place, which takes
+        seconds."""
         run_id, server, document = self._made[container]
         self._calls.delete(container)
         deadline = time.monotonic() + GONE_SECS
@@ -248,8 +253,9 @@ class Pods:
         self._calls.take_over(run_id)
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
-        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and NodeAwayError as soon as all that are
-        still there are on nodes that are `away`: their kubelets remove them when they are back."""
+        """Those of all nodes. Raises PodsStayError if some are still there after GONE_SECS, and
+        NodeAwayError as soon as all that are still there are on nodes that are `away`: their
+        kubelets remove them when they are back."""
 
         def until_gone(deadline: float) -> None:
             self._until_gone(lambda pods: [one for one in pods if one.node not in away], run_id, deadline)

@@ -1,4 +1,5 @@
-"""Whether this machine emulates: each thing that is needed or useful, why it is not there, and what to do about it."""
+"""Whether this machine emulates: each thing that is needed or useful, why it is not there, and what
+to do about it."""
 
 from __future__ import annotations
 
@@ -141,7 +142,8 @@ class _Look:
 
 
 def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Machine:
-    """The hosts of the settings, or a cluster's nodes; a cluster that does not say them is itself what is missing."""
+    """The hosts of the settings, or a cluster's nodes; a cluster that does not say them is itself
+    what is missing."""
     try:
         hosts = Hosts.of(settings, place)
         return _over(settings, hosts.every, binaries, hosts.said_of_nodes)
@@ -159,7 +161,8 @@ def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Mac
 
 
 def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "") -> Machine:
-    """Several machines as one: each thing is there when it is there on all of them. `chosen` says which they are of more."""
+    """Several machines as one: each thing is there when it is there on all of them. `chosen` says
+    which they are of more."""
     looks = on_every(hosts, lambda number: _look(settings, hosts, number))
     states = [look.state for look in looks]
     fabric = Capability(
@@ -238,7 +241,8 @@ def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
 
 
 def tell(settings: Settings) -> None:
-    """Where the API has no Docker engine to ask, the worker leaves word for it of the one that it has."""
+    """Where the API has no Docker engine to ask, the worker leaves word for it of the one that it
+    has."""
     word = _word(Place.of(settings))
     draft = word.with_suffix(".draft")
     draft.write_text(_docker().model_dump_json())
@@ -291,7 +295,8 @@ def _docker(engine: str = "") -> Capability:
 def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
     """In the place of Docker: whether servers may be pods of the cluster.
 
-    An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have it, or say in the run that they lack it.
+    An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have
+    it, or say in the run that they lack it.
     """
     from cubeyard.emulation.cluster.client import refused_verbs, version
     from cubeyard.emulation.deploy.pod_calls import RIGHTS

@@ -30,7 +30,8 @@ def refuse_over_quota(quotas: list[Any], namespace: str, servers: int, beside: i
 
     So many of the pods have a program `beside` the server, which takes as much again.
 
-    Several hosts ask side by side, each for its part: the API server still refuses what they take together.
+    Several hosts ask side by side, each for its part: the API server still refuses what they take
+    together.
     """
     for quota in quotas:
         hard, used = quota.status.hard or {}, quota.status.used or {}

@@ -1,4 +1,5 @@
-"""Removes what dead runs left, and only that: of this place's runs those whose lock nobody holds."""
+"""Removes what dead runs left, and only that: of this place's runs those whose lock nobody
+holds."""
 
 from __future__ import annotations
 
@@ -141,8 +142,9 @@ def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: 
 
 
 def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[str]:
-    """Places that processes had for themselves and left when they were killed: everything in them goes. Of other homes' places
-    those that nobody uses and nothing is left in. `kept` gets a sentence for each place left."""
+    """Places that processes had for themselves and left when they were killed: everything in them
+    goes. Of other homes' places those that nobody uses and nothing is left in. `kept` gets a
+    sentence for each place left."""
     Place.sweep()
     removed = [place.name for place in Place.of_homes() if place.remove_abandoned()]
     for place in Place.left_alone():

@@ -1,8 +1,9 @@
 """A shell in a server's container: `docker exec` with a terminal, through the engine's API.
 
-It has the rights of the container, no others, and no command of anybody's is put together here: the shell is started bare, and
-what a person types goes to it as bytes. Each shell and what it starts carry a mark in their environment, by which they are found and
-ended: the engine ends nothing of an exec when its connection closes.
+It has the rights of the container, no others, and no command of anybody's is put together here: the
+shell is started bare, and what a person types goes to it as bytes. Each shell and what it starts
+carry a mark in their environment, by which they are found and ended: the engine ends nothing of an
+exec when its connection closes.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ NO_CONTAINER = "Server {} has no container: it is being started, or the run is e
 
 
 class OpenShell(Protocol):
-    """A shell of this process, or of a worker that has the engine (`shell_relay/`). Reading, writing and asking are for different
-    threads."""
+    """A shell of this process, or of a worker that has the engine (`shell_relay/`). Reading,
+    writing and asking are for different threads."""
 
     def read(self) -> bytes: ...
 
@@ -84,8 +85,8 @@ class Shell:
     def __init__(
         self, engine: str, owner: str, run_id: str, server: tuple[int, str], prompt: str, idle_secs: float
     ) -> None:
-        """`server` is its id and name, `prompt` a host name; the shell ends by itself after so long without input. Raises a 409 for a server that is not
-        on, DockerGoneError."""
+        """`server` is its id and name, `prompt` a host name; the shell ends by itself after so long
+        without input. Raises a 409 for a server that is not on, DockerGoneError."""
         self._engine = engine
         self._mark = new_id()
         with _api(engine) as api:
@@ -114,7 +115,8 @@ class Shell:
             self._api.close()
             raise
         self._response = attached._response  # noqa: SLF001  - without it the connection closes
-        # What came with the engine's answer is in the buffer of its reader, so that everything is read from there.
+        # What came with the engine's answer is in the buffer of its reader, so that everything is
+        # read from there.
         self._reader = self._response.raw._fp.fp  # noqa: SLF001
         self._socket: socket.socket = getattr(attached, "_sock", attached)
         self._socket.settimeout(None)

@@ -1,4 +1,5 @@
-"""Shims of containers whose Docker engine was killed: they hold the containers' processes, and nobody ends them."""
+"""Shims of containers whose Docker engine was killed: they hold the containers' processes, and
+nobody ends them."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ NAME = "containerd-shim"
 
 
 def end_shims(containers: Collection[str]) -> int:
-    """Ends the shims of these containers on this machine, and their children. How many shims. Only root's
-    processes count."""
+    """Ends the shims of these containers on this machine, and their children. How many shims. Only
+    root's processes count."""
     ended = 0
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -1,7 +1,9 @@
-"""What a shell in a server's container needs, from this machine: BusyBox, which is one static program with many names, and ping.
+"""What a shell in a server's container needs, from this machine: BusyBox, which is one static
+program with many names, and ping.
 
-A server's image holds the node alone. With these it has a shell too, of about 6 MB, whose programs have the container's rights
-and no others. A machine without them makes images without, and says what to install.
+A server's image holds the node alone. With these it has a shell too, of about 6 MB, whose programs
+have the container's rights and no others. A machine without them makes images without, and says
+what to install.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ SETTINGS = "/etc/shellrc"
 MISSING = "Servers have no shell: install Debian's busybox-static where workers run, and start another run."
 FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WITHOUT = frozenset({"busybox", "ping", "ping6", "init", "linuxrc"})
-"""Names that BusyBox does not get here. Its ping needs a raw socket, which most containers may not open; iputils' does not."""
+"""Names that BusyBox does not get here. Its ping needs a raw socket, which most containers may not
+open; iputils' does not."""
 LIST_SECS = 10
 
 

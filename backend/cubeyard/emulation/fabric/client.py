@@ -1,4 +1,5 @@
-"""Talking to cubeyard-fabric: one JSON object a line over a Unix socket, each call answered in turn; frames on a connection of their own."""
+"""Talking to cubeyard-fabric: one JSON object a line over a Unix socket, each call answered in
+turn; frames on a connection of their own."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class FabricGoneError(ProblemError):
 
 @dataclass(frozen=True)
 class Remote:
-    """A fabric on another machine, behind a relay (`relay.py`) that knows this process by its key."""
+    """A fabric on another machine, behind a relay (`relay.py`) that knows this process by its
+    key."""
 
     host: str
     port: int
@@ -79,8 +81,9 @@ class Remote:
 
 
 def notice_loss(connection: socket.socket) -> None:
-    """A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel answers for a program that is too
-    busy: only a machine that is away, or stands still for as long, is taken for gone."""
+    """A peer whose machine is gone is noticed after LOST_SECS, though nothing is sent. A kernel
+    answers for a program that is too busy: only a machine that is away, or stands still for as
+    long, is taken for gone."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
@@ -91,7 +94,8 @@ def notice_loss(connection: socket.socket) -> None:
 
 
 def is_away(fabric: Path | Remote) -> bool:
-    """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse. Takes THERE_SECS at most."""
+    """Whether nothing answers where a fabric was: neither it nor its machine, which would refuse.
+    Takes THERE_SECS at most."""
     if isinstance(fabric, Path):
         return False
     try:
@@ -153,7 +157,8 @@ class FabricClient:
         return _credentials(self._socket)[0]
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
-        """The result. Raises FabricError for a refusal and FabricGoneError when the connection is lost or silent."""
+        """The result. Raises FabricError for a refusal and FabricGoneError when the connection is
+        lost or silent."""
         self._number += 1
         sent = orjson.dumps({"id": self._number, "method": method, "params": params}) + b"\n"
         deadline = time.monotonic() + secs
@@ -197,7 +202,8 @@ class FabricClient:
         return self._socket.fileno()
 
     def arrived(self) -> list[Json]:
-        """The frames of what was subscribed to that are here now. Waits only where nothing has come at all."""
+        """The frames of what was subscribed to that are here now. Waits only where nothing has come
+        at all."""
         found = []
         message = self._message(0.2)
         while message is not None:

@@ -23,11 +23,13 @@ SILENT = "cubeyard-fabric has sent nothing for {secs:g} s. If the machine is too
 CLOCK_SECS = 10.0
 """How often the hosts' clocks are compared anew."""
 MOST_TICKS_WAITING = 5
-"""More ticks than these that wait to be read are read as one: whoever is slower than the ticks shows what is now, and less often."""
+"""More ticks than these that wait to be read are read as one: whoever is slower than the ticks
+shows what is now, and less often."""
 
 
 def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
-    """`work(host)` for each host, side by side. The first failure is raised, with the host's name, when all have ended."""
+    """`work(host)` for each host, side by side. The first failure is raised, with the host's name,
+    when all have ended."""
     if len(hosts) == 1:
         return [_named(hosts[0], lambda: work(0))]
     with ThreadPoolExecutor(len(hosts)) as pool:
@@ -71,7 +73,8 @@ class Fabrics:
         return on_every(self.hosts, lambda host: self._clients[host].call(method, **params(host)))
 
     def inject(self, run_id: str, fault: Json) -> None:
-        """Break something on every host, or on none: where one refuses, or cannot do all of it, each mends it again."""
+        """Break something on every host, or on none: where one refuses, or cannot do all of it,
+        each mends it again."""
         try:
             self.call("inject", run=run_id, fault=fault)
         except FabricError:
@@ -83,7 +86,8 @@ class Fabrics:
     def offsets_nanos(self) -> list[int]:
         """How far each host's monotonic clock is ahead of this process's; 0 on this machine.
 
-        Of several exchanges the shortest says most: the answer was given in its middle, give or take half of it.
+        Of several exchanges the shortest says most: the answer was given in its middle, give or
+        take half of it.
         """
         return [
             _named(host, lambda client=client: _offset(client)) if host.name else 0
@@ -122,10 +126,12 @@ class Stream:
         self._clients = clients
 
     def frames(self, silent_secs: float, heartbeat: Callable[[], None]) -> Iterator[Json]:
-        """A tick is out when each host has told its part of it. Meanwhile `heartbeat` is called, which may raise.
+        """A tick is out when each host has told its part of it. Meanwhile `heartbeat` is called,
+        which may raise.
 
-        A host that is late holds the tick up, and its next one tells of more time; one that is silent for longer than
-        `silent_secs` has gone: raises FabricGoneError with its name. So does a tick after a reader that was late.
+        A host that is late holds the tick up, and its next one tells of more time; one that is
+        silent for longer than `silent_secs` has gone: raises FabricGoneError with its name. So does
+        a tick after a reader that was late.
         """
         hosts = self._fabrics.hosts
         waiting: list[list[Json]] = [[] for _ in hosts]
@@ -166,7 +172,8 @@ def _mark_missed(frames: list[Json], last: int | None) -> int:
 
 
 def _ticks(waiting: list[list[Json]], offsets: list[int]) -> Iterator[Json]:
-    """Of one host every frame is a tick, unless too many wait; of several, what came together is one."""
+    """Of one host every frame is a tick, unless too many wait; of several, what came together is
+    one."""
     if len(waiting) == 1 and len(waiting[0]) <= MOST_TICKS_WAITING:
         yield from (merged([[frame]], offsets) for frame in waiting[0])
     else:

@@ -1,4 +1,5 @@
-"""The machines that a run is spread over, and which of its servers each has. Without settings it is this machine alone."""
+"""The machines that a run is spread over, and which of its servers each has. Without settings it is
+this machine alone."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Hosts:
     """All of them, in the order of the settings."""
 
     owner: str
-    """Stands in the labels of containers and the fabrics' lists of runs: only what is ours is ever removed."""
+    """Stands in the labels of containers and the fabrics' lists of runs: only what is ours is ever
+    removed."""
     every: tuple[Host, ...]
     cluster: EmulationCluster | None = None
     """Whose nodes they are, if they are a cluster's."""
@@ -65,13 +67,15 @@ class Hosts:
 
     @classmethod
     def of(cls, settings: Settings, place: Place) -> Hosts:
-        """Raises ClusterGoneError and ClusterRefusedError where a cluster is set that does not say its nodes."""
+        """Raises ClusterGoneError and ClusterRefusedError where a cluster is set that does not say
+        its nodes."""
         if settings.cluster is not None:
             from cubeyard.emulation.cluster.nodes import fabric_nodes
 
             cluster = settings.cluster
             nodes, left_out = fabric_nodes(cluster)
-            # A worker's name stays when its pod is replaced (StatefulSet): the next one removes what this one left.
+            # A worker's name stays when its pod is replaced (StatefulSet): the next one removes
+            # what this one left.
             return cls(
                 f"{place.name}-{socket.gethostname()}",
                 tuple(
@@ -143,9 +147,11 @@ class Spread:
 
 
 def divided(servers: int, shares: Sequence[float]) -> list[range]:
-    """Servers 0 to n-1 in runs of neighbours, each as long as its share asks for, to the nearest whole server. [ours]
+    """Servers 0 to n-1 in runs of neighbours, each as long as its share asks for, to the nearest
+    whole server. [ours]
 
-    Neighbours in the order of addresses share their low-level switches, so the fewest switches span hosts.
+    Neighbours in the order of addresses share their low-level switches, so the fewest switches span
+    hosts.
     """
     total, before, ends = sum(shares), 0.0, [0]
     for share in shares[:-1]:
@@ -156,6 +162,7 @@ def divided(servers: int, shares: Sequence[float]) -> list[range]:
 
 
 def first_vni(run_id: str) -> int:
-    """A block of VXLAN numbers by the run's id. A fabric refuses a run whose numbers another run has."""
+    """A block of VXLAN numbers by the run's id. A fabric refuses a run whose numbers another run
+    has."""
     digest = hashlib.sha256(run_id.encode()).digest()
     return (1 + int.from_bytes(digest[:4]) % (VNI_BLOCKS - 1)) * VNIS_A_RUN

@@ -22,8 +22,10 @@ TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
 def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> Json:
     """One tick of what each host sent since the last one, at least one frame each.
 
-    Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the furthest host's, the
-    processors' load the busiest host's. Raises LookupError for an unknown column. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
+    Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the
+    furthest host's, the processors' load the busiest host's. Raises LookupError for an unknown
+    column. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far
+    that host's monotonic clock is ahead of ours.
     """
     if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
         return by_host[0][0]

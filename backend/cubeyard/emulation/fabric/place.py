@@ -1,7 +1,9 @@
-"""Where an owner of runs keeps them on this machine: the fabric's socket and journal, and a lock for each run.
+"""Where an owner of runs keeps them on this machine: the fabric's socket and journal, and a lock
+for each run.
 
-A lock is the kernel's: whoever dies, however suddenly, lets go of it. A run whose lock is free is nobody's, and is removed. A
-lock's file is there for as long as there may be something of its run; the folder goes with its last user when no file is. [ours]
+A lock is the kernel's: whoever dies, however suddenly, lets go of it. A run whose lock is free is
+nobody's, and is removed. A lock's file is there for as long as there may be something of its run;
+the folder goes with its last user when no file is. [ours]
 """
 
 from __future__ import annotations
@@ -119,7 +121,8 @@ class Place:
         raise FileNotFoundError(self.folder)
 
     def enter(self) -> int:
-        """Count this process among the users of the folder until `leave`, which takes the answer."""
+        """Count this process among the users of the folder until `leave`, which takes the
+        answer."""
         while True:
             with self.disk():
                 self.make()
@@ -133,7 +136,8 @@ class Place:
             os.close(handle)
 
     def leave(self, handle: int, end: Callable[[], None]) -> None:
-        """The last one out ends what is shared, and removes the folder if nothing is left of any run."""
+        """The last one out ends what is shared, and removes the folder if nothing is left of any
+        run."""
         try:
             if self._alone(handle):
                 end()

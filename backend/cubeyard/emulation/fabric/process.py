@@ -30,7 +30,8 @@ FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
 
 
 def program(settings: Settings, name: str) -> Path | None:
-    """Where a static binary is: in the folder of the settings, where `bin/setup` puts it, or on PATH."""
+    """Where a static binary is: in the folder of the settings, where `bin/setup` puts it, or on
+    PATH."""
     folders = [settings.programs_dir] if settings.programs_dir is not None else []
     checkout = Path(__file__).resolve().parents[4]
     folders += [checkout / ".setup" / "programs", Path(sys.prefix) / "bin"]
@@ -49,10 +50,12 @@ class FabricProcess:
         self.place = place
         self._process: subprocess.Popen[bytes] | None = None
         self._taken_over: FabricClient | None = None
-        """A connection to a fabric that another process started: its starter may be gone, and without a caller it would end."""
+        """A connection to a fabric that another process started: its starter may be gone, and
+        without a caller it would end."""
 
     def ensure(self) -> None:
-        """There is a fabric at the place's socket: one that runs, or a new one. Raises FabricGoneError with what to do.
+        """There is a fabric at the place's socket: one that runs, or a new one. Raises
+        FabricGoneError with what to do.
 
         Where hosts are set, each has its own, which whoever set it up starts.
         """
@@ -84,7 +87,8 @@ class FabricProcess:
         ]
         if by_sudo:
             words = ["sudo", "-n", *words, "--uid", str(os.geteuid())]
-        # Ctrl-C in the terminal is not for the fabric: it goes when its runs have. sudo knows who may by the terminal.
+        # Ctrl-C in the terminal is not for the fabric: it goes when its runs have. sudo knows who
+        # may by the terminal.
         self._process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -152,7 +156,8 @@ class FabricProcess:
             return None
 
     def stop(self) -> None:
-        """End the fabric, and with it all that it has, unless somebody else started it or has a run on it."""
+        """End the fabric, and with it all that it has, unless somebody else started it or has a run
+        on it."""
         self._let_go()
         pid = self.pid
         ours = pid is not None and self._marker.exists() and self._marker.read_text() == str(pid)
@@ -230,7 +235,8 @@ def by_hand(binary: Path | str, place: Place) -> str:
 
 
 def probe_kernel(settings: Settings) -> dict[str, Any] | None:
-    """What the fabric says of this kernel without serving; None where it cannot say, or not within START_SECS."""
+    """What the fabric says of this kernel without serving; None where it cannot say, or not within
+    START_SECS."""
     binary = program(settings, FABRIC)
     if binary is None or os.geteuid() != 0:
         return None

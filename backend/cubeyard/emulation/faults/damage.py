@@ -1,4 +1,5 @@
-"""What is broken at one moment, as a prediction takes it: what carries nothing, and what carries less."""
+"""What is broken at one moment, as a prediction takes it: what carries nothing, and what carries
+less."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, order=True)
 class Degraded:
-    """A link that carries less, by one fault. Two faults on one link are two of these: the engine puts them together."""
+    """A link that carries less, by one fault. Two faults on one link are two of these: the engine
+    puts them together."""
 
     link: str
     """By its two ends."""
@@ -36,7 +38,8 @@ class Degraded:
 
 @dataclass(frozen=True)
 class Damage:
-    """Equal when a prediction is. A link on which packets are only late carries as much as ever: it is not in it."""
+    """Equal when a prediction is. A link on which packets are only late carries as much as ever: it
+    is not in it."""
 
     failed: tuple[str, ...] = ()
     """Devices and links by name, each once."""
@@ -51,8 +54,8 @@ class Damage:
         )
 
     def faults(self, outside: Sequence[str] = (), scale: float = 1.0) -> list[Json]:
-        """As the engine takes them; `outside` has failed for it too. Links of the emulation are `scale` times as fast as those
-        of the network that the engine computes."""
+        """As the engine takes them; `outside` has failed for it too. Links of the emulation are
+        `scale` times as fast as those of the network that the engine computes."""
         down = [*outside, *self.failed]
         return [
             *([{"target": {"names": down}}] if down else []),
@@ -65,7 +68,8 @@ class Damage:
 
 
 def _degrades(strike: Strike) -> bool:
-    """Whether the link carries less, as far as a prediction knows. One that only delays packets carries as much."""
+    """Whether the link carries less, as far as a prediction knows. One that only delays packets
+    carries as much."""
     kind = KINDS[strike.kind]
     return kind.carries and kind.predicted
 

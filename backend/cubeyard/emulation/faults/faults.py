@@ -1,4 +1,5 @@
-"""Faults: requests resolved to devices and links by the engine, with a seed, and the schedule of when each starts and ends."""
+"""Faults: requests resolved to devices and links by the engine, with a seed, and the schedule of
+when each starts and ends."""
 
 from __future__ import annotations
 
@@ -83,8 +84,9 @@ class Fault:
 def resolve(
     engine: Engine, network: Network, asked: list[Json], seed: int, ids: list[str], where: str | None = None
 ) -> list[Fault]:
-    """Each fault with the devices and links it hits. `where` is the request's field that a single fault stands in; without it
-    they are the list `body.faults`. Raises a 422 that names the field of a target that is not in the network.
+    """Each fault with the devices and links it hits. `where` is the request's field that a single
+    fault stands in; without it they are the list `body.faults`. Raises a 422 that names the field
+    of a target that is not in the network.
     """
     if not asked:
         return []
@@ -187,7 +189,8 @@ class Due:
 NEEDS_NETEM = frozenset({"link-loss", "link-delay"})
 """Kinds that the kernel carries out by its queue `netem`."""
 LATE_SECS = 0.2
-"""A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick more it is late."""
+"""A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick
+more it is late."""
 NEVER = "The run ended before this fault was due."
 """Why a fault that was ordered did not happen."""
 
@@ -207,7 +210,8 @@ class Schedule:
         return cls(resolve(engine, network, asked, seed, [f"f{i + 1}" for i in range(len(asked))]))
 
     def refuse_impossible(self, probed: Json) -> None:
-        """Raises a 422 for a fault that a kernel cannot carry out, by what its fabric has `probed`."""
+        """Raises a 422 for a fault that a kernel cannot carry out, by what its fabric has
+        `probed`."""
         for number, fault in enumerate(self.faults):
             if fault.kind in NEEDS_NETEM and probed.get("netem") is False:
                 why = (probed.get("reasons") or {}).get("netem", "it has no netem")

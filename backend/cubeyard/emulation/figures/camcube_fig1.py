@@ -1,5 +1,5 @@
-"""Raw throughput over disjoint paths against the routing service, from one server of the testbed's torus to all others.
-`[camcube §3.1, Fig. 1]`"""
+"""Raw throughput over disjoint paths against the routing service, from one server of the testbed's
+torus to all others. `[camcube §3.1, Fig. 1]`"""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ FARTHEST = 3
 FULL = 0.93
 """What a link carries at least of its rate, watched for a second on a busy machine."""
 WAIT_MILLIS = 200
-"""Longest wait at a server where more comes than goes on: that long its queue goes on after the source has stopped."""
+"""Longest wait at a server where more comes than goes on: that long its queue goes on after the
+source has stopped."""
 MEET = "Live, each server takes the first free link in a fixed order: two of the three paths meet a hop before their end, where one link goes on"
 TCP_SECS = 5.0
 ONE_PATH, THREE_PATHS = "TCP over one path", "TCP over three paths"
@@ -133,7 +134,8 @@ def _with_wait(reached: Json, millis: int) -> float:
 
 
 def _some(destinations: list[int], brevity: float) -> list[int]:
-    """All, or of a brief measurement some of each distance: 1, 4 and 13 are one, two and three away."""
+    """All, or of a brief measurement some of each distance: 1, 4 and 13 are one, two and three
+    away."""
     return destinations if brevity >= 1 else [1, 4, 13, *destinations[: round(len(destinations) * brevity / 2)]]
 
 

@@ -1,4 +1,5 @@
-"""Packets of each service's own protocol against the routing service, on a torus of 64 servers. `[camcube §3.5, Fig. 4]`"""
+"""Packets of each service's own protocol against the routing service, on a torus of 64 servers.
+`[camcube §3.5, Fig. 4]`"""
 
 from __future__ import annotations
 
@@ -160,7 +161,8 @@ def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_
 
 
 def _cache(lab: Lab, ours: float, lookups: int, many: float, paper_size: float) -> Row:
-    """The cache beside the model of as many lookups: copies are made on demand, so the ratio falls with their number."""
+    """The cache beside the model of as many lookups: copies are made on demand, so the ratio falls
+    with their number."""
     first, drawn = (model(lab, lookups, first_way=first_way) for first_way in (True, False))
     low, high = spread([one.ratio for one in first])
     ratios = [mean(one.ratio for one in each) for each in (first, drawn)]

@@ -1,4 +1,5 @@
-"""How many of the four services use each link, all at once on a torus of 64 servers. `[camcube §3.5, Fig. 5]`"""
+"""How many of the four services use each link, all at once on a torus of 64 servers.
+`[camcube §3.5, Fig. 5]`"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ FILE = "a line of the file\n" * 500
 SERVICES = ("benchmark", "cache", "distribution", "aggregation")
 OBJECT = "object"
 ALONE_SECS = 1.0
-"""Before and after: all four are over within a second, and the fidelity is that of a flow that needs ticks to be judged."""
+"""Before and after: all four are over within a second, and the fidelity is that of a flow that
+needs ticks to be judged."""
 
 
 def measure(lab: Lab) -> Outcome:

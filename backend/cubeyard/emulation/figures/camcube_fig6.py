@@ -1,7 +1,7 @@
 """What the extended routing service costs a server whose six links are full. `[camcube §6, Fig. 6]`
 
-The six neighbours of one server fill their links to it. It sends each packet back: at once, or by the extended routing service
-with one to three keys in the packet.
+The six neighbours of one server fill their links to it. It sends each packet back: at once, or by
+the extended routing service with one to three keys in the packet.
 """
 
 from __future__ import annotations
@@ -63,14 +63,16 @@ def rounds_of(lab: Lab) -> dict[str, list[Round]]:
 
 
 def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, float]]:
-    """The most throughput and the least CPU of each mode: other work on the machine only makes both worse."""
+    """The most throughput and the least CPU of each mode: other work on the machine only makes both
+    worse."""
     throughput = {mode: max(one.gbps for one in rounds) for mode, rounds in found.items()}
     return throughput, {mode: min(one.micros for one in rounds) for mode, rounds in found.items()}
 
 
 def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
-    """A mode's CPU of a packet over the base's of the same round: what else the machine does makes both dearer, in one round about
-    alike. Their median hardly moves from run to run, where the least of each mode is of moments that never were together."""
+    """A mode's CPU of a packet over the base's of the same round: what else the machine does makes
+    both dearer, in one round about alike. Their median hardly moves from run to run, where the
+    least of each mode is of moments that never were together."""
     return [one.micros / base.micros for one, base in zip(found[mode], found["bounce"], strict=True)]
 
 

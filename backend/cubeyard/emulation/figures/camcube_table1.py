@@ -1,4 +1,5 @@
-"""Links of the aggregation service on the testbed's torus of 27 servers, counted on the links. `[camcube §3.4, Table 1]`"""
+"""Links of the aggregation service on the testbed's torus of 27 servers, counted on the links.
+`[camcube §3.4, Table 1]`"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def measure(lab: Lab) -> Outcome:
     models = {
         "none": [Stress.computed(computed["none"])],
         "full": [Stress.computed(computed["full"])],
-        # Links that are idle are polled in a fixed order, which is that of the axes: the same links as without aggregation.
+        # Links that are idle are polled in a fixed order, which is that of the axes: the same links
+        # as without aggregation.
         "routed": [Stress.computed(one) for one in [computed["none"], *computed["routed"]]],
     }
     paper = {row["name"]: row for row in at_paper_size(lab, FIGURE)["rows"]}

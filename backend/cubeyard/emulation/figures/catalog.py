@@ -1,4 +1,5 @@
-"""Which figures are measured here, and measuring one of them. A new one is a module with `measure` and a line below."""
+"""Which figures are measured here, and measuring one of them. A new one is a module with `measure`
+and a line below."""
 
 from __future__ import annotations
 

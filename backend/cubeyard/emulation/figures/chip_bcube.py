@@ -1,8 +1,9 @@
-"""Two TCP connections between two servers of a BCube over two relays, which forward by the tables of a switching chip: in the kernel,
-and in user space. `[serverswitch §6.2]`
+"""Two TCP connections between two servers of a BCube over two relays, which forward by the tables
+of a switching chip: in the kernel, and in user space. `[serverswitch §6.2]`
 
-CPU of the chip in user space is its relays' own processes'. In the kernel it is what the machine takes more when data crosses the
-relays than when as much ends there, by turns several times; the difference in the middle counts. [ours]
+CPU of the chip in user space is its relays' own processes'. In the kernel it is what the machine
+takes more when data crosses the relays than when as much ends there, by turns several times; the
+difference in the middle counts. [ours]
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A cache beside a relay of a BCube: what it saves upstream and what CPU it takes, by the share of requests that it answers; with the chip's
-exact match, and with every packet by way of the CPU; with chips in the kernel and in user space. `[serverswitch §6.1, Fig. 10]`
+"""A cache beside a relay of a BCube: what it saves upstream and what CPU it takes, by the share of
+requests that it answers; with the chip's exact match, and with every packet by way of the CPU; with
+chips in the kernel and in user space. `[serverswitch §6.1, Fig. 10]`
 
-Who asks and who answers are programs beside the chips of two other servers: they send and receive by the paper's calls, so that
-packets have the sizes and IDs of the testbed's.
+Who asks and who answers are programs beside the chips of two other servers: they send and receive
+by the paper's calls, so that packets have the sizes and IDs of the testbed's.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ KEY, PORTS_AND_ID = "(INPORT, B30-33, B42-45)", "B70-73, B78-81"
 KEPT = 16
 """Contents that are asked for again and again; all others are asked for once."""
 PER_SEC = 50
-"""With 150 the calls by which the cache sets entries of a chip in the kernel took more than the fabric gives to programs, and a third of
-the requests was not answered. `[measured]`"""
+"""With 150 the calls by which the cache sets entries of a chip in the kernel took more than the
+fabric gives to programs, and a third of the requests was not answered. `[measured]`"""
 SECS, LEAST_SECS = 5.0, 1.5
 LEAST_ANSWERED = 98.0
 """Of a hundred requests."""
@@ -113,7 +114,8 @@ class End:
         """Source and destination of the packets behind it."""
 
     def learn(self) -> None:
-        """The header that the server's own packets to the other end have. Raises a 503 if none comes."""
+        """The header that the server's own packets to the other end have. Raises a 503 if none
+        comes."""
         value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
         value[0] = mask[0] = FROM_CPU_BIT
         mask[5] = 0xFF
@@ -149,7 +151,8 @@ def request_packet(addresses: bytes, number: int) -> bytes:
 
 
 def numbers(ratio: float, first: int, count: int) -> Iterator[int]:
-    """What is asked for: such a share of contents that are asked for again and again, evenly among others."""
+    """What is asked for: such a share of contents that are asked for again and again, evenly among
+    others."""
     for at in range(count):
         again = int((at + 1) * ratio) > int(at * ratio)
         yield at % KEPT if again else first + at
@@ -189,7 +192,8 @@ def answer(server: End) -> None:
 
 
 def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
-    """Ask at a steady rate; how many were asked and answered, each with its content. Raises a 503 for a wrong one."""
+    """Ask at a steady rate; how many were asked and answered, each with its content. Raises a 503
+    for a wrong one."""
     asked = answered = 0
     began = time.monotonic()
     due = began
@@ -217,7 +221,8 @@ def cpu_secs(thread: threading.Thread) -> float:
 
 
 def cache_program(bcube: str) -> str:
-    """BCube's program with room in the second key for inner ports and IDs: the same as `bcube-cache.chip`."""
+    """BCube's program with room in the second key for inner ports and IDs: the same as
+    `bcube-cache.chip`."""
     return bcube.replace(KEY, f"{KEY[:-1]}, {PORTS_AND_ID})")
 
 

@@ -1,8 +1,8 @@
-"""Packets of several sizes over one relay: by the tables of a switching chip in the kernel, and in user space. Registers of the chip.
-`[serverswitch §6.1, Fig. 9]`
+"""Packets of several sizes over one relay: by the tables of a switching chip in the kernel, and in
+user space. Registers of the chip. `[serverswitch §6.1, Fig. 9]`
 
-Sizes are of frames without BCube's header. A delay is half of what the way there and back over the relay takes longer than the one
-between neighbours. [ours]
+Sizes are of frames without BCube's header. A delay is half of what the way there and back over the
+relay takes longer than the one between neighbours. [ours]
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ LINK_BITS_PER_SEC = 1e9
 MTU = 1600
 """The largest frame with BCube's header."""
 OFFERED_PER_SEC = (20_000, 40_000, 80_000, 160_000)
-"""Packets that the source sends: up to about what a core of this machine carries over the chip from one end to the other. A source in
-user space that is offered far more than it can send sends nothing at all."""
+"""Packets that the source sends: up to about what a core of this machine carries over the chip from
+one end to the other. A source in user space that is offered far more than it can send sends nothing
+at all."""
 WATCH_SECS, LEAST_WATCH_SECS = 1.0, 0.6
 ASK_SECS, LEAST_ASK_SECS = 0.6, 0.5
 ROUNDS = 3

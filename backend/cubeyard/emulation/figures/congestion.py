@@ -1,6 +1,8 @@
-"""UDP over one chip whose port changes its rate: the chip's CPU tells the source how long the queue is. `[serverswitch §6.3, Fig. 11]`
+"""UDP over one chip whose port changes its rate: the chip's CPU tells the source how long the queue
+is. `[serverswitch §6.3, Fig. 11]`
 
-Rates are a tenth of the testbed's, and the protocol's timers and increments follow them; seconds are shorter than there.
+Rates are a tenth of the testbed's, and the protocol's timers and increments follow them; seconds
+are shorter than there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ STEP_SECS, LEAST_STEP_SECS = 10.0, 4.0
 SETTLING = 0.4
 """Share of a step that is not part of its mean: the rate grows step by step."""
 FLOWS = 4
-"""Packets stay charged to the socket that sent them until they leave the last queue: one socket alone could fill no queue."""
+"""Packets stay charged to the socket that sent them until they leave the last queue: one socket
+alone could fill no queue."""
 QUEUE_KB = 50.0
 MTU = 1500
 QUESTIONS = {"most": 801.0, "mean": 173.0}
@@ -139,7 +142,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def questions(measured: Measured) -> list[tuple[float, float, float]]:
-    """By second: when, how many questions the chip's CPU got, and the mean queue in bytes that it saw."""
+    """By second: when, how many questions the chip's CPU got, and the mean queue in bytes that it
+    saw."""
     servers = measured.network["servers"]
     chip = servers["id"][servers["name"].index(CHIP)]
     return [
@@ -150,8 +154,8 @@ def questions(measured: Measured) -> list[tuple[float, float, float]]:
 
 
 def reply_micros(measured: Measured) -> dict[str, float | None]:
-    """How long CPUs of chips took to answer, of all answers: the median, what 99 of 100 took at most, and the mean until a reply had been
-    carried on."""
+    """How long CPUs of chips took to answer, of all answers: the median, what 99 of 100 took at
+    most, and the mean until a reply had been carried on."""
     told = _told(measured)
     if not told:
         return {"median": None, "p99": None, "sent": None}

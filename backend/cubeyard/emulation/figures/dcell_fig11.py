@@ -1,4 +1,5 @@
-"""A TCP connection of a DCell_1 while a cable is pulled and while a server is silent. `[dcell §7.3, Fig. 11]`
+"""A TCP connection of a DCell_1 while a cable is pulled and while a server is silent.
+`[dcell §7.3, Fig. 11]`
 
 Times and the protocol's timers are the paper's own; only the links are slower.
 """
@@ -18,7 +19,8 @@ CABLE = "[0,3]/[4,0]"
 FIRST_PATH = [SOURCE, MIDDLE, "[4,0]", DESTINATION]
 PULLED_SECS, BACK_SECS, SILENT_SECS, END_SECS = 34.0, 42.0, 104.0, 125.0
 SHORTEST_PART_SECS = 6.0
-"""Between two steps of a shortened trial: longer than the five seconds after which a silent neighbour is dead."""
+"""Between two steps of a shortened trial: longer than the five seconds after which a silent
+neighbour is dead."""
 AFTER_SILENCE_SECS = 15.0
 WINDOW_SECS = 0.5
 DOWN_SHARE = 0.1

@@ -1,7 +1,8 @@
-"""All-to-all among the twenty servers of a DCell_1 in time, beside a two-level tree, with TCP. `[dcell §7.3, Fig. 12]`
+"""All-to-all among the twenty servers of a DCell_1 in time, beside a two-level tree, with TCP.
+`[dcell §7.3, Fig. 12]`
 
-Links are twenty times slower than the testbed's and the data is two thousandth of it, so that time runs a hundred times as fast.
-What is measured is told as of the testbed.
+Links are twenty times slower than the testbed's and the data is two thousandth of it, so that time
+runs a hundred times as fast. What is measured is told as of the testbed.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def _gbps(bits_per_sec: float) -> float:
 
 
 def _one_hop(measured: Measured) -> tuple[float | None, float | None]:
-    """How many of the first connections that were over are those of one level-1 cable, and when the last of them was, in per
-    cent of the whole time."""
+    """How many of the first connections that were over are those of one level-1 cable, and when the
+    last of them was, in per cent of the whole time."""
     end = measured.end_secs
     if end is None:
         return None, None

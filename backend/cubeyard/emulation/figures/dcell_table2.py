@@ -1,4 +1,5 @@
-"""Which pairs of a DCell_2's servers reach each other after failures, and in how many hops, by ping. `[dcell §6.1, Table 2]`
+"""Which pairs of a DCell_2's servers reach each other after failures, and in how many hops, by
+ping. `[dcell §6.1, Table 2]`
 
 Every pair of 42 servers is compared with DFR's own answer to the same failures.
 """
@@ -57,7 +58,8 @@ class Broken:
 
 @dataclass(frozen=True)
 class Pings:
-    """By source and destination: the hops of the answer, which is the way from the destination; None without one."""
+    """By source and destination: the hops of the answer, which is the way from the destination;
+    None without one."""
 
     hops: dict[tuple[int, int], int | None]
 

@@ -1,4 +1,5 @@
-"""A server on a flow's path goes off: BSR moves the flow to the cached path, then finds another parallel one. `[bcube §7.5]`
+"""A server on a flow's path goes off: BSR moves the flow to the cached path, then finds another
+parallel one. `[bcube §7.5]`
 
 The timers are the paper's own here, and seconds are seconds: only the links are slower.
 """
@@ -14,7 +15,8 @@ from cubeyard.emulation.figures.testbed import BCUBE, LINK_BITS_PER_SEC, MTU, pa
 AT_SECS = 5.0
 SECONDS = 22.0
 AGAIN_SECS = 2.0
-"""From the move to the new path until TCP has grown again; the new rate is that of all the time after it."""
+"""From the move to the new path until TCP has grown again; the new rate is that of all the time
+after it."""
 WINDOW_SECS = 0.5
 NAME = "one-to-one, 03 off"
 

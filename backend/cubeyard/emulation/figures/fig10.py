@@ -1,4 +1,5 @@
-"""Per-server throughput of four traffic patterns, BCube beside the tree, with TCP. `[bcube §7.5, Fig. 10]`"""
+"""Per-server throughput of four traffic patterns, BCube beside the tree, with TCP.
+`[bcube §7.5, Fig. 10]`"""
 
 from __future__ import annotations
 

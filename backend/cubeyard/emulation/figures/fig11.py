@@ -1,4 +1,5 @@
-"""All-to-all among sixteen servers in time, BCube beside the tree, with TCP. `[bcube §7.5, Fig. 11]`"""
+"""All-to-all among sixteen servers in time, BCube beside the tree, with TCP.
+`[bcube §7.5, Fig. 11]`"""
 
 from __future__ import annotations
 

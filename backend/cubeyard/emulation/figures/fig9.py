@@ -1,8 +1,10 @@
-"""One server forwards for four others, by MTU: in the kernel by eBPF, and in user space. `[bcube §7.4, Fig. 9]`
+"""One server forwards for four others, by MTU: in the kernel by eBPF, and in user space.
+`[bcube §7.4, Fig. 9]`
 
-CPU of the user-space engine is its process's own. The kernel forwards in whatever context a packet arrives, so its CPU is what the
-machine takes more when data crosses the server than when as much ends there: a few hundredths of a core. Both are measured by
-turns several times, and the difference in the middle counts. [ours]
+CPU of the user-space engine is its process's own. The kernel forwards in whatever context a packet
+arrives, so its CPU is what the machine takes more when data crosses the server than when as much
+ends there: a few hundredths of a core. Both are measured by turns several times, and the difference
+in the middle counts. [ours]
 """
 
 from __future__ import annotations

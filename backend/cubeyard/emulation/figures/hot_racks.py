@@ -1,6 +1,8 @@
-"""Two racks side by side that are hot: what the ToR between them carries, by equal paths and by load. `[subways §5]`
+"""Two racks side by side that are hot: what the ToR between them carries, by equal paths and by
+load. `[subways §5]`
 
-Flows have a rate of their own that no link limits, so that a ToR's load is what flows choose, and not what links let through.
+Flows have a rate of their own that no link limits, so that a ToR's load is what flows choose, and
+not what links let through.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ HOT_RACKS = (1, 2)
 TORS = (0, 1, 2)
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 4
-"""From each server of the hot racks to each of 16 servers: fewer flows divide by hash more roughly."""
+"""From each server of the hot racks to each of 16 servers: fewer flows divide by hash more
+roughly."""
 FLOW_BITS_PER_SEC = 1e5
 REBIND_SECS = 1.0
 SETTLE_SECS = 14.0

@@ -1,4 +1,5 @@
-"""Where figures are measured: one network after the other comes up, is measured and goes, on this machine."""
+"""Where figures are measured: one network after the other comes up, is measured and goes, on this
+machine."""
 
 from __future__ import annotations
 
@@ -115,7 +116,8 @@ class Measured:
         return last if np.isfinite(last) else None
 
     def curve(self, window_secs: float) -> tuple[list[float], list[float]]:
-        """Total goodput in bits per second, each point the mean of the time since the one before."""
+        """Total goodput in bits per second, each point the mean of the time since the one
+        before."""
         total = self.received.sum(axis=1)
         x, y = [], []
         began, had = 0.0, 0
@@ -143,7 +145,8 @@ class Measured:
 
 
 class Lab:
-    """Measures trials. `told(done, total)` counts tenths of a second; its `False` ends the measurement."""
+    """Measures trials. `told(done, total)` counts tenths of a second; its `False` ends the
+    measurement."""
 
     def __init__(
         self,
@@ -156,7 +159,8 @@ class Lab:
     ) -> None:
         self.engine = engine
         self.brevity = brevity
-        """Share of the data and of the seconds that a figure takes; below 1 the numbers are rougher."""
+        """Share of the data and of the seconds that a figure takes; below 1 the numbers are
+        rougher."""
         self._settings = settings
         self._place = place
         self._ready = ready
@@ -167,8 +171,9 @@ class Lab:
         self._parts: list[Measured] = []
 
     def measure(self, trials: list[Trial], in_all_secs: float | None = None) -> dict[str, Measured]:
-        """Each trial by its name, one after the other: two at a time would share the machine. `in_all_secs` is what this and all
-        further calls take together, where what is measured next follows from what was found.
+        """Each trial by its name, one after the other: two at a time would share the machine.
+        `in_all_secs` is what this and all further calls take together, where what is measured next
+        follows from what was found.
         """
         self._ready()
         self._total_secs = in_all_secs or sum(trial.secs for trial in trials)

@@ -1,4 +1,5 @@
-"""A figure's numbers and lines. A verdict follows the engine's own rule: equal to the printed digits, in the band, or not."""
+"""A figure's numbers and lines. A verdict follows the engine's own rule: equal to the printed
+digits, in the band, or not."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def cannot_fail(unit: str, low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """One number. `expected` is the paper's, or what `predicted_by` gives for the network that is measured; None for what the paper
-    only says in words: then `low` and `high` are those words."""
+    """One number. `expected` is the paper's, or what `predicted_by` gives for the network that is
+    measured; None for what the paper only says in words: then `low` and `high` are those words."""
 
     name: str
     unit: str
@@ -92,5 +93,6 @@ class Outcome:
 
 
 def line(name: str, x: Sequence[float], y: Sequence[float | None], *, paper: bool = False) -> Json:
-    """A line of the chart, without the points that are not known; of the paper's own numbers: single points."""
+    """A line of the chart, without the points that are not known; of the paper's own numbers:
+    single points."""
     return {"name": name, "x": list(x), "y": list(y), "deviation": [], "paper": paper}

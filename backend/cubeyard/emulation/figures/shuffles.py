@@ -1,4 +1,5 @@
-"""Shuffles over Subways, a few servers a rack on slow links: their trials, and the flow engine's word on the same network. `[subways §8.3]`"""
+"""Shuffles over Subways, a few servers a rack on slow links: their trials, and the flow engine's
+word on the same network. `[subways §8.3]`"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ FLOW_BYTES = 800e3
 MTU = 1500
 """With longer packets the least windows of some hundred flows would fill the queues."""
 REBIND_SECS = 1.6
-"""Five round trips over four full queues of 80 ms. The paper's 10 ms on links 500 times faster would be 5 s, half of a job."""
+"""Five round trips over four full queues of 80 ms. The paper's 10 ms on links 500 times faster
+would be 5 s, half of a job."""
 SETTLE_SECS = 0.0
 SLACK = 4.0
 PLAN_GBPS = 10.0
@@ -27,9 +29,11 @@ PLAN_GBPS = 10.0
 SCHEMES = {"ecmp": "subways-ecmp", "wcmp": "subways-wcmp", "lb": "subways-adaptive", "detour": "subways-detour"}
 """The flow engine's routing for each balance."""
 MOVING = ("lb", "detour")
-"""Controllers move flows; with the other balances each flow keeps to the path of its hash, which is known."""
+"""Controllers move flows; with the other balances each flow keeps to the path of its hash, which is
+known."""
 OWN_BAND, SCHEME_BAND = 0.1, 0.15
-"""Of speedups beside the fluid's. Measured jobs of flows that keep to their paths take 2 to 9 % more than the fluid's. `[measured]`"""
+"""Of speedups beside the fluid's. Measured jobs of flows that keep to their paths take 2 to 9 %
+more than the fluid's. `[measured]`"""
 CHOICES = (
     f"{SERVERS_OF_RACK} servers a rack for 15, links of 20 Mb/s for 10 Gb/s, and 0.8 MB for the 15 MB that a mapper sends to a reducer",
     f"TCP Reno with packets of {MTU} bytes; a link's end queues 80 ms, at least 128 KiB. All flows start together, as in the paper",
@@ -37,7 +41,8 @@ CHOICES = (
     "the ideal fluid's flows take the paths that the kernel's hashes give them; with LB and D the flow engine's own controllers move them, and it is the mean over seeds of drawn paths. It has no headers",
 )
 FLUID_SEEDS = 16
-"""The last flow's end with paths that are drawn has a standard deviation of 10 to 14 % over seeds."""
+"""The last flow's end with paths that are drawn has a standard deviation of 10 to 14 % over
+seeds."""
 MOVED = (
     f"controllers here see what TCP sends, every {REBIND_SECS:g} s of a job of some seconds; the fluid's see exact rates, and move flows from paths "
     f"that are drawn, not hashed: its mean over {FLUID_SEEDS} seeds, which differ by 10 to 14 %"
@@ -60,8 +65,9 @@ def job(lab: Lab, of: Json, racks: Sequence[int]) -> Json:
 
 
 def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> float:
-    """When the job is over by the flow engine, in the same network at the same rate with as much data: over the paths that its flows
-    take, or with the engine's own controllers where they move."""
+    """When the job is over by the flow engine, in the same network at the same rate with as much
+    data: over the paths that its flows take, or with the engine's own controllers where they
+    move."""
     if balance not in MOVING:
         question = read(lab.engine, _trial("", of, workload, balance, flow_bytes * lab.brevity, 1.0).document())
         ends = [(flow.source, flow.destination) for flow in question.flows]

@@ -1,4 +1,5 @@
-"""A shuffle of six racks in loops of two, three and four: its speedup over type 0 with the same hardware. `[subways §8.5, Fig. 10]`"""
+"""A shuffle of six racks in loops of two, three and four: its speedup over type 0 with the same
+hardware. `[subways §8.5, Fig. 10]`"""
 
 from __future__ import annotations
 

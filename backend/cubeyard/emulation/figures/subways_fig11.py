@@ -1,4 +1,5 @@
-"""A shuffle of four racks with two, three and four ports a server: its speedup over type 0 with as many. `[subways §8.6, Fig. 11]`"""
+"""A shuffle of four racks with two, three and four ports a server: its speedup over type 0 with as
+many. `[subways §8.6, Fig. 11]`"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ RACKS_OF_LOOP = 6
 RACKS = 4
 PORTS = (2, 3, 4)
 FLOW_BYTES = 2.4e6
-"""Three times as much as elsewhere: with fewer flows a job would be over before LB has rebound a few times."""
+"""Three times as much as elsewhere: with fewer flows a job would be over before LB has rebound a
+few times."""
 VARIANTS = ((1, "ecmp", "Type 1"), (1, "lb", "Type 1LB"))
 WORDS = "the text gives no number here, only what grows and what shrinks"
 

@@ -1,4 +1,5 @@
-"""Memcache throughput by the ToRs' oversubscription: the greatest rate of requests over UDP that is still answered in time. `[subways §8.7, Fig. 12]`
+"""Memcache throughput by the ToRs' oversubscription: the greatest rate of requests over UDP that is
+still answered in time. `[subways §8.7, Fig. 12]`
 
 Every rate that is tried is a run of its own. Rates are told as of the paper's links and racks.
 """
@@ -46,7 +47,8 @@ FLUID_GIGABITS = 1.0
 BAND = 0.15
 DETOURS = (1.8, 2.5)
 SHOWN = ("Type 1LB", "Type 1D")
-"""Of the packet engine's lines those in the chart, where LB and D are what the figure is about; the rows have all."""
+"""Of the packet engine's lines those in the chart, where LB and D are what the figure is about; the
+rows have all."""
 PAPER_MQPS = 10.0
 HASHES = "the two racks' 320 pairs of client and server choose ToRs and uplinks by hash, where the paper has 4,500: the fullest uplink loses first"
 PLANNED = (
@@ -88,7 +90,8 @@ class Answered:
     mean_secs: float | None
 
     def sustained(self, bound_secs: float) -> bool:
-        """Whether the mean is within the bound, and no more than a hundredth is without a response."""
+        """Whether the mean is within the bound, and no more than a hundredth is without a
+        response."""
         in_time = self.mean_secs is not None and self.mean_secs <= bound_secs
         return in_time and self.answered >= (1 - MOST_LOST) * self.requests
 
@@ -148,7 +151,8 @@ def answered(found: Measured) -> Answered:
 
 
 def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: int = SEED) -> Answered:
-    """By the packet engine, of the same network and the same queues at the plan's rates: all times are as many times shorter."""
+    """By the packet engine, of the same network and the same queues at the plan's rates: all times
+    are as many times shorter."""
     plan = spec(variant.wiring_type, ratio)
     at_plan = per_sec * RATE_SCALE
     asked = workload(lab, plan, at_plan, BOUND_SECS)
@@ -171,7 +175,8 @@ def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: in
 
 
 def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
-    """Responses a second of the flow engine, all clients' until the last one has its share, at the measured rates."""
+    """Responses a second of the flow engine, all clients' until the last one has its share, at the
+    measured rates."""
     plan = spec(variant.wiring_type, ratio)
     servers, clients = ends(lab, plan)
     question = {
@@ -187,7 +192,8 @@ def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
 
 
 def greatest(sustains: Callable[[float], bool], least: float, most: float, halvings: int) -> float:
-    """The greatest rate between two that is sustained, to half of what is left after so many halvings."""
+    """The greatest rate between two that is sustained, to half of what is left after so many
+    halvings."""
     for _ in range(halvings):
         middle = (least + most) / 2
         if sustains(middle):

@@ -1,8 +1,10 @@
-"""What relaying detours costs a server's kernel, by how much of a port they fill. `[subways §8.8, Fig. 13]`
+"""What relaying detours costs a server's kernel, by how much of a port they fill.
+`[subways §8.8, Fig. 13]`
 
-The kernel works in whatever context a packet arrives, so its CPU is what the run takes more when the traffic of a hot rack goes
-around than when the rack's own ToRs carry all of it: its own processes and all software interrupts, in which packets are passed on. Both are
-measured by turns several times, and the difference in the middle counts. `[ours]`
+The kernel works in whatever context a packet arrives, so its CPU is what the run takes more when
+the traffic of a hot rack goes around than when the rack's own ToRs carry all of it: its own
+processes and all software interrupts, in which packets are passed on. Both are measured by turns
+several times, and the difference in the middle counts. `[ours]`
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ LOADS = (10, 25, 40, 55, 70, 85, 100)
 """What a relay carries both ways together, in per cent of a port's rate."""
 SHORT_LOADS = (10, 40, 70)
 OVER_UPLINK = 4.0
-"""Of a ToR's uplink: what the hot rack sends, and gets; two of its ToRs and four beside them carry 4.4 with detours."""
+"""Of a ToR's uplink: what the hot rack sends, and gets; two of its ToRs and four beside them carry
+4.4 with detours."""
 RELAYED = 2.33
 """Of a ToR's uplink, what a relay beside the rack carries then, both ways together. `[measured]`"""
 WIDE_GBPS = 4 * PLAN_GBPS
@@ -78,7 +81,8 @@ def uplink_gbps(load: float) -> float:
 
 
 def trial(lab: Lab, load: float, number: int, around: bool) -> Trial:
-    """Between the hot rack and every server of the other loop: around by relays, or straight over wide uplinks."""
+    """Between the hot rack and every server of the other loop: around by relays, or straight over
+    wide uplinks."""
     plan = spec(uplink_gbps(load) if around else WIDE_GBPS)
     names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
     hot, far = names[HOT], names[RACKS_OF_LOOP:]
@@ -126,7 +130,8 @@ def more_cores(around: Measured, straight: Measured) -> float:
 
 
 def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
-    """The busiest relay's part of the difference, by what relays carry; the middle of the rounds."""
+    """The busiest relay's part of the difference, by what relays carry; the middle of the
+    rounds."""
     carried = [relayed(around) for around, _ in pairs]
     busiest = median(max(one.values()) for one in carried)
     cost = median(
@@ -137,7 +142,8 @@ def point(pairs: Sequence[tuple[Measured, Measured]]) -> Point:
 
 
 def fit(points: Sequence[Point]) -> tuple[float, float, float]:
-    """The least squares' line, cores for each Gb/s and cores at none, and the share of the variance that it explains (R²)."""
+    """The least squares' line, cores for each Gb/s and cores at none, and the share of the variance
+    that it explains (R²)."""
     x, y = (np.array(values) for values in zip(*((one.gbps, one.cpu) for one in points), strict=True))
     slope, least = np.polyfit(x, y, 1)
     rest = ((y - slope * x - least) ** 2).sum()
@@ -180,7 +186,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(loads: Sequence[float], slope: float, explained: float, delivered: float) -> list[Row]:
-    """Of the loads in per cent of a port, the line's cores for each Gb/s, its R², and the least goodput in per cent of that straight."""
+    """Of the loads in per cent of a port, the line's cores for each Gb/s, its R², and the least
+    goodput in per cent of that straight."""
     return [
         Row("R² of a line through CPU by throughput: more than", "", None, explained, LEAST_R2, 1.0, 0.01, BUSY),
         Row("busiest relay, least load", "% of a port", None, min(loads), 5.0, 15.0),

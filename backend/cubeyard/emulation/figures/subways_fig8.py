@@ -1,4 +1,5 @@
-"""A shuffle of growing jobs, in one loop and split over two: its speedup over type 0 with the same hardware. `[subways §8.3, Fig. 8]`"""
+"""A shuffle of growing jobs, in one loop and split over two: its speedup over type 0 with the same
+hardware. `[subways §8.3, Fig. 8]`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A shuffle on four upgrades of a network of one slow port a server: faster links, or a second port beside it. `[subways §8.4, Fig. 9]`"""
+"""A shuffle on four upgrades of a network of one slow port a server: faster links, or a second port
+beside it. `[subways §8.4, Fig. 9]`"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def single(gbps: float) -> Json:
 
 
 def beside(gbps: float) -> Json:
-    """A second port of that rate, to ToRs of a second cluster in turn with the first's. Links up have the faster rate."""
+    """A second port of that rate, to ToRs of a second cluster in turn with the first's. Links up
+    have the faster rate."""
     more = {"c": 2, "clusters": 2, "cluster_gbps": [10.0, gbps], "cores": 2}
     return spec(2, RACKS_OF_LOOP, 1, **more, uplink_gbps=gbps)
 
@@ -56,7 +58,8 @@ def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
 
 
 def split_trial(lab: Lab) -> Trial:
-    """From each server of the first racks to as many of the other loop, at a rate that fills nothing."""
+    """From each server of the first racks to as many of the other loop, at a rate that fills
+    nothing."""
     plan = beside(25.0)
     names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
     count, loop = RACKS * SERVERS_OF_RACK, RACKS_OF_LOOP * SERVERS_OF_RACK

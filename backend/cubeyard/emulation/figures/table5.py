@@ -1,7 +1,8 @@
-"""Three racks that send to the fourth: trunks to one ToR (type 0) beside cables to two (type 1). `[subways §8.2, Table 5]`
+"""Three racks that send to the fourth: trunks to one ToR (type 0) beside cables to two (type 1).
+`[subways §8.2, Table 5]`
 
-Links have a fifth of the testbed's rate and flows a fiftieth of its data, so that time runs ten times as fast. Seconds are told
-as of the testbed.
+Links have a fifth of the testbed's rate and flows a fiftieth of its data, so that time runs ten
+times as fast. Seconds are told as of the testbed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ TCP = "the testbed's queues, and the seeds of its hashes, are not known: they de
 
 
 def spec(wiring_type: int) -> Json:
-    """The testbed: 16 servers of two ports, four ToRs, two aggregation switches; 4:1 oversubscribed."""
+    """The testbed: 16 servers of two ports, four ToRs, two aggregation switches; 4:1
+    oversubscribed."""
     size: Json = {"p": 2, "q": 2 * SERVERS_OF_RACK, "l": RACKS, "aggs_per_cluster": 2}
     return {"family": "subways", "type": wiring_type, **size, "server_gbps": 0.5, "uplink_gbps": 0.5}
 
@@ -101,7 +103,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) -> list[Row]:
-    """Of the tails by type and seed, in seconds of the testbed, and of the share that crossed aggregation switches, in per cent."""
+    """Of the tails by type and seed, in seconds of the testbed, and of the share that crossed
+    aggregation switches, in per cent."""
     means = {one: _mean(tails[one]) for one in TYPES}
     of = [("testbed", TESTBED), ("simulator", SIMULATOR)]
     found = [
@@ -113,7 +116,8 @@ def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) ->
     found += [
         Row(f"Type 0 over type 1, {name}", "times", paper[0] / paper[1], ratio, *RATIOS, 0.1, TCP) for name, paper in of
     ]
-    # Of the three racks that send, those that share a ToR with the fourth; headers and acknowledgements are in the counters.
+    # Of the three racks that send, those that share a ToR with the fourth; headers and
+    # acknowledgements are in the counters.
     shares = {0: (97.0, 103.0), 1: (30.0, 37.0)}
     return found + [
         Row(f"Type {one}, of the data over aggregation switches", "%", None, crossed[one], *shares[one])

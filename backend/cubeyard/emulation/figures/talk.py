@@ -1,4 +1,5 @@
-"""Talking to the servers of a trial while it is measured: messages to services, what they answer, and what links and servers count.
+"""Talking to the servers of a trial while it is measured: messages to services, what they answer,
+and what links and servers count.
 
 A talk runs in a thread of its own beside the session, which ends with it.
 """
@@ -50,7 +51,8 @@ class Watched:
 
 
 class Talk:
-    """Calls and frames of one run. Everything raises FabricError or FabricGoneError when the run ends meanwhile."""
+    """Calls and frames of one run. Everything raises FabricError or FabricGoneError when the run
+    ends meanwhile."""
 
     def __init__(self, place: Path | Remote, run_id: str, network: Network) -> None:
         self.network = network
@@ -73,7 +75,8 @@ class Talk:
         self._calls.call("tell", run=self.run_id, server=server, service=service, message=message)
 
     def answers(self, service: str, wanted: int, secs: float = ANSWER_SECS) -> list[Answer]:
-        """The next answers of a service, as many as wanted. Raises a 503 with what was said where they do not come in time."""
+        """The next answers of a service, as many as wanted. Raises a 503 with what was said where
+        they do not come in time."""
         found: list[Answer] = []
         until = time.monotonic() + secs
         while len(found) < wanted:
@@ -85,7 +88,8 @@ class Talk:
         return found
 
     def answers_of(self, wanted: dict[str, int], secs: float = ANSWER_SECS) -> None:
-        """Wait until services have said so many things each. Raises a 503 that names what is missing."""
+        """Wait until services have said so many things each. Raises a 503 that names what is
+        missing."""
         left = dict(wanted)
         until = time.monotonic() + secs
         while any(count > 0 for count in left.values()):
@@ -141,15 +145,18 @@ class Talk:
         return next(one["rows"] for one in sections if one["name"] == section)
 
     def register_nanos(self, server: int, register: str, clears: bool) -> float:
-        """How long the fabric took to read a register of a server's chip in the kernel, or to clear it."""
+        """How long the fabric took to read a register of a server's chip in the kernel, or to clear
+        it."""
         value = {"value": 0} if clears else {}
         return float(self._calls.call("registers", run=self.run_id, server=server, register=register, **value)["nanos"])
 
     def fabric_cpu_secs(self) -> float:
-        """What the fabric's process has taken so far, all its threads together. Raises a 503 for one on another machine."""
+        """What the fabric's process has taken so far, all its threads together. Raises a 503 for
+        one on another machine."""
         if isinstance(self._place, Remote):
             raise ProblemError(503, "cannot-measure", "The fabric is on another machine: measure on its own.")
-        # Its name, in brackets, may hold anything; the two times are the twelfth and thirteenth word behind it.
+        # Its name, in brackets, may hold anything; the two times are the twelfth and thirteenth
+        # word behind it.
         user, system = Path(f"/proc/{self._calls.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
@@ -179,7 +186,8 @@ class Talk:
         return next((row[3] for row in rows if (row[0], row[2]) == (service, name)), 0)
 
     def _catch_up(self) -> None:
-        """Leave out the frames that came while nobody read them: the next one is then waited for."""
+        """Leave out the frames that came while nobody read them: the next one is then waited
+        for."""
         waited = 0.0
         while waited < WAIT_SECS:
             asked = time.monotonic()
@@ -221,7 +229,8 @@ class Talking:
         return self._done.is_set()
 
     def end(self) -> None:
-        """Wait for the thread, whose calls fail once the run is gone. Raises what a talk raised that was not over by itself."""
+        """Wait for the thread, whose calls fail once the run is gone. Raises what a talk raised
+        that was not over by itself."""
         if self._thread is not None:
             self._thread.join(END_SECS)
         if self._error is not None and not isinstance(self._error, FabricError | FabricGoneError):

@@ -1,7 +1,8 @@
-"""BCube's testbed on this machine: sixteen servers, ten times slower links, a hundredth of the data. `[bcube §7.5]`
+"""BCube's testbed on this machine: sixteen servers, ten times slower links, a hundredth of the
+data. `[bcube §7.5]`
 
-Time runs ten times as fast as there, so BSR looks for better paths every second instead of every ten. What is measured is
-told as of the testbed: rates times ten, seconds times ten.
+Time runs ten times as fast as there, so BSR looks for better paths every second instead of every
+ten. What is measured is told as of the testbed: rates times ten, seconds times ten.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def transfer(
     brevity: float,
     **emulation: Any,
 ) -> Trial:
-    """Send that many of the testbed's gigabytes in every flow, until all have arrived. `expect_secs` is of the testbed."""
+    """Send that many of the testbed's gigabytes in every flow, until all have arrived.
+    `expect_secs` is of the testbed."""
     expected = expect_secs / TIME_SCALE * brevity
     settings: Json = {
         "flow_bytes": round(gigabytes * GB / DATA_SCALE * brevity),

@@ -1,4 +1,5 @@
-"""What figures of a torus's services share: the network, and the paper's experiments as talks with its servers. `[camcube §3]`"""
+"""What figures of a torus's services share: the network, and the paper's experiments as talks with
+its servers. `[camcube §3]`"""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def key(side: int, server: int) -> str:
 
 
 def trial(name: str, side: int, talk: Any, expect_secs: float, link_bits_per_sec: float = LINK_BITS_PER_SEC) -> Trial:
-    """A torus whose servers are talked to. It is over when the talk is, however long that takes on a busy machine."""
+    """A torus whose servers are talked to. It is over when the talk is, however long that takes on
+    a busy machine."""
     settings: Json = {
         "flow_bits_per_sec": FLOW_BITS_PER_SEC,
         "seconds": max(20 * expect_secs, 120.0),
@@ -62,7 +64,8 @@ def trial(name: str, side: int, talk: Any, expect_secs: float, link_bits_per_sec
 
 @dataclass(frozen=True)
 class Stress:
-    """How packets spread over links, as Table 1 tells it; percentiles by nearest rank over the links used."""
+    """How packets spread over links, as Table 1 tells it; percentiles by nearest rank over the
+    links used."""
 
     cells: tuple[float, ...]
 
@@ -82,7 +85,8 @@ class Stress:
 
 
 def aggregate(talk: Talk, side: int, job: int, mode: str) -> tuple[Hops, str]:
-    """Every server sends one pair to server 0, with one key for all or one each; the packets on links, and what server 0 has then."""
+    """Every server sends one pair to server 0, with one key for all or one each; the packets on
+    links, and what server 0 has then."""
     before = talk.hops_sent(["aggregation"])["aggregation"]
     for server in talk.network.servers:
         word = "pair" if mode == "full" else f"pair{server}"
@@ -116,7 +120,8 @@ class Flood:
         return sum(self.hops.values())
 
     def lost(self, ends: tuple[int, int]) -> tuple[int, int]:
-        """Packets that got to a server and went no further, and of them those where more than one link brings some."""
+        """Packets that got to a server and went no further, and of them those where more than one
+        link brings some."""
         arrived: dict[int, list[int]] = {}
         for (_, to), packets in self.hops.items():
             arrived.setdefault(to, []).append(packets)
@@ -129,7 +134,8 @@ class Flood:
 
 
 def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, *, count: bool = False) -> Flood:
-    """Server 0 sends to another one as fast as links take it. `count`: with the packets that links carried."""
+    """Server 0 sends to another one as fast as links take it. `count`: with the packets that links
+    carried."""
     before = talk.hops_sent(["benchmark"])["benchmark"] if count else {}
     talk.tell(0, "benchmark", f"flood {key(side, to)} {mode} {millis} {payload}")
     (answer,) = talk.answers("benchmark", 1)
@@ -210,7 +216,8 @@ SPREAD = 3.0
 
 
 def spread(values: Iterable[float], others: Iterable[float] | None = None) -> tuple[float, float]:
-    """The band of what a model gives for several seeds; with `others`, from one model's lower end to the other's upper end."""
+    """The band of what a model gives for several seeds; with `others`, from one model's lower end
+    to the other's upper end."""
     of, to = list(values), list(values if others is None else others)
     return mean(of) - SPREAD * pstdev(of), mean(to) + SPREAD * pstdev(to)
 
@@ -230,7 +237,8 @@ class LookedUp:
 def looked_up(
     lab: Lab, side: int, lookups: int, *, keys: int, exponent: float, batch: int, first_way: bool
 ) -> list[LookedUp]:
-    """By the model, for each seed; `first_way`: packets take the first of several links, as they do where all are free."""
+    """By the model, for each seed; `first_way`: packets take the first of several links, as they do
+    where all are free."""
 
     def of(seed: int) -> LookedUp:
         question = {
@@ -244,7 +252,8 @@ def looked_up(
 
 
 def within(name: str, unit: str, ours: float, first: list[float], drawn: list[float], why: str) -> Row:
-    """A number whose band is the model's spread: packets take the first of several links, or another one where that is taken."""
+    """A number whose band is the model's spread: packets take the first of several links, or
+    another one where that is taken."""
     low, high = spread(first)
     if mean(drawn) != mean(first):
         ends = (*spread(drawn), low, high)
@@ -277,7 +286,8 @@ class Joined:
 
 
 def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Joined]]:
-    """Trees of these joins by the model: the base's joins take the first of several links, and drawn ones, over seeds."""
+    """Trees of these joins by the model: the base's joins take the first of several links, and
+    drawn ones, over seeds."""
     asked = [
         {"root": one.root, "members": one.members, "seed": seed * len(drawn) + at}
         for seed in range(SEEDS)
@@ -293,7 +303,8 @@ def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Join
 
 
 def around(first: float, drawn: list[float]) -> list[float]:
-    """What is exact by first links, with what drawing links moves it by: some are busy with another join and passed over."""
+    """What is exact by first links, with what drawing links moves it by: some are busy with another
+    join and passed over."""
     return [first + one - mean(drawn) for one in drawn]
 
 

@@ -1,4 +1,5 @@
-"""Servers get a second port while flows run: what they carry before and after, and what is lost. `[subways §4.3]`"""
+"""Servers get a second port while flows run: what they carry before and after, and what is lost.
+`[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ COMMON: Json = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per
 BEFORE: Json = {**COMMON, "p": 1, "q": 2}
 AFTER: Json = {**COMMON, "p": 2, "q": 4}
 PAIRS = (("0.0.0", "1.0.0"), ("0.2.0", "1.2.0"))
-"""One server of a rack to one of the other loop: no link above the servers is full, before or after."""
+"""One server of a rack to one of the other loop: no link above the servers is full, before or
+after."""
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 16
 """Of each pair: each of its ports gets some of them."""

@@ -1,7 +1,8 @@
 """What each fault led to: when it was detected, which flows moved, and when the goodput was back.
 
-An event belongs to one fault: the latest that was active and on the event's path. So a slower link beside a pulled cable is not
-detected by what the cable did, and a fault of what was down already is not detected at all. [ours]
+An event belongs to one fault: the latest that was active and on the event's path. So a slower link
+beside a pulled cable is not detected by what the cable did, and a fault of what was down already is
+not detected at all. [ours]
 """
 
 from __future__ import annotations

@@ -20,9 +20,11 @@ Advice = Literal["fair-queues", "less-work"]
 GOOD_SHARE = 0.95
 """Of what headers leave of the ideal: at or above it nothing was missing."""
 MORE_THAN_FAIR = 1.03
-"""Above it goodput passes the sum of max-min fair shares by more than measuring explains: TCP does not share so."""
+"""Above it goodput passes the sum of max-min fair shares by more than measuring explains: TCP does
+not share so."""
 GOOD_ABT_SHARE = 0.75
-"""Of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth below its fair share. [measured]"""
+"""Of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth below its
+fair share. [measured]"""
 BUSY_CPU = 0.90
 """Of all cores: above it the machine may have been what was missing."""
 OWN_CPU = 0.4
@@ -55,7 +57,8 @@ class Calibration:
 
 @dataclass(frozen=True)
 class OverPaths:
-    """The measurement beside what the paths that flows took allow, without headers: max-min fair rates over them."""
+    """The measurement beside what the paths that flows took allow, without headers: max-min fair
+    rates over them."""
 
     goodput_bits_per_sec: float
     abt_bits_per_sec: float
@@ -82,7 +85,8 @@ class Observed:
     header_efficiency: float
     stalled_flows: int = 0
     abt_over_predicted: float | None = None
-    """Measured ABT by the plan's prediction without headers; None where flows are not held to it."""
+    """Measured ABT by the plan's prediction without headers; None where flows are not held to
+    it."""
     own_cpu: float | None = None
     """Share of all cores that this run used, the kernel's networking included."""
     over_paths: OverPaths | None = None
@@ -197,7 +201,8 @@ def _why_nothing(seen: Observed) -> str:
 
 
 def _left_out(seen: Observed) -> str:
-    """Transfers that are over before TCP has started up say nothing of the network or the machine."""
+    """Transfers that are over before TCP has started up say nothing of the network or the
+    machine."""
     if seen.short_flows_share == 0.0:
         return ""
     return f" Left out are {seen.short_flows_share:.0%} of the flows: they end before TCP has reached its rate."

@@ -59,7 +59,8 @@ class Guard:
         self.worst: float | None = None
         self.broken_at_secs: float | None = None
         self.delayed = 0.0
-        """Share of the lasting violation in which this machine delayed the run, unless the model expected the violation."""
+        """Share of the lasting violation in which this machine delayed the run, unless the model
+        expected the violation."""
 
     def before(self, reading: Reading) -> None:
         """A reading from before the first fault: what shares are of."""
@@ -95,10 +96,12 @@ class Guard:
         *,
         struck: bool = True,
     ) -> bool:
-        """Whether the run ends now. `delayed` is the share of this reading in which the machine delayed the run.
+        """Whether the run ends now. `delayed` is the share of this reading in which the machine
+        delayed the run.
 
-        `expected` is what the model gives with the faults of this moment. Where that does not meet the hypothesis either, a
-        slow machine is no excuse. Until a fault has `struck`, a share of the baseline is no test of anything.
+        `expected` is what the model gives with the faults of this moment. Where that does not meet
+        the hypothesis either, a slow machine is no excuse. Until a fault has `struck`, a share of
+        the baseline is no test of anything.
         """
         if self.hypothesis is None or (self._is_share and not struck) or (value := self.value(reading)) is None:
             return False
@@ -131,7 +134,8 @@ class Guard:
         return self.hypothesis is not None and self.hypothesis.metric.endswith("-share")
 
     def outcome(self, struck: Struck) -> Literal["held", "broken", "inconclusive", "not-tested", "none"]:
-        """Inconclusive where this machine delayed the run while the hypothesis was not met, against expectation."""
+        """Inconclusive where this machine delayed the run while the hypothesis was not met, against
+        expectation."""
         if self.hypothesis is None:
             return "none"
         if self.broken_at_secs is not None:
@@ -197,7 +201,8 @@ class Guards:
         return any(ends)
 
     def document(self, struck: Struck) -> Json:
-        """The verdict of the whole run: that of the hypothesis which fared worst, the first of equals."""
+        """The verdict of the whole run: that of the hypothesis which fared worst, the first of
+        equals."""
         each = self.documents(struck)
         return min(each, key=lambda verdict: WORST.index(verdict["outcome"]), default=Guard(None).document(struck))
 

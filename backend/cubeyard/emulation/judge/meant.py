@@ -1,8 +1,8 @@
 """What the flows of a session are meant to carry, which a verdict holds the measurement to.
 
-A flow without an end is meant to carry its ideal rate, or its own pace. One of a size is meant to carry what is left of it, and
-no more; one that would be over while TCP still starts up cannot reach its rate at all, whatever the machine: it is left out,
-and the share of such flows is said. [ours]
+A flow without an end is meant to carry its ideal rate, or its own pace. One of a size is meant to
+carry what is left of it, and no more; one that would be over while TCP still starts up cannot reach
+its rate at all, whatever the machine: it is left out, and the share of such flows is said. [ours]
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
 
 START_UP_SECS = 1.0
-"""A transfer over TCP that takes less at its ideal rate is short: connections that start together lose packets while their windows
-double, and need up to some ten round trips through full queues until each has its share."""
+"""A transfer over TCP that takes less at its ideal rate is short: connections that start together
+lose packets while their windows double, and need up to some ten round trips through full queues
+until each has its share."""
 
 
 @dataclass(frozen=True)

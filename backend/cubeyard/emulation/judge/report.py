@@ -1,4 +1,5 @@
-"""The end of a session: what held, what was measured before, during and after the faults, and what it is worth."""
+"""The end of a session: what held, what was measured before, during and after the faults, and what
+it is worth."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def make(
     not_injected: Sequence[Json] = (),
     upgraded: bool = False,
 ) -> Json:
-    """The document. `faults` are what was injected, each with its times; `not_injected` what was planned and did not happen."""
+    """The document. `faults` are what was injected, each with its times; `not_injected` what was
+    planned and did not happen."""
     question = recorder.question
     quiet = recorder.quiet
     ideal = question.prediction.ideal_bits_per_sec
@@ -147,7 +149,8 @@ def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:
 
 
 def _abt_of_all(recorder: Recorder) -> float:
-    """The mean of the stretches' ABTs by time: flows that one fault cuts off are not missing from the others."""
+    """The mean of the stretches' ABTs by time: flows that one fault cuts off are not missing from
+    the others."""
     parts = recorder.parts.values()
     secs = sum(part.secs for part in parts)
     return sum(part.abt_bits_per_sec * part.secs for part in parts) / secs if secs > 0 else 0.0

@@ -1,7 +1,8 @@
-"""Packet captures of a run under way: a link's or a port's packets, as pcapng files that are kept with the run.
+"""Packet captures of a run under way: a link's or a port's packets, as pcapng files that are kept
+with the run.
 
-A capture takes as long as it is asked to, so it is made in a thread of the API's process, over a connection to the fabric of
-its own; its row says how far it is.
+A capture takes as long as it is asked to, so it is made in a thread of the API's process, over a
+connection to the fabric of its own; its row says how far it is.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Target:
 
 
 def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, place: str = "body") -> Target:
-    """`place` is where the request has its fields. Raises a 422 that names the field of a link, server or port that the run does not have."""
+    """`place` is where the request has its fields. Raises a 422 that names the field of a link,
+    server or port that the run does not have."""
     spread = Spread.of(network, hosts.every)
     if asked.link is not None:
         link = next((one for one in network.links if asked.link in network.link_names(one)), None)
@@ -72,7 +74,8 @@ def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, plac
 
 
 def capture(target: Target, run_id: str, limits: schemas.CaptureLimits) -> tuple[bytes, Json]:
-    """The file, and `{packets, missed, end, interface}`. Returns when a limit is reached. Raises FabricError, FabricGoneError."""
+    """The file, and `{packets, missed, end, interface}`. Returns when a limit is reached. Raises
+    FabricError, FabricGoneError."""
     with FabricClient(target.host.socket) as fabric:
         params = {"run": run_id, "target": target.for_fabric, "limits": limits.for_fabric()}
         answer = fabric.call("capture", limits.max_secs + GRACE_SECS, **params)
@@ -87,7 +90,8 @@ class CaptureService:
         self._log = log
 
     def start(self, run_id: str, target: Target, limits: schemas.CaptureLimits) -> CaptureRow:
-        """Keep a capture's row, which `make` fills. Raises a 409 if the run has as many as it may, or has no room for it."""
+        """Keep a capture's row, which `make` fills. Raises a 409 if the run has as many as it may,
+        or has no room for it."""
         rows = self._rows.of_run(run_id)
         used = sum(row.size_bytes or row.max_bytes for row in rows if self._state(row)[0] != "failed")
         if len(rows) >= MAX_CAPTURES or used + limits.max_bytes > MAX_RUN_BYTES:
@@ -127,7 +131,8 @@ class CaptureService:
         )
 
     def file(self, run_id: str, capture_id: str) -> tuple[Iterator[bytes], str, int]:
-        """The file's content, its name and its size. Raises a 404, a 409 for one that is not there yet."""
+        """The file's content, its name and its size. Raises a 404, a 409 for one that is not there
+        yet."""
         row = self._found(run_id, capture_id)
         data = self._rows.data(capture_id)
         if data is None:

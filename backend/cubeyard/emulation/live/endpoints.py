@@ -58,7 +58,8 @@ Service = Annotated[SessionService, Depends(get_service)]
     responses=responses(),
 )
 def read_emulation(request: Request) -> Machine:
-    """Each thing that is needed or useful, whether it is there, why not, and what to do about it."""
+    """Each thing that is needed or useful, whether it is there, why not, and what to do about
+    it."""
     return probe(request.app.state.settings)
 
 
@@ -81,8 +82,8 @@ def read_emulation_profile(engine: EngineOf, request: schemas.ProfileRequest) ->
     responses=responses(404),
 )
 def fit_emulation(session: UnitOfWork, engine: EngineOf, request: schemas.FitRequest) -> schemas.FittedEmulation:
-    """The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the same family, or a part of a custom
-    network, and with a workload that fits. Nothing is stored."""
+    """The experiment as it is if it can be run. Else with a slice of the plan, a small plan of the
+    same family, or a part of a custom network, and with a workload that fits. Nothing is stored."""
     return fitted(ExperimentService(session, engine), engine, request.experiment, request.servers)
 
 
@@ -157,8 +158,8 @@ def stop_all(service: Service, id: Id) -> schemas.Order:
     responses=responses(404, 409),
 )
 def upgrade(service: Service, id: Id) -> schemas.Order:
-    """The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
-    on."""
+    """The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that
+    one was carried out. The traffic goes on."""
     return service.upgrade(id)
 
 
@@ -221,7 +222,8 @@ def delete_capture(service: Service, id: Id, capture: Id) -> None:
     responses=responses(404, 409, 503),
 )
 def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
-    """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed."""
+    """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and
+    relayed."""
     settings = request.app.state.settings
     return service.server(id, name, Hosts.of(settings, Place.of(settings)))
 
@@ -246,7 +248,8 @@ def list_services(service: Service, id: Id) -> schemas.ServiceList:
 def send_service_message(
     engine: EngineOf, request: Request, id: Id, service: ServiceName, asked: schemas.ServiceMessage
 ) -> schemas.ServiceExchange:
-    """The message and all answers are events of the run, in its stream and its replay. An answer that comes later is there."""
+    """The message and all answers are events of the run, in its stream and its replay. An answer
+    that comes later is there."""
     settings, database = request.app.state.settings, request.app.state.database
     with database.session() as session:
         message = SessionService(session, engine).message(id, service, asked)
@@ -273,7 +276,8 @@ def read_chip_program(service: Service, request: Request, id: Id) -> schemas.Chi
 def commit_chip_program(
     engine: EngineOf, request: Request, id: Id, asked: schemas.ChipProgramCommit
 ) -> schemas.ChipCommitted:
-    """While packets flow: at each server every packet meets wholly the program before or wholly this one."""
+    """While packets flow: at each server every packet meets wholly the program before or wholly
+    this one."""
     settings, database = request.app.state.settings, request.app.state.database
     with database.session() as session:
         found = SessionService(session, engine).program(id, asked)
@@ -287,6 +291,7 @@ def commit_chip_program(
     responses=responses(404, 409, 503),
 )
 def inspect_switch(service: Service, request: Request, id: Id, name: SwitchName) -> schemas.SwitchState:
-    """Its routes and the groups of weighted next hops that they share, as they are in the kernel; none for a bridge."""
+    """Its routes and the groups of weighted next hops that they share, as they are in the kernel;
+    none for a bridge."""
     settings = request.app.state.settings
     return service.switch(id, name, Hosts.of(settings, Place.of(settings)))

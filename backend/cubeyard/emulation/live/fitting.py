@@ -1,4 +1,5 @@
-"""What of a plan is emulated, as an answer to a request: the experiment with the fields that it came with, and those changed."""
+"""What of a plan is emulated, as an answer to a request: the experiment with the fields that it
+came with, and those changed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What one server of a run under way knows: its node's report through the fabric, with names for ids and addresses.
+"""What one server of a run under way knows: its node's report through the fabric, with names for
+ids and addresses.
 
-The report is sections of columns and rows. Nothing here knows what a section means: cells are translated by their column's
-kind, and everything else passes through.
+The report is sections of columns and rows. Nothing here knows what a section means: cells are
+translated by their column's kind, and everything else passes through.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def server_of(network: Network, run_id: str, name: str) -> int:
 
 
 def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = "containers") -> schemas.ServerState:
-    """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503 without a fabric."""
+    """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503
+    without a fabric."""
     server = server_of(network, run_id, name)
     spread = Spread.of(network, hosts.every)
     host = spread.hosts[spread.host_of[server]]
@@ -54,7 +56,8 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = 
 
 
 def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> schemas.SwitchState:
-    """Raises a 404 for a switch that is not in the run, a 409 for a run that the fabric does not have, a 503 without a fabric."""
+    """Raises a 404 for a switch that is not in the run, a 409 for a run that the fabric does not
+    have, a 503 without a fabric."""
     switch = network.id_of.get(name)
     if switch is None or switch not in network.switches:
         raise not_found(f"switch {name} in run {run_id}")
@@ -81,7 +84,8 @@ def _name(network: Network, sections: list[schemas.InspectionSection]) -> None:
 
 
 def described(network: Network, run_id: str, server: int, known: Json, shell: str = "") -> schemas.ServerState:
-    """A node's report in names. Raises ValidationError, KeyError, TypeError, ValueError or AttributeError if it is not valid."""
+    """A node's report in names. Raises ValidationError, KeyError, TypeError, ValueError or
+    AttributeError if it is not valid."""
     state = schemas.ServerState(
         run_id=run_id,
         server=network.name_of[server],
@@ -107,8 +111,8 @@ class Cells:
         }
 
     def row(self, kinds: list[str], row: list[Any]) -> list[Any]:
-        """A row in names; of its paths, the one that the row's `path-id` names is `used`. Raises as `named`, or ValueError for
-        a row that has not a cell a column."""
+        """A row in names; of its paths, the one that the row's `path-id` names is `used`. Raises as
+        `named`, or ValueError for a row that has not a cell a column."""
         cells = [self.named(kind, cell) for kind, cell in zip(kinds, row, strict=True)]
         if "path-id" in kinds and "paths" in kinds:
             in_use = cells[kinds.index("path-id")]
@@ -133,7 +137,8 @@ class Cells:
         return [self._server(one) for one in servers]
 
     def _flow(self, flow: Json) -> Json:
-        """Its ends by name, or by address outside; `flow` is its row, null for another application's and for answers."""
+        """Its ends by name, or by address outside; `flow` is its row, null for another
+        application's and for answers."""
         row = int(flow["dport"]) - FIRST_PORT
         ends = {end: self._network.server_at(str(flow[end])) or str(flow[end]) for end in ("src", "dst")}
         ports = {name: int(flow[name]) for name in ("proto", "sport", "dport")}

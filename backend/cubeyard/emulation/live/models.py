@@ -1,4 +1,5 @@
-"""Tables of runs under way: orders, which the API writes and the run's worker carries out, and packet captures."""
+"""Tables of runs under way: orders, which the API writes and the run's worker carries out, and
+packet captures."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class OrderRow(Base):
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Of `inject`: the fault as the request gave it."""
     fault: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Of `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the worker mean the same
-    devices. Null in rows from before this column existed."""
+    """Of `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the
+    worker mean the same devices. Null in rows from before this column existed."""
     outcome: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     """`{ok, reason}`; null until the worker has carried the order out."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

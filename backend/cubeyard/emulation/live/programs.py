@@ -1,4 +1,5 @@
-"""A program for the chips of a run under way: committed at each server at once, while packets flow."""
+"""A program for the chips of a run under way: committed at each server at once, while packets
+flow."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Commit:
 
 
 def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramState:
-    """What the chips run. Raises a 409 if the run's network is not there, a 503 without a fabric."""
+    """What the chips run. Raises a 409 if the run's network is not there, a 503 without a
+    fabric."""
     host = Spread.of(network, hosts.every).hosts[0]
     with FabricClient(host.socket) as fabric:
         try:
@@ -36,7 +38,8 @@ def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramS
 
 
 def commit(hosts: Hosts, asked: Commit) -> schemas.ChipCommitted:
-    """Commit it on every host. Raises a 409 if the run's network is not there, a 503 without a fabric."""
+    """Commit it on every host. Raises a 409 if the run's network is not there, a 503 without a
+    fabric."""
     servers, micros = 0, 0
     for host in Spread.of(asked.network, hosts.every).hosts:
         with FabricClient(host.socket) as fabric:

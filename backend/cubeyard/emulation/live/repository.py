@@ -1,4 +1,5 @@
-"""The SQL of orders, of the fault frames that tell how they ended, of the events of ticks, and of captures."""
+"""The SQL of orders, of the fault frames that tell how they ended, of the events of ticks, and of
+captures."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class OrderRepository:
         return row
 
     def injected(self, run_id: str) -> Sequence[OrderRow]:
-        """The faults injected while the run was under way, in order. Their number is only settled under the run's lock."""
+        """The faults injected while the run was under way, in order. Their number is only settled
+        under the run's lock."""
         query = select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.kind == "inject")
         return self._session.scalars(query.order_by(OrderRow.id)).all()
 

@@ -182,7 +182,8 @@ class InspectionSection(Model):
 
 
 class ServerState(Model):
-    """What one server of a run that is under way knows and has done, in sections that its protocol names."""
+    """What one server of a run that is under way knows and has done, in sections that its protocol
+    names."""
 
     run_id: str
     server: str
@@ -240,7 +241,8 @@ class ServiceAnswer(Model):
 
 
 class ServiceExchange(Model):
-    """A message that was sent, and what the service has said since, on whichever server and to whom."""
+    """A message that was sent, and what the service has said since, on whichever server and to
+    whom."""
 
     run_id: str
     service: str
@@ -250,7 +252,8 @@ class ServiceExchange(Model):
 
 
 class SwitchState(Model):
-    """The routes of one switch of a run that is under way, and the groups of weighted next hops that they share."""
+    """The routes of one switch of a run that is under way, and the groups of weighted next hops
+    that they share."""
 
     run_id: str
     switch: str
@@ -290,7 +293,8 @@ class UpgradeWork(Model):
 
 
 class UpgradeOption(Model):
-    """A topology that the plan can become under traffic, with the planner's work order, or the reason why it cannot."""
+    """A topology that the plan can become under traffic, with the planner's work order, or the
+    reason why it cannot."""
 
     name: Literal["ports", "type-2", "rates", "other"]
     title: str

@@ -1,7 +1,8 @@
 """Requests to a session under way: faults, their preview, recovery, stop-all, inspection.
 
-Reads take no lock: the worker needs the run's row for each tick it writes. Orders lock the row, so that their numbers are
-distinct and they are committed in the order of their ids, which the worker reads them by.
+Reads take no lock: the worker needs the run's row for each tick it writes. Orders lock the row, so
+that their numbers are distinct and they are committed in the order of their ids, which the worker
+reads them by.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ Json = dict[str, Any]
 def resolve_live(engine: Engine, network: Network, asked: Json, number: int, seed: int) -> Fault:
     """Fault `l<number>` (from 1) of those injected while the run is under way.
 
-    Each draws its targets with a seed of its own, so that the same request strikes other devices the next time. Raises a 422
-    that names the field.
+    Each draws its targets with a seed of its own, so that the same request strikes other devices
+    the next time. Raises a 422 that names the field.
     """
     return resolve(engine, network, [asked], seed + number, [f"l{number}"], "body")[0]
 
@@ -139,7 +140,8 @@ class SessionService:
         return schemas.FaultList(items=items)
 
     def preview(self, run_id: str, asked: schemas.LiveFault) -> schemas.BlastRadius:
-        """What a fault would cut; injects nothing. Raises a 404, a 409 for a run of another engine, a 422."""
+        """What a fault would cut; injects nothing. Raises a 404, a 409 for a run of another engine,
+        a 422."""
         row, document = self._emulated(run_id)
         network = network_of(self._engine, document)
         number, seed = len(self._orders.injected(row.id)) + 1, document["seeds"][0]
@@ -162,7 +164,8 @@ class SessionService:
         )
 
     def inject(self, run_id: str, asked: schemas.LiveFault) -> schemas.Order:
-        """Order a fault. Raises a 404, a 409 unless the run is under way, a 422 for a target that the run does not have."""
+        """Order a fault. Raises a 404, a 409 unless the run is under way, a 422 for a target that
+        the run does not have."""
         _, document = self._under_way(run_id)
         network = network_of(self._engine, document)  # before the lock: it may take long
         row, _ = self._under_way(run_id, lock=True)
@@ -172,7 +175,8 @@ class SessionService:
         return self._order(row, "inject", fault.id, payload, fault)
 
     def recover(self, run_id: str, fault_id: str) -> schemas.Order:
-        """Order a fault's end. Raises a 404 for a run or fault that does not exist, a 409 unless the run is under way."""
+        """Order a fault's end. Raises a 404 for a run or fault that does not exist, a 409 unless
+        the run is under way."""
         row, document = self._under_way(run_id, lock=True)
         known = {f"f{i + 1}" for i in range(len(document["faults"]))}
         known |= {order.fault_id for order in self._orders.injected(row.id)}
@@ -181,17 +185,20 @@ class SessionService:
         return self._order(row, "recover", fault_id, {})
 
     def server(self, run_id: str, name: str, hosts: Hosts) -> schemas.ServerState:
-        """What one server knows now. Raises a 404, a 409 for a run that is over or a server that does not answer, a 503."""
+        """What one server knows now. Raises a 404, a 409 for a run that is over or a server that
+        does not answer, a 503."""
         row, document = self._under_way(run_id)
         return inspect(hosts, network_of(self._engine, document), row.id, name, _mode(document))
 
     def services(self, run_id: str) -> schemas.ServiceList:
-        """The services that the run's servers host. Raises a 404, a 409 for a run of another engine."""
+        """The services that the run's servers host. Raises a 404, a 409 for a run of another
+        engine."""
         _, document = self._emulated(run_id)
         return services_of(network_of(self._engine, document))
 
     def message(self, run_id: str, service: str, asked: schemas.ServiceMessage) -> Message:
-        """A message that can be sent now. Raises a 404, a 409 unless packets flow and the servers host services, a 422."""
+        """A message that can be sent now. Raises a 404, a 409 unless packets flow and the servers
+        host services, a 422."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         servers = check_message(network, service, asked)
@@ -202,12 +209,14 @@ class SessionService:
         return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq)
 
     def running_program(self, run_id: str, hosts: Hosts) -> schemas.ChipProgramState:
-        """What the servers' chips run now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""
+        """What the servers' chips run now. Raises a 404, a 409 for a run that is over, a 503
+        without a fabric."""
         row, document = self._under_way(run_id)
         return running(hosts, network_of(self._engine, document), row.id)
 
     def program(self, run_id: str, asked: schemas.ChipProgramCommit) -> Commit:
-        """A commit that can be done now. Raises a 404, a 409 unless packets flow, a 422 with line and column."""
+        """A commit that can be done now. Raises a 404, a 409 unless packets flow, a 422 with line
+        and column."""
         row, document = self._under_way(run_id)
         network, dataplane = network_of(self._engine, document), document["emulation"]["dataplane"]
         network = programmed(self._engine, network, dataplane, asked.program, "body.program")
@@ -225,13 +234,14 @@ class SessionService:
         return ServerChip(hosts, network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
-        """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""
+        """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a
+        fabric."""
         row, document = self._under_way(run_id)
         return inspect_switch(hosts, network_of(self._engine, document), row.id, name)
 
     def routes(self, run_id: str, name: str, hosts: Hosts) -> Json:
-        """The routes of a switch or server: `{run_id, node, id, sections}`. Raises a 404, a 409 for a run that is over or a node
-        that does not answer, a 503."""
+        """The routes of a switch or server: `{run_id, node, id, sections}`. Raises a 404, a 409 for
+        a run that is over or a node that does not answer, a 503."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         is_server = network.id_of.get(name) in network.servers
@@ -246,8 +256,8 @@ class SessionService:
     def capture(
         self, run_id: str, hosts: Hosts, asked: schemas.CaptureRequest
     ) -> tuple[schemas.Capture, Target, schemas.CaptureLimits]:
-        """Keep a capture, which is made once this is committed. Raises a 404, a 409 unless the run is under way or if it has
-        too many, a 422 for a target that the run does not have.
+        """Keep a capture, which is made once this is committed. Raises a 404, a 409 unless the run
+        is under way or if it has too many, a 422 for a target that the run does not have.
         """
         row, document = self._under_way(run_id)
         target = target_of(hosts, network_of(self._engine, document), asked)
@@ -260,13 +270,15 @@ class SessionService:
         return self.captures.of_run(row.id)
 
     def shell(self, run_id: str, name: str, cluster: EmulationCluster | None) -> str:
-        """The command for a shell in a server. Raises a 404 for a run or server, a 409 unless the run is under way."""
+        """The command for a shell in a server. Raises a 404 for a run or server, a 409 unless the
+        run is under way."""
         row, document = self._under_way(run_id)
         server = server_of(network_of(self._engine, document), row.id, name)
         return shell_command(row.id, server, name, _mode(document), cluster)
 
     def terminal(self, run_id: str, name: str, hosts: Hosts) -> TerminalPlace:
-        """Where a shell in a server would be. Raises a 404 for a run or server, a 409 unless the run is under way."""
+        """Where a shell in a server would be. Raises a 404 for a run or server, a 409 unless the
+        run is under way."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         server = server_of(network, row.id, name)
@@ -279,8 +291,8 @@ class SessionService:
         self._log.record("terminal", "opened", place.run_id, place.server[1], f"run {place.run_id}")
 
     def watched(self, run_id: str, hosts: Hosts, asked: StreamRequest) -> Watched:
-        """What a stream of packets shows, which is written into the change log. Raises a 404, a 409 unless the run is under way, a
-        422 for a link, port or host that the run does not have."""
+        """What a stream of packets shows, which is written into the change log. Raises a 404, a 409
+        unless the run is under way, a 422 for a link, port or host that the run does not have."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         target = target_of(hosts, network, asked, "query")
@@ -294,7 +306,8 @@ class SessionService:
         return self._order(row, "stop-all", "", {})
 
     def upgrade(self, run_id: str) -> schemas.Order:
-        """Order the upgrade to begin. Raises a 404, a 409 unless the run is under way and has a plan to be upgraded to."""
+        """Order the upgrade to begin. Raises a 404, a 409 unless the run is under way and has a
+        plan to be upgraded to."""
         row, document = self._under_way(run_id, lock=True)
         if not (document.get("emulation") or {}).get("upgrade"):
             raise ProblemError(
@@ -321,7 +334,8 @@ class SessionService:
         return {frame["id"]: frame for frame in self._orders.fault_frames(run_id)}
 
     def _emulated(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
-        """A run and its experiment's document. Raises a 404, or a 409 for a run of another engine."""
+        """A run and its experiment's document. Raises a 404, or a 409 for a run of another
+        engine."""
         row = self._runs.run(run_id, lock=lock)
         if row is None:
             raise not_found(f"run {run_id}")

@@ -1,7 +1,8 @@
 """Messages to the services of a run under way, and what the services answer.
 
-A message goes to the fabric of its server at once. It and the answers are events of the run, which its worker records with the
-next tick: the answers that a caller gets are read from there, so that they are the ones that the replay has.
+A message goes to the fabric of its server at once. It and the answers are events of the run, which
+its worker records with the next tick: the answers that a caller gets are read from there, so that
+they are the ones that the replay has.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Message:
     text: str
     servers: list[int]
     every: bool
-    """Whether it is to all servers, so that one that does not answer keeps it from none of the others."""
+    """Whether it is to all servers, so that one that does not answer keeps it from none of the
+    others."""
     after: int
 
 
@@ -48,7 +50,8 @@ def services_of(network: Network) -> schemas.ServiceList:
 
 
 def check_message(network: Network, service: str, asked: schemas.ServiceMessage) -> list[int]:
-    """The servers that a message is to. Raises a 409 where servers host no services, a 422 that names the field."""
+    """The servers that a message is to. Raises a 409 where servers host no services, a 422 that
+    names the field."""
     names = [one["name"] for one in network.protocol["services"]]
     if not names:
         title = network.protocol["title"]
@@ -78,7 +81,8 @@ def check_message(network: Network, service: str, asked: schemas.ServiceMessage)
 def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
     """Send it; the names of the servers that got it, and of those that do not answer.
 
-    Raises a 409 if its only server does not answer or no server does, a 503 without a fabric or with one that is silent.
+    Raises a 409 if its only server does not answer or no server does, a 503 without a fabric or
+    with one that is silent.
     """
     network, spread = message.network, Spread.of(message.network, hosts.every)
     told, silent, why = [], [], ""
@@ -104,12 +108,14 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
 
 @dataclass
 class Answers:
-    """The answers of a service, from events of ticks. A long one is told in parts, in order, which are put together here."""
+    """The answers of a service, from events of ticks. A long one is told in parts, in order, which
+    are put together here."""
 
     network: Network
     service: str
     since_nanos: int = 0
-    """On the machine's monotonic clock: what was said before is of an earlier message, and was told late."""
+    """On the machine's monotonic clock: what was said before is of an earlier message, and was told
+    late."""
     whole: list[schemas.ServiceAnswer] = field(default_factory=list)
     _begun: dict[Any, str] = field(default_factory=dict)
     """By server: the parts so far."""
@@ -135,7 +141,8 @@ class Answers:
 def answers_of(
     database: Database, message: Message, since_nanos: int, asked: schemas.ServiceMessage
 ) -> list[schemas.ServiceAnswer]:
-    """What the service has said since then, once there are as many answers as asked for or the time is over."""
+    """What the service has said since then, once there are as many answers as asked for or the time
+    is over."""
     found, after = Answers(message.network, message.service, since_nanos), message.after
     until = time.monotonic() + asked.wait_secs
     while True:

@@ -1,4 +1,5 @@
-"""The session's clock: seconds since the measurement began, of anything that has a time on the machine's monotonic clock."""
+"""The session's clock: seconds since the measurement began, of anything that has a time on the
+machine's monotonic clock."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ import time
 class Clock:
     """Set by the ticks, which carry the time they were sampled at.
 
-    A tick arrives some time after its sample: the shortest such delay so far is taken as none. What is timed later never
-    gets an earlier time by that, so a cause comes before its effects however late a frame was read. [ours]
+    A tick arrives some time after its sample: the shortest such delay so far is taken as none. What
+    is timed later never gets an earlier time by that, so a cause comes before its effects however
+    late a frame was read. [ours]
     """
 
     def __init__(self, settle_secs: float = 0.0) -> None:

@@ -1,7 +1,8 @@
 """A tick's columns, small enough for its frame whatever the network's size. [ours]
 
-Bytes are told in a unit that the network's frame names: one byte where the network is small, else the finest with which all
-columns fit. What rounding leaves is carried into the next tick, so that sums over ticks stay right to one unit.
+Bytes are told in a unit that the network's frame names: one byte where the network is small, else
+the finest with which all columns fit. What rounding leaves is carried into the next tick, so that
+sums over ticks stay right to one unit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ LEAST_ROWS = 16
 """Of what few links or flows have, so many are told in any tick."""
 TICK_SECS = 0.1
 STEPS = (9999, 999, 99)
-"""In how many units a full link may be told: a number has a digit less each time. 1 % is finer than any colour."""
+"""In how many units a full link may be told: a number has a digit less each time. 1 % is finer than
+any colour."""
 SMALL_PACKET_BYTES = 1000
 """Packets of full links are taken to be so large or larger: smaller ones do not fill links here."""
 MANY_SERVERS = 64
@@ -81,7 +83,8 @@ class Units:
 
 
 class Few:
-    """What few rows have, each row with its values: the largest, as many as fit. `counts` wait until they can be told."""
+    """What few rows have, each row with its values: the largest, as many as fit. `counts` wait
+    until they can be told."""
 
     def __init__(self, *, counts: bool) -> None:
         self._counts = counts

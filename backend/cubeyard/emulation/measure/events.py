@@ -1,8 +1,10 @@
-"""What servers and the fabric report, made short enough for frames: flows by their row, paths as lists of servers.
+"""What servers and the fabric report, made short enough for frames: flows by their row, paths as
+lists of servers.
 
-A burst (every flow of an all-to-all chooses its path at once) is spread over the following ticks rather than cut. A server
-that floods gets its turn among the others and no more, and the number of its events left out is told. Nodes are not trusted:
-an event that does not fit the type of its kind is told as `node-refused`.
+A burst (every flow of an all-to-all chooses its path at once) is spread over the following ticks
+rather than cut. A server that floods gets its turn among the others and no more, and the number of
+its events left out is told. Nodes are not trusted: an event that does not fit the type of its kind
+is told as `node-refused`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ EVENT_BYTES = 600
 PATH_SERVERS = 64
 """More than any path has."""
 WAITING = 500
-"""Of one server, for its turn: more than all its flows tell when a switch fails, far less than a flood."""
+"""Of one server, for its turn: more than all its flows tell when a switch fails, far less than a
+flood."""
 REMEMBERED = 200_000
 """Events of a session that are kept for the report: an hour of a flapping cable."""
 LEFT_OUT_EVERY_SECS = 1.0
@@ -71,7 +74,8 @@ class Move:
 
 @dataclass
 class Events:
-    """Between two ticks. `flows` is their number in the workload; `server_at` names the server with an address."""
+    """Between two ticks. `flows` is their number in the workload; `server_at` names the server with
+    an address."""
 
     flows: int
     clock: Clock = field(default_factory=Clock)
@@ -106,7 +110,8 @@ class Events:
     _told_secs: float = float("-inf")
 
     def hear(self, raw: list[Json], now_secs: float) -> None:
-        """Take in what a tick of the fabric reports. `now_secs` is the tick's time on the session's clock."""
+        """Take in what a tick of the fabric reports. `now_secs` is the tick's time on the session's
+        clock."""
         self._now_secs = now_secs
         for event in raw:
             if event.get("flow") == self.flows:
@@ -160,7 +165,8 @@ class Events:
             self._last_paths[flow] = path
 
     def _tell(self, event: Json, at_secs: float) -> None:
-        """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that does not fit it."""
+        """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that
+        does not fit it."""
         short = checked().validate_python({**event, "at_secs": round(at_secs, 4)})
         length = len(orjson.dumps(short, option=orjson.OPT_NON_STR_KEYS))
         if length > EVENT_BYTES:
@@ -188,7 +194,8 @@ class Events:
         return {name: some for name, some in every.items() if some}
 
     def _newly_left_out(self, room_bytes: int) -> list[Json]:
-        """Once a second, of the servers that said too much: those first of which most is not told yet."""
+        """Once a second, of the servers that said too much: those first of which most is not told
+        yet."""
         if self._now_secs - self._told_secs < LEFT_OUT_EVERY_SECS:
             return []
         news = (self._waiting.left_out - self._told).most_common()
@@ -204,7 +211,8 @@ class Events:
         return found
 
     def _row(self, flow: Json | int | None) -> int | None:
-        """The workload's flow of a five-tuple or of its number; an application of somebody else's has none."""
+        """The workload's flow of a five-tuple or of its number; an application of somebody else's
+        has none."""
         row = self._row_at(flow, "dport")
         if row is not None or not self.responses:
             return row

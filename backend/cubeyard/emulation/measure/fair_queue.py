@@ -1,4 +1,5 @@
-"""A queue in which a server that says much holds up nobody: each source waits in a line of its own, and they take turns."""
+"""A queue in which a server that says much holds up nobody: each source waits in a line of its own,
+and they take turns."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """What waits, by who said it. Beyond `most` of one source nothing more of it is taken in, and that is counted."""
+    """What waits, by who said it. Beyond `most` of one source nothing more of it is taken in, and
+    that is counted."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -56,7 +56,8 @@ class Latencies:
         self.buckets.update(other.buckets)
 
     def at(self, share: float) -> float | None:
-        """So large a share of the answers took at most that long, to a thirty-second of it; None without an answer."""
+        """So large a share of the answers took at most that long, to a thirty-second of it; None
+        without an answer."""
         if not self.answered:
             return None
         seen = 0
@@ -89,7 +90,8 @@ class Latencies:
 
 
 def report(found: Latencies, requests: Requests) -> Json:
-    """`latency_secs` and `latency_distribution`, as a simulation has them, and what only a measurement has."""
+    """`latency_secs` and `latency_distribution`, as a simulation has them, and what only a
+    measurement has."""
     finished = found.answered + found.timed_out
     bound = requests.bound_secs
     return {

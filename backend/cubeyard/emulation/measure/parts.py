@@ -1,4 +1,5 @@
-"""An event whose text is longer than an event may be, as several events, each with the next part of the text."""
+"""An event whose text is longer than an event may be, as several events, each with the next part of
+the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The paths that flows took, and for how long: what a prediction of the paths taken is computed from."""
+"""The paths that flows took, and for how long: what a prediction of the paths taken is computed
+from."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 SPAN_SECS = 1.0
-"""Paths are looked at so often: an hour of flows that move has thousands of spans, not tens of thousands."""
+"""Paths are looked at so often: an hour of flows that move has thousands of spans, not tens of
+thousands."""
 
 Paths = list[list[int]]
 """Ids of the servers of each flow's path, both ends included."""
@@ -31,8 +33,8 @@ class PathsTaken:
             self._spans[-1] = (had[0] + secs, had[1])
 
     def fair_rates(self, rates_over: Callable[[Paths], list[float]]) -> np.ndarray | None:
-        """[flow] Mean fair rate over the spans, each computed by `rates_over`, in its unit. None without a path of every flow
-        in most of the time: servers that forward nothing tell of none.
+        """[flow] Mean fair rate over the spans, each computed by `rates_over`, in its unit. None
+        without a path of every flow in most of the time: servers that forward nothing tell of none.
         """
         known = [(secs, paths) for secs, paths in self._spans if secs > 0 and all(paths)]
         total_secs = sum(secs for secs, _ in self._spans)

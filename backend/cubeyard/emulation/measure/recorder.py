@@ -1,4 +1,5 @@
-"""What a session measures: the fabric's ticks as compact frames, and sums of them for the report."""
+"""What a session measures: the fabric's ticks as compact frames, and sums of them for the
+report."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ Part = Literal["before", "during", "after"]
 QUIET_SECS = 1.0
 """What was measured before the first fault says something from so long on."""
 SHORTEST_SECS = 0.02
-"""The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and repeats the one before."""
+"""The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and
+repeats the one before."""
 WAYS = ((0, "ab"), (1, "ba"))
 """Directions of a link, and what a report calls them."""
 MAX_FLOW_COLUMNS = 512
@@ -92,7 +94,8 @@ class Recorder:
         )
 
     def take(self, frame: Json) -> tuple[Tick, float]:
-        """A tick, and how many seconds it stands for: of those that were lost, neither time nor bytes count."""
+        """A tick, and how many seconds it stands for: of those that were lost, neither time nor
+        bytes count."""
         network = self.question.network
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         self.clock.sampled(tick.at_secs)
@@ -152,8 +155,9 @@ class Recorder:
         dead: Collection[int] = (),
         cut_off: Collection[int] = (),
     ) -> Reading:
-        """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers that are off; `cut_off` ids of
-        flows that no path is left for. ABT is of the other flows, as a prediction's is.
+        """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers
+        that are off; `cut_off` ids of flows that no path is left for. ABT is of the other flows, as
+        a prediction's is.
         """
         ended = self._flows_of(dead) | set(cut_off)
         self._cut_off = len(ended)
@@ -182,7 +186,8 @@ class Recorder:
         return {flow.id for flow in self.question.flows if flow.source in servers or flow.destination in servers}
 
     def payload(self, tick: Tick, at_secs: float, phase: TickPhase) -> TickFrame:
-        """The tick's frame: differences in columns, and only what is there. At most FRAME_BYTES of JSON."""
+        """The tick's frame: differences in columns, and only what is there. At most FRAME_BYTES of
+        JSON."""
         received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
         units = self._units
         payload: TickFrame = {

@@ -1,6 +1,7 @@
 """Ten ticks as one frame, so that an hour of a session is soon on a page. [ours]
 
-How each field of a tick becomes a second's is written beside the field (`cubeyard/frames/tick.py`), not here.
+How each field of a tick becomes a second's is written beside the field (`cubeyard/frames/tick.py`),
+not here.
 """
 
 from __future__ import annotations

@@ -38,9 +38,11 @@ class Window:
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
 
     def read(self, dead: Collection[int] = (), done: Collection[int] = ()) -> Reading:
-        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted. `[bcube §3.6]`
+        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted.
+        `[bcube §3.6]`
 
-        `done` are rows of flows that have carried all they had to: they are not stalled, nor is any of them the slowest.
+        `done` are rows of flows that have carried all they had to: they are not stalled, nor is any
+        of them the slowest.
         """
         secs = max(self._secs, 1e-9)
         alive = [one for row, one in enumerate(self._sums) if row not in dead and row not in done]

@@ -1,6 +1,7 @@
 """The network that is emulated: a plan's topology, or a slice of it, as the fabric takes it.
 
-Ids stay the plan's own, in a slice too: every frame, event and fault speaks of the same numbers as the plan does.
+Ids stay the plan's own, in a slice too: every frame, event and fault speaks of the same numbers as
+the plan does.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Json = dict[str, Any]
 
 MAX_SERVERS = 65_536
 CHIP_DATAPLANE = "serverswitch"
-"""Of switching chips in the kernel: of servers, or of switches beside servers that forward nothing."""
+"""Of switching chips in the kernel: of servers, or of switches beside servers that forward
+nothing."""
 """A port's address holds 16 bits of the server's id."""
 IP_AND_UDP_BYTES = 28
 
@@ -51,8 +53,8 @@ class Network:
     """Of the slowest link."""
     mtu: int
     protocol: Json
-    """What its servers run, from the engine's profile: `name`, `header_bytes`, `gateways`, `adapts`, `switches`, `routing`,
-    `forwardings`."""
+    """What its servers run, from the engine's profile: `name`, `header_bytes`, `gateways`,
+    `adapts`, `switches`, `routing`, `forwardings`."""
     outside: list[str] = field(default_factory=list)
     """Names of the servers that a slice leaves out."""
     gateways: list[int] = field(default_factory=list)
@@ -117,7 +119,8 @@ class Network:
 
     @cached_property
     def header_efficiency(self) -> float:
-        """The share of a link's rate that is payload: what Ethernet, the protocol's header, IP and TCP leave of a full packet."""
+        """The share of a link's rate that is payload: what Ethernet, the protocol's header, IP and
+        TCP leave of a full packet."""
         ethernet, ip_tcp = 14, 52
         return (self.mtu - self.protocol["header_bytes"] - ip_tcp) / (self.mtu + ethernet)
 
@@ -133,9 +136,10 @@ class Network:
         congestion: Json | None = None,
         subflows: int | None = None,
     ) -> Json:
-        """The description that the fabric takes. `dataplane` names the forwarding, if servers forward at all; `balance` how
-        routers spread flows, if switches are any; `congestion` how queues tell sources, if they do; `subflows`, of MPTCP, the
-        most of a connection, 0 for the default."""
+        """The description that the fabric takes. `dataplane` names the forwarding, if servers
+        forward at all; `balance` how routers spread flows, if switches are any; `congestion` how
+        queues tell sources, if they do; `subflows`, of MPTCP, the most of a connection, 0 for the
+        default."""
         return {
             "run": run_id,
             "spec": self.spec,
@@ -181,8 +185,8 @@ def build(
     part: Json | None,
     dataplane: str = "kernel",
 ) -> Network:
-    """The network of a plan or of a slice of it. Where servers forward nothing, `dataplane` says what switches are. Raises a 422 that
-    names what cannot be emulated."""
+    """The network of a plan or of a slice of it. Where servers forward nothing, `dataplane` says
+    what switches are. Raises a 422 that names what cannot be emulated."""
     inner = topology_of(spec)
     profile = _profile(engine, inner)
     described = _described(engine, _with_prefix(inner, spec), part)
@@ -229,7 +233,8 @@ def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
 
 
 def with_gateways(network: Network, names: list[str]) -> Network:
-    """The network with some of its servers as gateways. Raises a 422 that names the one that cannot be."""
+    """The network with some of its servers as gateways. Raises a 422 that names the one that cannot
+    be."""
     if names and not network.protocol["gateways"]:
         raise field_error(
             "body.emulation.gateways",
@@ -245,10 +250,11 @@ def with_gateways(network: Network, names: list[str]) -> Network:
 
 
 def check_settings(network: Network, settings: Mapping[str, float]) -> None:
-    """Raises a 422 that names the setting that the servers' protocol does not have, or whose value is not allowed.
+    """Raises a 422 that names the setting that the servers' protocol does not have, or whose value
+    is not allowed.
 
-    Servers without a protocol have no settings: what is given for them has no effect, as for any other topology that an
-    experiment is repeated with.
+    Servers without a protocol have no settings: what is given for them has no effect, as for any
+    other topology that an experiment is repeated with.
     """
     known = {one["name"]: one for one in network.protocol["settings"]}
     for name, value in settings.items() if known else ():
@@ -265,8 +271,8 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
 
 
 def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
-    """Raises a 422 for a forwarding that the servers' protocol does not have, or not on so many hosts; nothing where servers
-    forward nothing."""
+    """Raises a 422 for a forwarding that the servers' protocol does not have, or not on so many
+    hosts; nothing where servers forward nothing."""
     known = network.protocol["forwardings"]
     names = [one["name"] for one in known if hosts <= 1 or not one["one_host"]]
     if dataplane not in names and dataplane in (one["name"] for one in known):
@@ -318,8 +324,8 @@ def check_balance(network: Network, balance: str) -> None:
 
 
 def check_transport(network: Network, settings: Emulation) -> None:
-    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose, and for datagrams that are longer
-    than a packet."""
+    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to
+    choose, and for datagrams that are longer than a packet."""
     most = network.mtu - network.protocol["header_bytes"] - IP_AND_UDP_BYTES
     if settings.datagram_bytes is not None and settings.datagram_bytes > most:
         message = f"A packet of {network.mtu} bytes has no room for it."
@@ -372,7 +378,8 @@ OUTSIDE_ADDRESS = "198.18.0.1"
 
 
 def _profile(engine: Engine, spec: Json) -> Json:
-    """What of the topology can be emulated. Raises a 422 that names the field for one that cannot."""
+    """What of the topology can be emulated. Raises a 422 that names the field for one that
+    cannot."""
     try:
         profile = engine.emulation_profile(spec)
     except PlanRejectedError:
@@ -392,8 +399,8 @@ def _profile(engine: Engine, spec: Json) -> Json:
 
 
 def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
-    """What the servers run: the family's default, or on several hosts the first whose switches can have a part on each. A dataplane
-    that is the switches' own takes the protocol of these switches.
+    """What the servers run: the family's default, or on several hosts the first whose switches can
+    have a part on each. A dataplane that is the switches' own takes the protocol of these switches.
 
     Raises a 422 where there is none: a router or chip has no parts.
     """

@@ -1,4 +1,5 @@
-"""Services that users wrote, beside those that the servers' protocol brings: checked by field, and as the fabric takes them."""
+"""Services that users wrote, beside those that the servers' protocol brings: checked by field, and
+as the fabric takes them."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def with_services(network: Network, names: Sequence[str]) -> Network:
 
 
 def hosted(engine: Engine, network: Network, services: Sequence[UserService]) -> Network:
-    """The network whose servers host these too. Raises a 422 that names the field that is wrong, and what to do."""
+    """The network whose servers host these too. Raises a 422 that names the field that is wrong,
+    and what to do."""
     _check(network, [(one.name, one.id) for one in services])
     described = [
         {"name": one.name, "id": one.id, "module": _module(engine, f"{FIELD}.{at}.module", one).hex()}
@@ -38,8 +40,9 @@ def hosted(engine: Engine, network: Network, services: Sequence[UserService]) ->
 
 
 def with_processes(network: Network, services: Sequence[tuple[str, int]]) -> Network:
-    """The network whose servers host these too, by name and number: their instances are processes, which whoever asks for the run
-    starts. No experiment can ask for one: a server does not start programs of its callers. Raises as `hosted`."""
+    """The network whose servers host these too, by name and number: their instances are processes,
+    which whoever asks for the run starts. No experiment can ask for one: a server does not start
+    programs of its callers. Raises as `hosted`."""
     known = [(one["name"], one["id"]) for one in network.user_services]
     _check(network, services, known)
     more = [{"name": name, "id": number, "process": True} for name, number in services]

@@ -1,4 +1,5 @@
-"""Programs of users beside servers while a run goes on: an event for each that ends, and what the report says of them."""
+"""Programs of users beside servers while a run goes on: an event for each that ends, and what the
+report says of them."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ class Programs:
         self._ended: list[Json] = []
 
     def look(self, off: set[int], at_secs: float) -> list[Json]:
-        """Ask for them. An event, as the fabric would tell it, for each that has ended by itself since the last look; those of
-        servers that are `off` ended with them. Raises one of GONE."""
+        """Ask for them. An event, as the fabric would tell it, for each that has ended by itself
+        since the last look; those of servers that are `off` ended with them. Raises one of GONE."""
         events = []
         for server, state in sorted(self._deployment.programs(self._told).items()):
             if state.identity:

@@ -1,4 +1,5 @@
-"""The calibration before the workload: one connection alone between two servers that share a switch."""
+"""The calibration before the workload: one connection alone between two servers that share a
+switch."""
 
 from __future__ import annotations
 
@@ -12,16 +13,19 @@ from cubeyard.emulation.setup.flows import for_fabric
 from cubeyard.emulation.setup.question import Question
 
 SLOW_START_SECS = 1.0
-"""Sent first and not counted: TCP begins slowly. Half of a calibration that is shorter than twice this."""
+"""Sent first and not counted: TCP begins slowly. Half of a calibration that is shorter than twice
+this."""
 
 
 def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable[[], None]) -> Calibration:
-    """The goodput of one TCP connection over `calibrate_secs`. Raises what `check` raises, and FabricGoneError."""
+    """The goodput of one TCP connection over `calibrate_secs`. Raises what `check` raises, and
+    FabricGoneError."""
     network, secs = question.network, question.settings.calibrate_secs
     source, destination = _neighbours(question)
     flow = {
         **for_fabric(question.flows[:1], question.settings)[0],
-        # A number, and so ports, of its own: nothing of it is left to disturb a flow of the workload.
+        # A number, and so ports, of its own: nothing of it is left to disturb a flow of the
+        # workload.
         "id": len(question.flows),
         "source": source,
         "destination": destination,

@@ -1,4 +1,5 @@
-"""Injecting and recovering faults while the workload runs: by the schedule, and by orders. Each change is a frame."""
+"""Injecting and recovering faults while the workload runs: by the schedule, and by orders. Each
+change is a frame."""
 
 from __future__ import annotations
 
@@ -96,7 +97,8 @@ class FaultControl:
         return prediction.cut_off(settings.connections) if settings.delivery == "unicast" else frozenset()
 
     def act(self, at_secs: float, *, scheduled: bool) -> None:
-        """Carry out the orders given since the last call, and, if `scheduled`, what is due at `at_secs` of the measured time."""
+        """Carry out the orders given since the last call, and, if `scheduled`, what is due at
+        `at_secs` of the measured time."""
         # Ticks that were read late say nothing of the time now.
         at_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
         if scheduled:
@@ -110,7 +112,8 @@ class FaultControl:
             self._states.append(self._state_from(at_secs))
 
     def stop_all(self, at_secs: float, why: str) -> Json:
-        """Cancel scheduled faults, recover active ones, and confirm it with a frame. `{ok, reason}`."""
+        """Cancel scheduled faults, recover active ones, and confirm it with a frame.
+        `{ok, reason}`."""
         self._schedule.cancel()
         self._ordered.clear()
         failed = [

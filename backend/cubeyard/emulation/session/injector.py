@@ -1,4 +1,5 @@
-"""Making faults happen and end: the fabric breaks links and switches, Docker kills and freezes servers."""
+"""Making faults happen and end: the fabric breaks links and switches, Docker kills and freezes
+servers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from cubeyard.kit.errors import ProblemError
 Json = dict[str, Any]
 
 BY_DOCKER = frozenset({"server-killed", "server-frozen"})
-"""Kinds that change nothing but a server's process: the Docker engine does them where servers are containers."""
+"""Kinds that change nothing but a server's process: the Docker engine does them where servers are
+containers."""
 
 
 class Injector:
@@ -31,7 +33,8 @@ class Injector:
 
     @property
     def dead(self) -> set[int]:
-        """Servers that are off, killed or frozen: what they send and receive is nobody's to save."""
+        """Servers that are off, killed or frozen: what they send and receive is nobody's to
+        save."""
         return {strike.target["server"] for strike in self._every if "server" in strike.target}
 
     @property
@@ -43,9 +46,11 @@ class Injector:
         return self._deployment.in_containers
 
     def inject(self, fault: Fault) -> int:
-        """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock.
+        """Break everything that the fault strikes. When the first of it was broken, by the
+        machine's monotonic clock.
 
-        Raises ProblemError for what cannot be broken, and mends the rest: only what could not be mended either is active then.
+        Raises ProblemError for what cannot be broken, and mends the rest: only what could not be
+        mended either is active then.
         """
         struck_nanos = time.monotonic_ns()
         self.active[fault.id] = fault
@@ -65,7 +70,8 @@ class Injector:
     def recover(self, fault: Fault) -> int:
         """Mend it. What another fault holds broken too stays so until that one ends as well.
 
-        Raises ProblemError for the first thing that cannot be mended, after all others are: it stands, and may be tried again.
+        Raises ProblemError for the first thing that cannot be mended, after all others are: it
+        stands, and may be tried again.
         """
         failed: ProblemError | None = None
         for strike in list(self._standing.get(fault.id, [])):

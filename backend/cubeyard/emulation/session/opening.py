@@ -1,4 +1,5 @@
-"""The frame that opens an attempt: what the columns of every tick mean, and what is expected of them."""
+"""The frame that opens an attempt: what the columns of every tick mean, and what is expected of
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""One session: servers up, a pair calibrated, the workload sent and measured, faults injected and recovered, everything removed.
+"""One session: servers up, a pair calibrated, the workload sent and measured, faults injected and
+recovered, everything removed.
 
-The session knows nothing of databases or terminals: whoever runs it gives it a sink for its frames, which also tells it when
-to stop and which orders were given.
+The session knows nothing of databases or terminals: whoever runs it gives it a sink for its frames,
+which also tells it when to stop and which orders were given.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ WATCH_SECS = 2.0
 """How often the Docker engine is asked which containers run."""
 PROBE_SECS = 10.0
 DOCKER_GONE_SECS = 8.0
-"""A Docker engine that does not answer for longer ends the session; one that restarts is back sooner."""
+"""A Docker engine that does not answer for longer ends the session; one that restarts is back
+sooner."""
 SERVERS_ENDED = "All servers' containers ended at once: the engine restarted, the node was drained, or something stopped them. Start the run again."
 
 
@@ -71,8 +73,8 @@ class Session:
         """The report. Whatever happens, nothing of the run is left when this returns or raises.
 
         Raises ProblemError: 422 for a fault that this machine cannot inject, 409 if another process
-        holds the run, 503 for a fabric or Docker engine that is gone, and what the deployment and the
-        sink raise.
+        holds the run, 503 for a fabric or Docker engine that is gone, and what the deployment and
+        the sink raise.
         """
         self._refuse_impossible()
         with self._place.held(self._run, DYING_SECS) as mine:
@@ -126,7 +128,8 @@ class Session:
                 schedule.refuse_impossible(client.call("probe", PROBE_SECS))
 
     def _sink_quietly(self, kind: str, payload: Json) -> None:
-        """A frame on the way out: what ends the session must not keep the rest from being removed."""
+        """A frame on the way out: what ends the session must not keep the rest from being
+        removed."""
         try:
             self._sink.frame(kind, payload)
         except Exception as error:
@@ -192,7 +195,8 @@ class Session:
         return "done"
 
     def _take(self, frame: Json, *, counted: bool) -> bool:
-        """Record a frame of the fabric and write its tick. Whether the hypothesis ends the run now."""
+        """Record a frame of the fabric and write its tick. Whether the hypothesis ends the run
+        now."""
         tick, secs = self._recorder.take(frame)
         self._at_secs = tick.at_secs - self._question.settings.settle_secs
         self._recorder.events.hear(tick.events, self._at_secs)
@@ -225,7 +229,8 @@ class Session:
             self._recorder.events.hear(self._programs.look(self._injector.dead, self._at_secs), self._at_secs)
 
     def _watch_docker(self, watched_at: float) -> float:
-        """Ask the engine now and then whether it still runs the servers. Raises when it is gone for good."""
+        """Ask the engine now and then whether it still runs the servers. Raises when it is gone for
+        good."""
         now = time.monotonic()
         if not self._deployment.in_containers or now - watched_at < WATCH_SECS:
             return watched_at
@@ -237,6 +242,7 @@ class Session:
                 raise
             return watched_at
         if not self._injector.active and (ended := self._deployment.ended_on()):
-            # One server that ends is a failure to observe; an engine that restarts ends them all, and so does a node that is drained.
+            # One server that ends is a failure to observe; an engine that restarts ends them all,
+            # and so does a node that is drained.
             raise ProblemError(503, "servers-ended", " ".join(host.said(SERVERS_ENDED) for host in ended))
         return now

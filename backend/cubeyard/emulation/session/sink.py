@@ -1,4 +1,5 @@
-"""What a session needs of whoever runs it: a place for its frames, and the orders given meanwhile."""
+"""What a session needs of whoever runs it: a place for its frames, and the orders given
+meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ class Sink(Protocol):
         ...
 
     def check(self) -> None:
-        """Raises when the session must end: the run was cancelled, or the process was told to stop."""
+        """Raises when the session must end: the run was cancelled, or the process was told to
+        stop."""
         ...
 
     def over(self) -> bool:

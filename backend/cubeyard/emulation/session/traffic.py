@@ -14,12 +14,14 @@ SILENT_SECS = 15.0
 
 
 def sent(fabrics: Fabrics, run_id: str, flows: list[Json], secs: float, check: Callable[[], None]) -> Iterator[Json]:
-    """Send these flows for `secs`, and yield the frames of that time. `check` is called between frames and may raise.
+    """Send these flows for `secs`, and yield the frames of that time. `check` is called between
+    frames and may raise.
 
     Raises FabricGoneError for a fabric that ends or falls silent.
     """
     fabrics.call("workload", run=run_id, flows=flows)
-    # Frames hold differences: a missed one is missing in every sum, so subscribe before anything is sent.
+    # Frames hold differences: a missed one is missing in every sum, so subscribe before anything is
+    # sent.
     with fabrics.stream(run_id) as stream:
         fabrics.call("start", run=run_id)
         for frame in stream.frames(SILENT_SECS, check):

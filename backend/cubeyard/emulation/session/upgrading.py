@@ -15,7 +15,8 @@ Json = dict[str, Any]
 
 
 class Upgrading:
-    """Knows what is not yet as in the plan after it, and what is not as in the network of the run any more."""
+    """Knows what is not yet as in the plan after it, and what is not as in the network of the run
+    any more."""
 
     def __init__(self, upgrade: Upgrade | None, run_id: str, deployment: Deployment, sink: Sink) -> None:
         self._upgrade = upgrade
@@ -28,7 +29,8 @@ class Upgrading:
 
     @property
     def missing(self) -> list[Fault]:
-        """What the network of the run has and does not carry: cables that are not plugged in yet or any more, and ports that are slow."""
+        """What the network of the run has and does not carry: cables that are not plugged in yet or
+        any more, and ports that are slow."""
         return list(self._cables.active.values())
 
     @property

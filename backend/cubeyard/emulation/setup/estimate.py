@@ -1,4 +1,5 @@
-"""What this machine carries, before anything is started: servers, memory, connections, and packets against CPU."""
+"""What this machine carries, before anything is started: servers, memory, connections, and packets
+against CPU."""
 
 from __future__ import annotations
 
@@ -25,10 +26,11 @@ MAX_SERVERS = {"containers": 256, "namespaces": 1024}
 DESCRIPTORS_PER_SERVER, OWN_DESCRIPTORS = 26, 200
 """Files that cubeyard-fabric keeps open (emulator/crates/fabric/src/api/fabric.rs)."""
 NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
-"""CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500. [measured, EMULATOR]"""
+"""CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500.
+[measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
-"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays] By the tables of
-a chip in user space too: taken to be alike. [assumed]"""
+"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work
+is relays] By the tables of a chip in user space too: taken to be alike. [assumed]"""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class Estimate:
 
 
 def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0, beside: int = 0) -> Estimate:
-    """Over a number of `hosts` (0: this machine), which are taken to be like this one. So many servers have a program of a user's
-    `beside` them, which is taken to need what a server's container does; what it computes nobody knows."""
+    """Over a number of `hosts` (0: this machine), which are taken to be like this one. So many
+    servers have a program of a user's `beside` them, which is taken to need what a server's
+    container does; what it computes nobody knows."""
     servers = len(network.servers)
     containers = servers + beside
     most = settings.flow_bits_per_sec or float("inf")
@@ -68,7 +71,8 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
 
 
 def most_servers(mode: str, hosts: int = 0) -> int:
-    """Servers that may run on this machine, or over a number of `hosts`, whose limits of open files are their own."""
+    """Servers that may run on this machine, or over a number of `hosts`, whose limits of open files
+    are their own."""
     if hosts:
         return MAX_SERVERS[mode] * hosts
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,5 @@
-"""The flows that the servers send, from the workload's own list: numbered, with ends, ports and what they carry."""
+"""The flows that the servers send, from the workload's own list: numbered, with ends, ports and
+what they carry."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def flows_of(
 def _relayed(
     engine: Engine, network: Network, prediction: Prediction, delivery: Delivery, workload: Json
 ) -> list[Flow]:
-    """One server's data to many, passed on by those who have it. Each edge may go at a link's rate."""
+    """One server's data to many, passed on by those who have it. Each edge may go at a link's
+    rate."""
     if workload["kind"] not in ("one-to-several", "one-to-all"):
         raise field_error(
             "body.emulation.delivery",

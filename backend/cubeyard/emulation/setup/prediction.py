@@ -1,4 +1,5 @@
-"""What the flow engine expects of the same network, workload and rate: the ideal that a measurement stands beside."""
+"""What the flow engine expects of the same network, workload and rate: the ideal that a measurement
+stands beside."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ MPTCP_CHOICES = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """Max-min fair rates of the workload's flows; ABT is as many times the slowest. In bits per second, headers included."""
+    """Max-min fair rates of the workload's flows; ABT is as many times the slowest. In bits per
+    second, headers included."""
 
     source: list[str]
     destination: list[str]
@@ -39,8 +41,8 @@ class Prediction:
     connection_rates_bits_per_sec: list[float] | None = None
     """Of each connection, flow after flow; None where those of a flow are all alike."""
     paths: list[list[int]] | None = None
-    """Of each connection: the ids of the nodes of the path that it will take; None where that is not known beforehand. With MPTCP it is
-    that of the first subflow."""
+    """Of each connection: the ids of the nodes of the path that it will take; None where that is
+    not known beforehand. With MPTCP it is that of the first subflow."""
     choices: tuple[str, ...] = ()
     """What is ours in what is compared, for people."""
 
@@ -49,7 +51,8 @@ class Prediction:
         return sum(self.rates_bits_per_sec)
 
     def cut_off(self, connections: int) -> frozenset[int]:
-        """Ids of the connections that carry nothing: their flow has lost an end or every path. `connections` are of each flow."""
+        """Ids of the connections that carry nothing: their flow has lost an end or every path.
+        `connections` are of each flow."""
         if self.paths is not None:
             return frozenset(i for i, path in enumerate(self.paths) if not path)
         lost = (i for i, rate in enumerate(self.rates_bits_per_sec) if rate <= 0)
@@ -62,7 +65,8 @@ class Prediction:
         return [rate / connections for rate in self.rates_bits_per_sec for _ in range(connections)]
 
     def relayed(self, network: Network, edges: Sequence[tuple[int, int]]) -> Prediction:
-        """Of data that is passed on over disjoint edges, each at a link's rate: what every receiver gets, added up."""
+        """Of data that is passed on over disjoint edges, each at a link's rate: what every receiver
+        gets, added up."""
         rates = [network.rate_bits_per_sec] * len(edges)
         source, destination = ([network.name_of[edge[end]] for edge in edges] for end in (0, 1))
         return replace(
@@ -96,14 +100,15 @@ def predict(
     damage: Damage = WHOLE,
     numbers: Sequence[int] | None = None,
 ) -> Prediction:
-    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have. `numbers` are those of the flows whose
-    ports each flow has, if these are not its own.
+    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have.
+    `numbers` are those of the flows whose ports each flow has, if these are not its own.
 
-    Routers choose by their tables and by a hash of a connection's addresses and ports, which are known: unless `routing` names
-    another scheme, each connection is predicted on the path that it will take.
+    Routers choose by their tables and by a hash of a connection's addresses and ports, which are
+    known: unless `routing` names another scheme, each connection is predicted on the path that it
+    will take.
     """
-    # The engine gives all links the rate that it is told. It knows how they differ, so it gets the plan's rates, and what
-    # it finds is scaled.
+    # The engine gives all links the rate that it is told. It knows how they differ, so it gets the
+    # plan's rates, and what it finds is scaled.
     scale = network.rate_bits_per_sec / network.planned_bits_per_sec if network.has_several_rates else None
     experiment = {
         "workload": workload if network.whole else within(network, workload, seed),
@@ -140,7 +145,8 @@ def _over_tables(
     damage: Damage,
     numbers: Sequence[int] | None,
 ) -> Prediction:
-    """The same flows over the paths that the routers' tables and hashes, or the chips' programs, give their connections."""
+    """The same flows over the paths that the routers' tables and hashes, or the chips' programs,
+    give their connections."""
     each = settings.connections
     ends = zip(found.source, found.destination, strict=True)
     pairs = [(network.id_of[source], network.id_of[destination]) for source, destination in ends for _ in range(each)]
@@ -165,7 +171,8 @@ def _over_tables(
 
 
 def _through_routers(network: Network, seed: int, settings: Emulation, damage: Damage) -> Json:
-    """What the paths of an emulation's flows follow from, for `Engine.routed_flows`; without the flows."""
+    """What the paths of an emulation's flows follow from, for `Engine.routed_flows`; without the
+    flows."""
     return {
         "slice": None if network.whole else {"servers": list(network.servers.values())},
         "faults": damage.faults(),
@@ -181,8 +188,9 @@ def _through_routers(network: Network, seed: int, settings: Emulation, damage: D
 def ends_secs(
     engine: Engine, network: Network, seed: int, settings: Emulation, ends: Sequence[tuple[int, int]], flow_bytes: float
 ) -> list[float]:
-    """When each flow between two servers has carried so much, over the path that routers give it and at max-min fair rates, headers
-    not counted; infinite without a path. All begin together. Computes rates once for every time at which flows end."""
+    """When each flow between two servers has carried so much, over the path that routers give it
+    and at max-min fair rates, headers not counted; infinite without a path. All begin together.
+    Computes rates once for every time at which flows end."""
     run = _through_routers(network, seed, settings, WHOLE)
     left = dict.fromkeys(range(len(ends)), flow_bytes * 8)
     found = [inf] * len(ends)

@@ -1,4 +1,5 @@
-"""What a session is asked to do: an experiment's document, read once and checked against the machine's limits."""
+"""What a session is asked to do: an experiment's document, read once and checked against the
+machine's limits."""
 
 from __future__ import annotations
 
@@ -39,9 +40,11 @@ class Question:
     schedule: Schedule
     estimate: Estimate
     predicted_with: Callable[[Damage], Prediction] | None
-    """What is expected once something is broken; None for data that is relayed: its edges are fixed."""
+    """What is expected once something is broken; None for data that is relayed: its edges are
+    fixed."""
     rates_over: Callable[[list[list[int]]], list[float]]
-    """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
+    """Max-min fair rates in bits per second, headers included, of flows over given paths of server
+    ids."""
     hypotheses: list[Hypothesis] = field(default_factory=list)
     upgrade: Upgrade | None = None
     """What changes while it runs."""

@@ -1,6 +1,8 @@
-"""Requests and responses: which flows they are, what both ends are told of them, and what is expected of them.
+"""Requests and responses: which flows they are, what both ends are told of them, and what is
+expected of them.
 
-Each client has two flows with each server that it asks: of requests, and of responses the other way over the same two ports.
+Each client has two flows with each server that it asks: of requests, and of responses the other way
+over the same two ports.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MAX_UDP_BYTES = 65_536
 """Of a response: of more datagrams one is lost nearly always."""
 UDP_HEADER_BYTES = 28
 MAX_PER_SEC = 50_000
-"""Requests of all clients together: assumed, at some 40 us of one of two cores for each. `[ours]`"""
+"""Requests of all clients together: assumed, at some 40 us of one of two cores for each.
+`[ours]`"""
 TIMEOUT_SECS = 2.0
 """A request over UDP is given up after so long, or twice the bound if that is longer. `[ours]`"""
 FIELD = "body.workload"

@@ -1,9 +1,11 @@
-"""An upgrade under traffic: the network of the plan after it, with what the planner's work order changes not done yet. `[subways §4.3]`
+"""An upgrade under traffic: the network of the plan after it, with what the planner's work order
+changes not done yet. `[subways §4.3]`
 
-A run that can be upgraded has the devices and the numbers of the plan after the upgrade from its start. Cables that the work order
-adds are not plugged in until its steps are carried out: their ports have no carrier, and the routers' tables go without them. Where an
-upgrade moves uplinks, the run has those of before too, until their step takes them out. Ports that get faster have the rate of before
-until then.
+A run that can be upgraded has the devices and the numbers of the plan after the upgrade from its
+start. Cables that the work order adds are not plugged in until its steps are carried out: their
+ports have no carrier, and the routers' tables go without them. Where an upgrade moves uplinks, the
+run has those of before too, until their step takes them out. Ports that get faster have the rate of
+before until then.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Step:
     """Cables that are taken out."""
 
     def described(self) -> Json:
-        """Links by id: those that are plugged in, those that are taken out, and those that get faster, with their rates before."""
+        """Links by id: those that are plugged in, those that are taken out, and those that get
+        faster, with their rates before."""
         new, slower = ([one for one in self.before.strikes if bool(one.parameters) == rate] for rate in (False, True))
         document: Json = {"switch": self.switch, "links": [one.target["link"] for one in new]}
         if self.after.strikes:
@@ -82,8 +85,8 @@ class Upgrade:
 
 
 def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> tuple[Network, Network]:
-    """The network of a plan whose slowest link has a rate in bits per second, and that which its run has from the start: the same
-    without an upgrade. Raises a 422 that names the field."""
+    """The network of a plan whose slowest link has a rate in bits per second, and that which its
+    run has from the start: the same without an upgrade. Raises a 422 that names the field."""
     mtu = settings.mtu_at(rate)
     part = settings.slice.model_dump() if settings.slice is not None else None
     own = networks.build(engine, spec, rate, mtu, part, settings.dataplane)
@@ -108,8 +111,8 @@ def network_of(engine: Engine, spec: Json, settings: Emulation, rate: float) -> 
 
 
 def planned(engine: Engine, before: Network, run: Network, asked: Asked) -> Upgrade:
-    """The work order between two plans as steps. Raises a 422 for one that does more than add cables, move uplinks or make ports
-    faster. `run` has the cables of both plans."""
+    """The work order between two plans as steps. Raises a 422 for one that does more than add
+    cables, move uplinks or make ports faster. `run` has the cables of both plans."""
     if before.servers != run.servers or not set(before.switches.values()) <= set(run.switches.values()):
         raise field_error(
             FIELD,
@@ -239,7 +242,8 @@ def _order(engine: Engine, before: Network, after: Network) -> list[Json]:
 
 @contextmanager
 def _of_upgrade() -> Iterator[None]:
-    """What is wrong with the plan after it, as errors of its own field: it is no fault of the run's own plan."""
+    """What is wrong with the plan after it, as errors of its own field: it is no fault of the run's
+    own plan."""
 
     def told(text: str) -> str:
         for plan in ("body.plan.topology", "body.plan"):

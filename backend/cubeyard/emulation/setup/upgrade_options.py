@@ -1,4 +1,5 @@
-"""What a plan can be upgraded to while packets flow, with the planner's work order of each: for a form that offers it. `[subways §4.3]`"""
+"""What a plan can be upgraded to while packets flow, with the planner's work order of each: for a
+form that offers it. `[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ NO_FAMILY = "Only Subways is upgraded under traffic: its racks get cables beside
 
 
 def upgrades_of(engine: Engine, spec: Json, to: Json | None) -> list[Json]:
-    """Each as `{name, title, to, reason, steps}`, what cannot be with the reason instead of steps; last `to`, if that is none of them.
-    Raises a 422 for a plan that cannot be emulated."""
+    """Each as `{name, title, to, reason, steps}`, what cannot be with the reason instead of steps;
+    last `to`, if that is none of them. Raises a 422 for a plan that cannot be emulated."""
     own = topology_of(spec)
     network, _ = network_of(engine, spec, Emulation(), DEFAULT_LINK_GBPS * 1e9)
     found = [_offered(engine, spec, *one) for one in _targets(own, network)]

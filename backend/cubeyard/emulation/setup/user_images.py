@@ -30,8 +30,8 @@ class Beside:
 
 
 def beside_of(network: Network, images: list[UserImage], registries: frozenset[str] | None) -> dict[int, Beside]:
-    """The images by server id. Raises a 422 that names the field: an unknown server, a server with two
-    images, an image from another registry, or any image if `registries` is None."""
+    """The images by server id. Raises a 422 that names the field: an unknown server, a server with
+    two images, an image from another registry, or any image if `registries` is None."""
     chosen: dict[int, Beside] = {}
     if not images:
         return chosen

@@ -1,7 +1,9 @@
-"""YAML with the line of every value, and nothing of YAML that surprises: one document, no aliases, no tags.
+"""YAML with the line of every value, and nothing of YAML that surprises: one document, no aliases,
+no tags.
 
-Plain words are read as YAML 1.2's core schema reads them, with decimal numbers only: `00` and `no` are text, `1e9` is a number. So
-names of servers need no quotes, unless they are numbers or hold a comma.
+Plain words are read as YAML 1.2's core schema reads them, with decimal numbers only: `00` and `no`
+are text, `1e9` is a number. So names of servers need no quotes, unless they are numbers or hold a
+comma.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class Document:
         self._lines = lines
 
     def place(self, path: Sequence[str | int]) -> tuple[str, int]:
-        """A path as people write it, like `faults[0].kind`, and its line, from 1. Of a value that is not there: its parent's line.
+        """A path as people write it, like `faults[0].kind`, and its line, from 1. Of a value that
+        is not there: its parent's line.
 
         Parts of the path that name a form of a value, as pydantic's do, are passed over.
         """
@@ -64,7 +67,8 @@ def refused(
 
 
 def read(data: bytes | str) -> Document:
-    """One mapping. Raises a 422 with the line for anything else. Takes time and memory in proportion to the text."""
+    """One mapping. Raises a 422 with the line for anything else. Takes time and memory in
+    proportion to the text."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if len(raw) > MAX_BYTES:
         raise refused(
@@ -176,7 +180,8 @@ def resolved(word: str) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes every text that is read as something else without quotes, and writes a value twice rather than an alias."""
+    """Quotes every text that is read as something else without quotes, and writes a value twice
+    rather than an alias."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True

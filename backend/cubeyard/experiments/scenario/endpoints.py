@@ -30,7 +30,8 @@ class YamlResponse(Response):
 
 
 class ScenarioText(Request):
-    """A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command line only."""
+    """A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command
+    line only."""
 
     text: str = Field(max_length=document.MAX_BYTES, examples=[document.write(EXAMPLE)])
 
@@ -58,7 +59,8 @@ def file_of(scenario: Scenario) -> Response:
     responses=responses(),
 )
 def read_scenario_schema() -> dict[str, Any]:
-    """For editors. What the engine checks beside it, it says with path and line when the file is read."""
+    """For editors. What the engine checks beside it, it says with path and line when the file is
+    read."""
     return model.schema()
 
 

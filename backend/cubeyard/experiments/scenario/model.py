@@ -1,4 +1,5 @@
-"""What a scenario holds: an experiment in the words of the API, whose settings stand together, without saved plans."""
+"""What a scenario holds: an experiment in the words of the API, whose settings stand together,
+without saved plans."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class PlanFile(Request):
 
 
 class ScenarioSettings(Answering):
-    """The engine that answers, its settings, and the seeds. The fields are those of an experiment."""
+    """The engine that answers, its settings, and the seeds. The fields are those of an
+    experiment."""
 
     seeds: Annotated[list[Seed], AfterValidator(distinct)] = Field(default=[7], min_length=1, max_length=1000)
 
@@ -52,7 +54,8 @@ class ScenarioSettings(Answering):
 
 
 class Scenario(Request):
-    """An experiment as a file: plan, workload, settings, faults with their times, and hypotheses with their bounds."""
+    """An experiment as a file: plan, workload, settings, faults with their times, and hypotheses
+    with their bounds."""
 
     scenario: Literal[1] = Field(description="The version of this format.")
     name: Name
@@ -107,7 +110,8 @@ class Scenario(Request):
         return {name: value for name, value in found.items() if value not in (None, [])}
 
     def _bound(self, one: Json) -> Json:
-        """A hypothesis; how long it may be missed is said to real packets only, or if it differs from the default."""
+        """A hypothesis; how long it may be missed is said to real packets only, or if it differs
+        from the default."""
         told = {"metric": one.pop("metric"), "bound": one.pop("bound")}
         if ENGINES[self.settings.engine] is EMULATION or one != {"for_secs": 2.0, "abort": True}:
             told |= one
@@ -120,7 +124,8 @@ def _told(fields: Mapping[str, Any]) -> Json:
 
 
 def of_experiment(name: str, document: Mapping[str, Any]) -> Scenario:
-    """The scenario of an experiment, as its document or as a request for one has it, with the spec of its plan.
+    """The scenario of an experiment, as its document or as a request for one has it, with the spec
+    of its plan.
 
     Raises ValidationError if an earlier version kept what is refused today.
     """

@@ -1,4 +1,5 @@
-"""A scenario's text as an experiment to be created. What is refused is told by the path and the line of the file."""
+"""A scenario's text as an experiment to be created. What is refused is told by the path and the
+line of the file."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Read:
 
 
 def read(data: bytes | str, read_file: ReadFile | None = None) -> Read:
-    """The scenario of a file's text. `read_file` reads a plan's file by its path; without it such a plan is refused.
+    """The scenario of a file's text. `read_file` reads a plan's file by its path; without it such a
+    plan is refused.
 
     Raises a 422 whose errors name path, line, value, limit and fix.
     """

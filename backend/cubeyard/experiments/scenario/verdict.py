@@ -83,7 +83,8 @@ def _verdict(claim: StatedHypothesis, outcome: Outcome, worst: float | None, sen
 def of_points(
     claims: Sequence[StatedHypothesis], results: Iterable[tuple[Point, Mapping[str, Any]]], baseline: Baseline
 ) -> list[HypothesisVerdict]:
-    """Each hypothesis at every point that an engine computed. Keeps of each point only the values that are judged."""
+    """Each hypothesis at every point that an engine computed. Keeps of each point only the values
+    that are judged."""
     values: list[list[tuple[Point, float | str]]] = [[] for _ in claims]
     planned = struck = False
     for point, result in results:

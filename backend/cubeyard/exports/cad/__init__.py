@@ -1,9 +1,11 @@
-"""A plan as DXF, in metres, for the building's own drawing: floor plan, elevations and, if chosen, bodies in space.
+"""A plan as DXF, in metres, for the building's own drawing: floor plan, elevations and, if chosen,
+bodies in space.
 
-In: `drawing.py`, the file with its layers and what it opens on; `floor.py`, `elevations.py` and `bodies.py`, its parts;
-`text.py`, their lettering.
+In: `drawing.py`, the file with its layers and what it opens on; `floor.py`, `elevations.py` and
+`bodies.py`, its parts; `text.py`, their lettering.
 
-Not in: positions and routes, which the engine computes (`solids.py` beside this folder has them in space).
+Not in: positions and routes, which the engine computes (`solids.py` beside this folder has them in
+space).
 
 The same plan is the same bytes.
 """

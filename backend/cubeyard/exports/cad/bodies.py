@@ -1,4 +1,5 @@
-"""Racks, devices, trays and bundles as bodies in space: a cube for each box, stretched, and a line for each bundle."""
+"""Racks, devices, trays and bundles as bodies in space: a cube for each box, stretched, and a line
+for each bundle."""
 
 from __future__ import annotations
 

@@ -26,13 +26,15 @@ _BORDER = 0.4
 _SCREEN_ASPECT = 1.6
 """Width by height of the window that the first view is meant for."""
 
-# A plan has no clock: the same plan must give the same bytes, so dates and identifiers in the header are fixed ones. The
-# option is the library's own, for the whole process; nothing else here writes DXF.
+# A plan has no clock: the same plan must give the same bytes, so dates and identifiers in the
+# header are fixed ones. The option is the library's own, for the whole process; nothing else here
+# writes DXF.
 ezdxf.options.write_fixed_meta_data_for_testing = True  # pyright: ignore[reportPrivateImportUsage]
 
 
 def floor_drawing(plan: PlanView, progress: Progress, options: ExportOptions = NO_OPTIONS) -> Iterator[bytes]:
-    """One DXF file (R2010, ASCII). Coordinates are the scene's: metres, x along the enclosure; elevations stand below it."""
+    """One DXF file (R2010, ASCII). Coordinates are the scene's: metres, x along the enclosure;
+    elevations stand below it."""
     progress(0.0, "floor plan")
     drawing = ezdxf.new("R2010")  # pyright: ignore[reportPrivateImportUsage]
     drawing.header["$INSUNITS"] = _METRES
@@ -50,7 +52,8 @@ def floor_drawing(plan: PlanView, progress: Progress, options: ExportOptions = N
         bodies.draw(drawing, tables)
     progress(0.7, "file")
     _open_on(drawing, (-_BORDER, bottom - _BORDER), (right + _BORDER, top + _BORDER))
-    # The library registers classes in the order of a set, which differs from process to process: sort them first.
+    # The library registers classes in the order of a set, which differs from process to process:
+    # sort them first.
     drawing.classes.add_required_classes(drawing.dxfversion)
     drawing.classes.classes = dict(sorted(drawing.classes.classes.items()))
     stream = io.StringIO()
@@ -62,7 +65,8 @@ def floor_drawing(plan: PlanView, progress: Progress, options: ExportOptions = N
 
 
 def _open_on(drawing: Drawing, low: tuple[float, float], high: tuple[float, float]) -> None:
-    """The whole drawing fills the window of whoever opens it, and is what "zoom to extents" shows."""
+    """The whole drawing fills the window of whoever opens it, and is what "zoom to extents"
+    shows."""
     drawing.modelspace().reset_extents((*low, 0.0), (*high, 0.0))
     drawing.modelspace().reset_limits(low, high)
     for name, corner in (("$EXTMIN", (*low, 0.0)), ("$EXTMAX", (*high, 0.0)), ("$LIMMIN", low), ("$LIMMAX", high)):

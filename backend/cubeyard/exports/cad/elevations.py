@@ -1,4 +1,5 @@
-"""Racks from the front and the rear, below the floor plan, at the same scale: frames, and each device where it is mounted."""
+"""Racks from the front and the rear, below the floor plan, at the same scale: frames, and each
+device where it is mounted."""
 
 from __future__ import annotations
 
@@ -15,14 +16,16 @@ from cubeyard.exports.palette import LIGHT, level_colour, rgb
 from cubeyard.exports.tables import PlanTables
 
 MAX_ELEVATIONS = 96
-"""More racks than this make a file that CAD programs open slowly; the drawing says how many are left out. [ours]"""
+"""More racks than this make a file that CAD programs open slowly; the drawing says how many are
+left out. [ours]"""
 _RACKS_PER_ROW = 8
 _BETWEEN_RACKS, _BETWEEN_SIDES, _BETWEEN_ROWS = 0.25, 0.5, 0.6
 _TITLE, _NAME, _UNIT = 0.12, 0.07, 0.028
 
 
 def draw(drawing: Drawing, tables: PlanTables, below: float, right: float) -> tuple[float, float]:
-    """Draws below the line y = `below`, the rear beside the front; the right and the lower end of all that is drawn then."""
+    """Draws below the line y = `below`, the rear beside the front; the right and the lower end of
+    all that is drawn then."""
     space = drawing.modelspace()
     columns = tables.plan.scene["racks"]
     members = tables.devices_by_rack()

@@ -1,7 +1,9 @@
-"""The floor plan: the enclosure, racks as block references with attributes, trays at their height, bundles along them.
+"""The floor plan: the enclosure, racks as block references with attributes, trays at their height,
+bundles along them.
 
-A bundle is a polyline from rack to rack along its trays, whose thickness in the drawing is its diameter. Racks are blocks, so
-that a CAD program lists them; there is one for each facing, so that names are upright in all.
+A bundle is a polyline from rack to rack along its trays, whose thickness in the drawing is its
+diameter. Racks are blocks, so that a CAD program lists them; there is one for each facing, so that
+names are upright in all.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def draw(drawing: Drawing, tables: PlanTables) -> tuple[float, float, float]:
 
 
 def _rack_block(drawing: Drawing, width: float, depth: float, *, north: bool) -> str:
-    """The block of a rack of this size: its outline, with the front edge doubled, centred on the insertion point."""
+    """The block of a rack of this size: its outline, with the front edge doubled, centred on the
+    insertion point."""
     name = f"RACK_{round(width * 1000)}X{round(depth * 1000)}" + ("_NORTH" if north else "")
     if name in drawing.blocks:
         return name
@@ -55,7 +58,8 @@ def _rack_block(drawing: Drawing, width: float, depth: float, *, north: bool) ->
             tag,
             insert=(-w + 0.05, top - row * 0.07),
             height=0.05,
-            # Invisible: for lists of racks. Not every program shows attributes (LibreCAD does not), so the name is a text too.
+            # Invisible: for lists of racks. Not every program shows attributes (LibreCAD does not),
+            # so the name is a text too.
             dxfattribs={"layer": "labels", "flags": 1, "style": STYLE},
         )
     return name

@@ -27,5 +27,6 @@ def words(
 
 
 def height_that_fits(text: str, width: float, height: float) -> float:
-    """The largest height of capitals, at most `height`, at which the text is at most `width` wide."""
+    """The largest height of capitals, at most `height`, at which the text is at most `width`
+    wide."""
     return min(height, width / max(len(text) * _CHARACTER_EMS, 1e-9))

@@ -1,6 +1,7 @@
 """Drawings of a plan as SVG: the floor from above, the racks from the front and the rear.
 
-In: `sheet.py`, the whole file; `floor.py`, `elevations.py` and `trays.py`, its parts; `svg.py`, the primitives.
+In: `sheet.py`, the whole file; `floor.py`, `elevations.py` and `trays.py`, its parts; `svg.py`, the
+primitives.
 
 Not in: positions and cable routes, which the engine computes. Plain text, no library.
 

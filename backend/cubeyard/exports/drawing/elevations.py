@@ -1,4 +1,5 @@
-"""Racks seen from the front or the rear, to scale: every unit, what stands in it, and the level of each switch."""
+"""Racks seen from the front or the rear, to scale: every unit, what stands in it, and the level of
+each switch."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _NAME_INDENT = 12.0
 
 @dataclass(frozen=True, slots=True)
 class ElevationStyle:
-    """The scale, and what is written: `named` writes each device's name into it, `titled` gives it a title to hover."""
+    """The scale, and what is written: `named` writes each device's name into it, `titled` gives it
+    a title to hover."""
 
     denominator: int
     named: bool
@@ -63,7 +65,8 @@ def elevation_picture(
     *,
     rear: bool = False,
 ) -> Picture:
-    """The racks side by side, all standing on the same floor. Seen from the rear their order and their slots are mirrored."""
+    """The racks side by side, all standing on the same floor. Seen from the rear their order and
+    their slots are mirrored."""
     order = list(reversed(racks)) if rear else list(racks)
     units = tables.plan.scene["racks"]["units"]
     tallest = max((units[rack] for rack in racks), default=0) * style.unit
@@ -132,7 +135,8 @@ def _device(
     classes = f"f-{level if level < 0 else level % MAX_LEVELS}"
     if not style.named:
         return rect(left + 0.8, y + 0.8, width - 1.6, box_height - 1.6, classes, title=title)
-    # On paper the name must be read: the level's colour is a bar at the left and an outline, the ground stays white.
+    # On paper the name must be read: the level's colour is a bar at the left and an outline, the
+    # ground stays white.
     room = width - _NAME_INDENT - 2
     if type_width(name, SMALLEST_TYPE) > room:
         name = name[: max(int(room / type_width("0", SMALLEST_TYPE)) - 1, 0)] + "\u2026"
@@ -146,7 +150,8 @@ def _device(
 def _level_tags(
     tables: PlanTables, members: Sequence[int], x: float, top: float, units: int, style: ElevationStyle
 ) -> list[str]:
-    """`L3` beside each run of units that holds switches of one level: the second cue beside the colour."""
+    """`L3` beside each run of units that holds switches of one level: the second cue beside the
+    colour."""
     by_unit: dict[int, int] = {}
     for device in members:
         level = tables.device_level[device]
@@ -162,7 +167,8 @@ def _level_tags(
             y0 = top + (units - run[-1]) * style.unit + 2
             y1 = top + (units - run[0] + 1) * style.unit - 2
             out.append(line(x, y0, x, y1, f"s-{level % MAX_LEVELS}", 4))
-            # Upwards in the rack: where runs of a unit follow each other, the type of the last one keeps its place.
+            # Upwards in the rack: where runs of a unit follow each other, the type of the last one
+            # keeps its place.
             baseline = min((y0 + y1) / 2 + SMALLEST_TYPE * 0.36, last_type - SMALLEST_TYPE * 0.85)
             out.append(text(x + 7, baseline, f"L{level}", SMALLEST_TYPE, "ink"))
             last_type = baseline
@@ -173,7 +179,8 @@ def _level_tags(
 
 
 def rack_groups(tables: PlanTables, per_sheet: int) -> list[tuple[str, list[int]]]:
-    """Racks that belong together, at most `per_sheet` a group, with the group's label; in rack order."""
+    """Racks that belong together, at most `per_sheet` a group, with the group's label; in rack
+    order."""
     racks = tables.plan.scene["racks"]
     groups = racks.get("group") or [0] * len(tables.rack_names)
     labels = racks.get("group_label") or [""] * len(tables.rack_names)

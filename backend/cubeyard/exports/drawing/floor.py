@@ -1,4 +1,5 @@
-"""The floor from above, to scale: enclosure, racks with their fronts, trays as stripes of cables by level."""
+"""The floor from above, to scale: enclosure, racks with their fronts, trays as stripes of cables by
+level."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from cubeyard.exports.text import plain
 
 MARGIN = 150.0
 _WIDEST_TRAY_METRES, _WIDEST_TRAY_UNITS = 0.12, 14.0
-"""How wide the fullest tray is drawn: to scale, but never narrower than can be seen; the others in proportion. [ours]"""
+"""How wide the fullest tray is drawn: to scale, but never narrower than can be seen; the others in
+proportion. [ours]"""
 _THINNEST_STRIPE = 1.6
 _LEGEND_PITCH = 42.0
 _RACK_TYPE = 29.0
@@ -80,7 +82,8 @@ def _faces_up(racks: dict[str, Any], rack: int) -> bool:
 
 
 def _lettering(tables: PlanTables, frame: _Frame) -> str:
-    """How racks are named at this scale: `across` them, `along` them, or, where no type fits, in `rows`."""
+    """How racks are named at this scale: `across` them, `along` them, or, where no type fits, in
+    `rows`."""
     racks = tables.plan.scene["racks"]
     longest = max(tables.rack_names, key=len, default="")
     width = min(racks["width_metres"], default=1.0) * frame.metre
@@ -97,7 +100,8 @@ def _named_in_rows(tables: PlanTables, frame: _Frame) -> bool:
 
 
 def _rack_labels(tables: PlanTables, frame: _Frame) -> list[str]:
-    """Name and power in the front half of each rack, because column trays run over the middle; over what crosses there."""
+    """Name and power in the front half of each rack, because column trays run over the middle; over
+    what crosses there."""
     how = _lettering(tables, frame)
     if how == "rows":
         return _row_labels(tables, frame)
@@ -127,7 +131,8 @@ def _rack_labels(tables: PlanTables, frame: _Frame) -> list[str]:
 
 
 def _row_labels(tables: PlanTables, frame: _Frame) -> list[str]:
-    """`R001 to R040` under the left end of each row: the racks themselves are too small for type."""
+    """`R001 to R040` under the left end of each row: the racks themselves are too small for
+    type."""
     racks = tables.plan.scene["racks"]
     rows: dict[float, list[int]] = {}
     for i, y in enumerate(racks["y_metres"]):
@@ -170,7 +175,8 @@ def _trays(tables: PlanTables, frame: _Frame) -> list[str]:
 
 
 def _rear_is_below(tables: PlanTables, y_metres: float) -> bool:
-    """Whether the racks under a column tray have their rear below the tray in the picture; true where there are none."""
+    """Whether the racks under a column tray have their rear below the tray in the picture; true
+    where there are none."""
     racks = tables.plan.scene["racks"]
     under = [i for i, y in enumerate(racks["y_metres"]) if abs(y - y_metres) < racks["depth_metres"][i] / 2]
     return not under or _faces_up(racks, under[0])
@@ -201,7 +207,8 @@ def _stripes(frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int)
 
 
 def _peaks(trays: dict[str, Any]) -> list[int]:
-    """The fullest segment of each straight run of column trays, to be labelled: the fullest one of each y."""
+    """The fullest segment of each straight run of column trays, to be labelled: the fullest one of
+    each y."""
     best: dict[float, int] = {}
     for i, kind in enumerate(trays["kind"]):
         if kind == "column" and trays["cables"][i]:
@@ -231,7 +238,8 @@ def _dimensions(enclosure: dict[str, Any], frame: _Frame, length: float, width: 
 
 
 def _legend(tables: PlanTables, left: float, top: float, room: float) -> tuple[list[str], float]:
-    """Levels by colour, dash and number, and the mark of a rack's front; in as many lines as the picture's width takes."""
+    """Levels by colour, dash and number, and the mark of a rack's front; in as many lines as the
+    picture's width takes."""
     carried = tables.plan.scene["trays"]["cables_by_level"]
     in_trays = {level for row in carried for level, count in enumerate(row) if count}
     items: list[tuple[str, int | None]] = []

@@ -1,6 +1,7 @@
 """Scales that fit a ruler, and the bar that proves a print has kept them.
 
-A picture's user unit is a tenth of a millimetre on paper, so that sizes of type and scales can be stated and measured.
+A picture's user unit is a tenth of a millimetre on paper, so that sizes of type and scales can be
+stated and measured.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def mm(picture: Picture) -> tuple[float, float]:
 def largest_that_fits(
     draw: Callable[[int], Picture], box_mm: tuple[float, float], scales: tuple[int, ...] = RULER_SCALES
 ) -> tuple[int, Picture]:
-    """The largest scale at which the picture lies within the box, and the picture; the smallest scale if none does."""
+    """The largest scale at which the picture lies within the box, and the picture; the smallest
+    scale if none does."""
     made: tuple[int, Picture] | None = None
     for denominator in scales:
         made = denominator, draw(denominator)
@@ -50,7 +52,8 @@ def largest_that_fits(
 
 
 def bar_metres(denominator: int, longest_mm: float = 80.0) -> float:
-    """The length of a scale bar in the building: 1, 2 or 5 times a power of ten metres, as long as fits `longest_mm`."""
+    """The length of a scale bar in the building: 1, 2 or 5 times a power of ten metres, as long as
+    fits `longest_mm`."""
     longest = longest_mm * denominator / 1000
     power = 10.0**-3
     best = power
@@ -61,7 +64,8 @@ def bar_metres(denominator: int, longest_mm: float = 80.0) -> float:
 
 
 def scale_bar(right: float, y: float, denominator: int) -> str:
-    """A bar of four steps that ends at `right`, with its length and the scale before it. Its top is at `y`."""
+    """A bar of four steps that ends at `right`, with its length and the scale before it. Its top is
+    at `y`."""
     metres = bar_metres(denominator)
     length = metres * units_per_metre(denominator)
     left, step = right - length, length / _BAR_STEPS

@@ -1,4 +1,5 @@
-"""How full each column tray is along its run: a bar a segment, by level, under the limit. Lines up with the floor plan."""
+"""How full each column tray is along its run: a bar a segment, by level, under the limit. Lines up
+with the floor plan."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _CHART_HEIGHT, _HEAD, _FOOT = 192.0, 52.0, 44.0
 
 
 def column_runs(trays: dict[str, Any]) -> list[list[int]]:
-    """Segments of each straight column with cables in it, from left to right; runs from the top of the picture down."""
+    """Segments of each straight column with cables in it, from left to right; runs from the top of
+    the picture down."""
     runs: dict[float, list[int]] = {}
     for i, kind in enumerate(trays["kind"]):
         if kind == "column":

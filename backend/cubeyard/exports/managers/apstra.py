@@ -1,7 +1,9 @@
-"""A cabling map in the form of Apstra's REST API (`/api/blueprints/{id}/experience/web/cabling-map`).
+"""A cabling map in the form of Apstra's REST API
+(`/api/blueprints/{id}/experience/web/cabling-map`).
 
-Systems and links go by name: a blueprint gives interfaces identifiers of its own, which an import has to take from there. The
-links have the labels that Apstra makes itself (`spine1<->leaf1[1]`), so that a script can join the two by label.
+Systems and links go by name: a blueprint gives interfaces identifiers of its own, which an import
+has to take from there. The links have the labels that Apstra makes itself (`spine1<->leaf1[1]`), so
+that a script can join the two by label.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from cubeyard.plans.view import PlanView
 
 
 def cabling_map(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`{"links": [...]}`: each with its label, speed, role, the plan's facts as tags, and two endpoints."""
+    """`{"links": [...]}`: each with its label, speed, role, the plan's facts as tags, and two
+    endpoints."""
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)
     gbps = plan.gbps.tolist()
@@ -57,7 +60,8 @@ def cabling_map(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def _role(tables: PlanTables, device: int) -> str:
-    """`generic` for servers, `leaf` for the lowest switches, `spine` and `superspine` above, `l3` and so on higher still."""
+    """`generic` for servers, `leaf` for the lowest switches, `spine` and `superspine` above, `l3`
+    and so on higher still."""
     if not tables.device_kind[device]:
         return "generic"
     level = tables.device_level[device]

@@ -1,4 +1,5 @@
-"""NVIDIA's point-to-point (P2P) workbook, which the Cable Validation Tool of UFM reads by its column names."""
+"""NVIDIA's point-to-point (P2P) workbook, which the Cable Validation Tool of UFM reads by its
+column names."""
 
 from __future__ import annotations
 
@@ -28,12 +29,14 @@ _PIECE_BYTES = 1 << 18
 
 
 def port_name(tables: PlanTables, device: int, port: int, interface: str) -> str:
-    """`swp1` for a switch's first port, as its operating system calls it; a server's port keeps its interface name."""
+    """`swp1` for a switch's first port, as its operating system calls it; a server's port keeps its
+    interface name."""
     return f"swp{port + 1}" if tables.device_kind[device] else interface
 
 
 def point_to_point(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable: rack, unit, host name, type and port of both ends, and the plan's labels, length and part."""
+    """One row a cable: rack, unit, host name, type and port of both ends, and the plan's labels,
+    length and part."""
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)
     a_ports, b_ports = plan.cables["a_port"].tolist(), plan.cables["b_port"].tolist()

@@ -1,8 +1,9 @@
 """A `.topo` file as UFM's topology comparison and ibutils read it (manual page ibdm-topo-file).
 
-A section a device: its type and name, then one indented line a cable, and an empty line. A cable is in the sections of both
-its ends. Ports have the numbers of the front panel, `P1` the first; types are the parts' numbers in the book, which
-have to be the names of the fabric's own system types before a discovered fabric can match.
+A section a device: its type and name, then one indented line a cable, and an empty line. A cable is
+in the sections of both its ends. Ports have the numbers of the front panel, `P1` the first; types
+are the parts' numbers in the book, which have to be the names of the fabric's own system types
+before a discovered fabric can match.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from cubeyard.plans.view import PlanView
 PIECE_ROWS = 250
 """NetBox imports about ten rows a second, and a proxy gives a request 60 seconds. [ours]"""
 
-# The column names of the bulk import forms of NetBox 4.4 and later (read from 4.7.3), per file. [FORMATS]
+# The column names of the bulk import forms of NetBox 4.4 and later (read from 4.7.3), per file.
+# [FORMATS]
 COLUMNS: dict[str, tuple[str, ...]] = {
     "01-sites": ("name", "slug", "status", "description", "comments"),
     "02-locations": ("site", "name", "slug", "status", "description"),
@@ -62,7 +63,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 SHARED = ("03-manufacturers", "04-device-types", "05-device-roles", "06-rack-types")
-"""What plans have in common. NetBox imports a file whole or not at all, so these are also there row by row."""
+"""What plans have in common. NetBox imports a file whole or not at all, so these are also there row
+by row."""
 
 
 def _readme(plan: PlanView) -> bytes:
@@ -156,7 +158,8 @@ def library_yaml(row: Row) -> bytes:
 
 
 def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`01-sites.csv` to `17-power-cables.csv`, the shared ones also row by row, the device types as YAML and `README.txt`, streamed."""
+    """`01-sites.csv` to `17-power-cables.csv`, the shared ones also row by row, the device types as
+    YAML and `README.txt`, streamed."""
 
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "README.txt", [_readme(plan)]

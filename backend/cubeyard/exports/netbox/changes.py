@@ -1,7 +1,9 @@
-"""The zip of import files for a NetBox that holds some of the plan: what is missing, and with its id what differs.
+"""The zip of import files for a NetBox that holds some of the plan: what is missing, and with its
+id what differs.
 
-NetBox's import form creates a row without `id` and changes the object of a row with one. It sets every column that a file has,
-so that files of changes have only the columns that the plan owns, and those by which NetBox finds what they refer to.
+NetBox's import form creates a row without `id` and changes the object of a row with one. It sets
+every column that a file has, so that files of changes have only the columns that the plan owns, and
+those by which NetBox finds what they refer to.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ _MAX_LISTED = 1000
 
 
 def changes_archive(records: NetboxRecords, changes: Iterable[ModelChange]) -> Iterator[bytes]:
-    """The files for what a dry run of the sync found, numbered as in the whole import; `README.txt` says what to do first."""
+    """The files for what a dry run of the sync found, numbered as in the whole import; `README.txt`
+    says what to do first."""
     by_model = {change.model: change for change in changes}
     cables = by_model["cables"]
     left_out = _with_known_types(records, by_model)
@@ -73,7 +76,8 @@ def _files(
 
 
 def _with_known_types(records: NetboxRecords, by_model: Mapping[str, ModelChange]) -> set[str]:
-    """Missing devices whose type NetBox has: with them come the ports and bays that their type has there."""
+    """Missing devices whose type NetBox has: with them come the ports and bays that their type has
+    there."""
     new = set(by_model["device types"].missing)
     known = {
         (row["manufacturer"], row["model"]) for place, row in enumerate(records.device_types()) if place not in new

@@ -1,7 +1,9 @@
-"""The ports of each device as NetBox lists them: their names, and the types that the device has, whatever is plugged in.
+"""The ports of each device as NetBox lists them: their names, and the types that the device has,
+whatever is plugged in.
 
-A port's type follows from the device's own part: its access ports first, and those of its uplinks where a cable is faster.
-What a device has beyond the structure's ports (a 48-port switch that uses 30) follows with the next numbers.
+A port's type follows from the device's own part: its access ports first, and those of its uplinks
+where a cable is faster. What a device has beyond the structure's ports (a 48-port switch that
+uses 30) follows with the next numbers.
 """
 
 from __future__ import annotations
@@ -25,13 +27,15 @@ class Port(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Devices that have the same ports: of one kind, level and part, and whose ports are called alike."""
+    """Devices that have the same ports: of one kind, level and part, and whose ports are called
+    alike."""
 
     kind: int
     level: int
     part: int
     names: tuple[str, ...] = ()
-    """Of the ports, where they are others than those of most devices of the kind: in networks of a user's own."""
+    """Of the ports, where they are others than those of most devices of the kind: in networks of a
+    user's own."""
 
 
 class _Supply(NamedTuple):
@@ -43,7 +47,8 @@ class _Supply(NamedTuple):
 
 
 class DevicePorts:
-    """Ports by device, computed once for all devices that have the same. Takes time as the cables do."""
+    """Ports by device, computed once for all devices that have the same. Takes time as the cables
+    do."""
 
     def __init__(self, tables: PlanTables, facts: LinkFacts) -> None:
         self._tables, self._facts = tables, facts
@@ -109,7 +114,8 @@ class DevicePorts:
         return out
 
     def _supplies(self, group: _Group) -> list[_Supply]:
-        """What the device's part offers: a switch's access ports and uplinks, a server's network cards."""
+        """What the device's part offers: a switch's access ports and uplinks, a server's network
+        cards."""
         if group.kind:
             own = self._facts.part_attributes(group.part)
             return [
@@ -139,7 +145,8 @@ class DevicePorts:
         names = [plain(name) for name in self._tables.plan.port_names(self._first[group])]
         for name in names:
             gbps, connector = cabled.get(name, (0.0, ""))
-            # The slowest kind of port that carries it and is left; a cable faster than all is the book's finding.
+            # The slowest kind of port that carries it and is left; a cable faster than all is the
+            # book's finding.
             fitting = [i for i, supply in enumerate(supplies) if left[i] > 0 and supply.gbps >= gbps]
             if fitting:
                 left[fitting[0]] -= 1
@@ -150,7 +157,8 @@ class DevicePorts:
 
     @staticmethod
     def _unused(names: list[str], supplies: list[_Supply], left: list[int]) -> list[Port]:
-        """What the part has beyond the structure's ports, numbered on. Ports called by directions (`x+`) have no next one."""
+        """What the part has beyond the structure's ports, numbered on. Ports called by directions
+        (`x+`) have no next one."""
         last = re.fullmatch(r"(.*?)(\d+)", names[-1]) if names else None
         if last is None:
             return []

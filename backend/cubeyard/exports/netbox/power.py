@@ -1,7 +1,9 @@
-"""How the devices are fed, as NetBox has it: a panel a container, a feed a PDU, the PDUs with their outlets, and a cord to each device.
+"""How the devices are fed, as NetBox has it: a panel a container, a feed a PDU, the PDUs with their
+outlets, and a cord to each device.
 
-PDUs are devices of 0 U in their racks. Voltage, phases and current of a feed are those that carry what the PDU carries, at
-230/400 V; a PDU without a stated limit gets those that carry what its devices draw. `[ours]`
+PDUs are devices of 0 U in their racks. Voltage, phases and current of a feed are those that carry
+what the PDU carries, at 230/400 V; a PDU without a stated limit gets those that carry what its
+devices draw. `[ours]`
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ ROLE = "PDU"
 INLET = "Input"
 OUTLET_TYPE, DEVICE_INLET_TYPE = "iec-60320-c13", "iec-60320-c14"
 SINGLE_PHASE_WATTS = 7360
-"""What 32 A at 230 V carry, the largest single-phase plug in use; beyond it a feed has three phases."""
+"""What 32 A at 230 V carry, the largest single-phase plug in use; beyond it a feed has three
+phases."""
 _SINGLE_VOLTS, _THREE_VOLTS = 230, 400
 _MAX_DRAW_WATTS = 32_767
 """NetBox keeps draws in 16 bits."""
@@ -36,8 +39,8 @@ def whole_watts(watts: float | None) -> int | None:
 
 
 def prefixed(tables: PlanTables, name: str) -> str:
-    """The name of a device that is called after its rack. NetBox finds devices by their names alone, and racks of two plans may
-    have one name: the host names' prefix tells them apart."""
+    """The name of a device that is called after its rack. NetBox finds devices by their names
+    alone, and racks of two plans may have one name: the host names' prefix tells them apart."""
     prefix = plain((tables.plan.spec.get("site") or {}).get("host_prefix"))
     return (f"{prefix}-" if prefix else "")[:32] + name[:32]
 
@@ -87,7 +90,8 @@ class PowerRecords:
             return "three-phase", _THREE_VOLTS, math.ceil(watts / (_THREE_VOLTS * math.sqrt(3)))
         return "single-phase", _SINGLE_VOLTS, max(1, math.ceil(watts / _SINGLE_VOLTS))
 
-    # -- rows by model -----------------------------------------------------------------------------------------------
+    # -- rows by model
+    # -----------------------------------------------------------------------------------------------
 
     def device_type(self) -> Iterator[Row]:
         """The PDU's type; none for a plan without PDUs."""

@@ -1,8 +1,9 @@
 """The rows of each NetBox import file.
 
-Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one 1-U parent device a shared
-unit, named by its position (`R07-12`, after the host names' prefix), with a bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit
-taken and a child's position stays readable. A child stands in no unit of its own, as NetBox demands of 0-U child types.
+Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one 1-U
+parent device a shared unit, named by its position (`R07-12`, after the host names' prefix), with a
+bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit taken and a child's
+position stays readable. A child stands in no unit of its own, as NetBox demands of 0-U child types.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _COLOURS = {
 
 
 def hex_colour(name: str, level: int) -> str:
-    """NetBox's six hexadecimal digits for a cable's colour word, the level's own colour for a word it does not know."""
+    """NetBox's six hexadecimal digits for a cable's colour word, the level's own colour for a word
+    it does not know."""
     if re.fullmatch(r"#[0-9a-fA-F]{6}", name):
         return name[1:].lower()
     return _COLOURS.get(name.strip().lower(), level_colour(level)[1:].lower())
@@ -54,7 +56,8 @@ class TypeKey(NamedTuple):
 
 
 class NetboxRecords:
-    """Every import file's rows for one plan. Devices go by their host names: NetBox splits references at commas."""
+    """Every import file's rows for one plan. Devices go by their host names: NetBox splits
+    references at commas."""
 
     def __init__(self, plan: PlanView) -> None:
         self.plan = plan
@@ -67,7 +70,8 @@ class NetboxRecords:
         """Racks stand in a location: NetBox refuses two racks of one name only within one."""
         self.power = PowerRecords(self.tables, self.site, self.location)
 
-    # -- what stands where -------------------------------------------------------------------------------------------
+    # -- what stands where
+    # -------------------------------------------------------------------------------------------
 
     @cached_property
     def _types(self) -> dict[TypeKey, str]:
@@ -80,7 +84,8 @@ class NetboxRecords:
                 sku = tables.part_sku(key.part) or (
                     "Unspecified switch" if tables.device_kind[i] else "Unspecified server"
                 )
-                # One part used at two heights, alone and shared, or with ports of two kinds needs a type for each.
+                # One part used at two heights, alone and shared, or with ports of two kinds needs a
+                # type for each.
                 taken = set(seen.values())
                 model, count = sku[:90], 1
                 while model in taken:
@@ -135,7 +140,8 @@ class NetboxRecords:
         level = self.tables.device_level[device]
         return f"Switch {self.tables.level_labels.get(level, f'level {level}')}"[:100]
 
-    # -- the files, in import order ----------------------------------------------------------------------------------
+    # -- the files, in import order
+    # ----------------------------------------------------------------------------------
 
     def sites(self) -> Iterator[Row]:
         yield {
@@ -252,7 +258,8 @@ class NetboxRecords:
             }
 
     def devices(self) -> Iterator[Row]:
-        """Chassis first, then every device, so that a reader row by row meets a parent before its children."""
+        """Chassis first, then every device, so that a reader row by row meets a parent before its
+        children."""
         tables = self.tables
         for (rack, unit), (height, bays) in self._shelves.items():
             yield {
@@ -305,7 +312,8 @@ class NetboxRecords:
                 }
 
     def interfaces(self) -> Iterator[Row]:
-        """Every port of every device with the type that the device has; a cabled one says which cable."""
+        """Every port of every device with the type that the device has; a cabled one says which
+        cable."""
         plan, gbps = self.plan, self.facts.gbps
         levels = plan.cables["level"].tolist()
         cabled: dict[tuple[int, str], int] = {}
@@ -364,7 +372,8 @@ class NetboxRecords:
     def cables(self) -> Iterator[Row]:
         trunks = self.plan.cables["trunk"].tolist()
         for cable in self.tables.rows():
-            # The label of a leg's own end: that of a breakout's trunk stands for several cables here.
+            # The label of a leg's own end: that of a breakout's trunk stands for several cables
+            # here.
             label = cable.far_label if trunks[cable.index] == 1 else cable.near_label
             yield {
                 "side_a_site": self.site,
@@ -382,7 +391,8 @@ class NetboxRecords:
                 "length": f"{cable.stock_metres:.2f}",
                 "length_unit": "m",
                 "bundle": self.bundle_name(cable.bundle) if cable.bundle >= 0 else "",
-                # A cable of the import format has one termination a side: a breakout is a cable a leg, which names the whole.
+                # A cable of the import format has one termination a side: a breakout is a cable a
+                # leg, which names the whole.
                 "description": " ".join(filter(None, (cable.name, cable.route, cable.breakout)))[:200],
             }
 

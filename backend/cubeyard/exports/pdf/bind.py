@@ -1,7 +1,9 @@
-"""Binds the parts of a pack: `python bind.py FOLDER` joins `FOLDER/part-*.pdf` into `FOLDER/pack.pdf`.
+"""Binds the parts of a pack: `python bind.py FOLDER` joins `FOLDER/part-*.pdf` into
+`FOLDER/pack.pdf`.
 
-Runs as a program of its own, by path, as the typesetter does. `FOLDER/binding.json` has the title, the number of parts, and the
-outline: title, page (from 1) and depth of each bookmark. A link to `cubeyard:page-12` leads to page 12 of the whole.
+Runs as a program of its own, by path, as the typesetter does. `FOLDER/binding.json` has the title,
+the number of parts, and the outline: title, page (from 1) and depth of each bookmark. A link to
+`cubeyard:page-12` leads to page 12 of the whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The pack's drawings, at scales that fit a ruler: floor plan and elevations, with the title block building drawings have."""
+"""The pack's drawings, at scales that fit a ruler: floor plan and elevations, with the title block
+building drawings have."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from cubeyard.exports.text import plain
 Json = dict[str, Any]
 MAX_ELEVATIONS = 96
 _SCALES = (20, 10)
-"""Denominators of elevations: the larger scale if names do not fit into devices at the smaller one."""
+"""Denominators of elevations: the larger scale if names do not fit into devices at the smaller
+one."""
 _GAP_MM = 3.0
 
 
@@ -41,7 +43,8 @@ def _page(tables: PlanTables, paper: Paper, title: str, subtitle: str, pictures:
 
 
 def floor_section(tables: PlanTables, paper: Paper, files: dict[str, bytes]) -> Section:
-    """The floor at the largest scale of a ruler at which the page holds it; tray loads below it where they have room."""
+    """The floor at the largest scale of a ruler at which the page holds it; tray loads below it
+    where they have room."""
     words = f"Floor plan of {plain(tables.plan.name)}"
     denominator, floor = largest_that_fits(lambda scale: floor_picture(tables, scale), paper.drawing_box)
     loads = tray_picture(tables, denominator)
@@ -65,7 +68,8 @@ def elevation_style(tables: PlanTables, paper: Paper) -> ElevationStyle:
 def elevation_section(
     tables: PlanTables, paper: Paper, files: dict[str, bytes], step: Callable[[float], None]
 ) -> Section:
-    """As many racks beside each other as a page holds, from the front and from the rear; both on a page if they fit."""
+    """As many racks beside each other as a page holds, from the front and from the rear; both on a
+    page if they fit."""
     section = Section("Elevations, front and rear")
     style = elevation_style(tables, paper)
     members = tables.devices_by_rack()

@@ -1,4 +1,5 @@
-"""Forms: how the lines of a kind of sheet are laid out on a paper, so that no type is smaller than seven points."""
+"""Forms: how the lines of a kind of sheet are laid out on a paper, so that no type is smaller than
+seven points."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _ALMOST = 1e-6
 
 @dataclass(slots=True)
 class Section:
-    """Pages that belong together, under one bookmark; a page's `marks` are those below it: depth and title."""
+    """Pages that belong together, under one bookmark; a page's `marks` are those below it: depth
+    and title."""
 
     title: str
     pages: list[Json] = field(default_factory=list)
@@ -53,7 +55,8 @@ def form(
     drop: float = 0.0,
     whole: int = 0,
 ) -> Form:
-    """As many strips as asked for, or fewer if their words need more room; across the sheet if one strip needs it too."""
+    """As many strips as asked for, or fewer if their words need more room; across the sheet if one
+    strip needs it too."""
     lines = [line for group in groups for line in group.lines]
     tries = [(count, False) for count in range(strips, 0, -1)] + [(1, True)]
     sized: list[Field] = []
@@ -80,7 +83,8 @@ def strips_page(used: Form, title: str, subtitle: str, strips: list[Json], note:
 
 
 def numbered(pages: list[Json]) -> list[Json]:
-    """Sheets of one thing say which of how many they are, and each has a bookmark below the thing's."""
+    """Sheets of one thing say which of how many they are, and each has a bookmark below the
+    thing's."""
     if len(pages) < 2:
         return pages
     for i, page in enumerate(pages):

@@ -21,13 +21,17 @@ TYPE_POINTS = 7.0
 _INSET = 0.8
 """Between the label's edge and its type. Millimetres."""
 _QUIET, _LEAST_QUIET = 4, 2
-"""Modules of white around a code, up to the label's outline and its type: what readers are promised [ISO/IEC 18004 §5.3.8], and
-what those that we tried still read [ours]. The least is for labels whose type leaves no room for the other."""
+"""Modules of white around a code, up to the label's outline and its type: what readers are promised
+[ISO/IEC 18004 §5.3.8], and what those that we tried still read [ours]. The least is for labels
+whose type leaves no room for the other."""
 _SMALLEST_MODULE, _LARGEST_MODULE = 0.25, 0.42
-"""Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs. [ours]"""
+"""Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs.
+[ours]"""
 _FACTS = ("{name} L{level} {metres} m", "{name} {metres} m", "{name} {metres}m", "{name}")
-"""What a label says of its cable, from all to the least. All labels of a pack say the same, so that none seems to miss something."""
-# Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC 18004, table 7]
+"""What a label says of its cable, from all to the least. All labels of a pack say the same, so that
+none seems to miss something."""
+# Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC
+# 18004, table 7]
 _MODULES = ((17, 21), (32, 25), (53, 29), (78, 33), (106, 37))
 
 
@@ -63,7 +67,8 @@ class LabelForm:
         return room - self.code_side - 2 * self.quiet if self.code_side else room - _INSET
 
     def code_at(self, place: int) -> tuple[float, float]:
-        """Left and top edge of the code on the place, from the sheet's top left corner, in millimetres."""
+        """Left and top edge of the code on the place, from the sheet's top left corner, in
+        millimetres."""
         column, row = divmod(place, self.stock.rows)
         x = self.stock.left + column * self.stock.column_pitch + self.stock.cell_width - self.quiet - self.code_side
         y = self.stock.top + row * self.stock.cell_height + (self.stock.cell_height - self.code_side) / 2
@@ -71,7 +76,8 @@ class LabelForm:
 
 
 def _widest(tables: PlanTables, form: str) -> float:
-    """The width of the widest of all cables' facts in one of `_FACTS`, in millimetres. O(cables)."""
+    """The width of the widest of all cables' facts in one of `_FACTS`, in millimetres.
+    O(cables)."""
     plan = tables.plan
     pairs = set(zip(plan.cables["level"].tolist(), plan.cables["stock_mm"].tolist(), strict=True))
     name = plan.cable_name(max(plan.cable_count - 1, 0))
@@ -90,7 +96,8 @@ def code_text(tables: PlanTables, options: ExportOptions, codes: str, cable: int
 
 
 def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
-    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id, else none.
+    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id,
+    else none.
 
     The type is both ends, and the cable's id and length if a code has room beside them.
     """
@@ -111,7 +118,8 @@ def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
 def label_sheets(
     tables: PlanTables, racks: Sequence[int], options: ExportOptions, used: LabelForm, step: Callable[[float], None]
 ) -> Section:
-    """Every label that is stuck on in a rack, in the order of its cable sheet; down the columns. A new rack starts a sheet.
+    """Every label that is stuck on in a rack, in the order of its cable sheet; down the columns. A
+    new rack starts a sheet.
 
     The very first sheet may be one that is partly used: `first_label` is its first free place.
     """
@@ -161,7 +169,8 @@ def _label_page(
     codes: list[list[Any]] = []
     for start in range(0, len(labels), stock.rows):
         cut = labels[start : start + stock.rows]
-        # Three lines a label, three layers of one weight each: bold near end, plain far end, muted facts.
+        # Three lines a label, three layers of one weight each: bold near end, plain far end, muted
+        # facts.
         lines: tuple[list[str], list[str], list[str]] = ([], [], [])
         for place, label in enumerate(cut, start):
             words = [_NOTHING] * 3

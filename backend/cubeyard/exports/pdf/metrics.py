@@ -1,4 +1,5 @@
-"""How wide words are in the pack's typeface, well enough to choose column widths before typesetting."""
+"""How wide words are in the pack's typeface, well enough to choose column widths before
+typesetting."""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ def clipped(words: str, limit_mm: float, size_points: float) -> str:
 def fit(
     fields: Sequence[Field], lines: Iterable[Sequence[str]], available_mm: float, gutter_mm: float, size_points: float
 ) -> tuple[list[Field], float]:
-    """Widths that hold the widest words of each field, and the largest size at most `size_points` at which all fit beside
-    each other; below `SMALLEST_POINTS` they do not fit. What is left of the width is shared out, so that a sheet is as wide as its page."""
+    """Widths that hold the widest words of each field, and the largest size at most `size_points`
+    at which all fit beside each other; below `SMALLEST_POINTS` they do not fit. What is left of the
+    width is shared out, so that a sheet is as wide as its page."""
     widest = [width_mm(item.name, SMALLEST_POINTS) for item in fields]
     seen: list[dict[int, str]] = [{} for _ in fields]
     # The widest words are among the longest ones: measure one of each length.

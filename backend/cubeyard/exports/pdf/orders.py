@@ -72,7 +72,8 @@ def bundles_by_tray(tables: PlanTables) -> list[list[int]]:
 
 
 def tray_sheets(tables: PlanTables, paper: Paper, limit: int) -> tuple[Section, int, int]:
-    """What lies in each tray that holds cables; how many trays have a sheet, and of how many. At most `limit` lines."""
+    """What lies in each tray that holds cables; how many trays have a sheet, and of how many. At
+    most `limit` lines."""
     section = Section("Tray sheets")
     trays, bundles = tables.plan.scene["trays"], tables.plan.scene["bundles"]
     groups: list[Group] = []
@@ -108,7 +109,8 @@ def tray_sheets(tables: PlanTables, paper: Paper, limit: int) -> tuple[Section, 
 
 
 LONGEST_NAME_MM = 100.0
-"""A part's name is printed whole up to this width, on a sheet that lies across if it must; a longer one ends in an ellipsis. [ours]"""
+"""A part's name is printed whole up to this width, on a sheet that lies across if it must; a longer
+one ends in an ellipsis. [ours]"""
 _BOM_FIELDS = (
     Field("Part", 22, bold=True), Field("Name", 60), Field("m", 8, right=True), Field("Colour", 12), Field("Quantity", 12, right=True),
     Field("Spares", 9, right=True), Field("Unit", 8), Field("Unit price", 16, right=True), Field("Total", 20, right=True),

@@ -1,7 +1,7 @@
 """Puts the install pack together: decides every page, then has it typeset.
 
-A pack is bounded, because nobody prints ten thousand pages: past the limits below it holds the first racks and switches
-and says on its cover what is left out and where that is.
+A pack is bounded, because nobody prints ten thousand pages: past the limits below it holds the
+first racks and switches and says on its cover what is left out and where that is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ MAX_LABELS = 24_000
 MAX_BUNDLES = 3_000
 PAGES_A_PART = 32
 """Typeset at a time: the typesetter's memory grows with the pages."""
-# Where typesetting begins and ends in the progress of a pack, and about how long a page takes. [ours]
+# Where typesetting begins and ends in the progress of a pack, and about how long a page takes.
+# [ours]
 _TYPESETTING_FROM, _TYPESETTING_TO = 0.3, 0.96
 _TYPESETTING_SECS_A_PAGE = 0.04
 
@@ -66,14 +67,16 @@ def template() -> bytes:
 
 
 def part_of(shared: Json, pages: list[Json]) -> dict[str, bytes]:
-    """The sources of some pages. QR codes are drawn after the type, so the typesetter does not get them."""
+    """The sources of some pages. QR codes are drawn after the type, so the typesetter does not get
+    them."""
     codes = [page.pop("codes", []) for page in pages]
     sources = {"pack.json": orjson.dumps(shared | {"pages": pages})}
     return sources | {"codes.json": orjson.dumps(codes)} if any(codes) else sources
 
 
 def _typesetting_progress(sizes: list[int], progress: Progress) -> Callable[[int, float], None]:
-    """By pages of the parts that are done; within a part, which does not say how far it is, estimated from its seconds."""
+    """By pages of the parts that are done; within a part, which does not say how far it is,
+    estimated from its seconds."""
     total = sum(sizes)
 
     def waiting(part: int, secs: float) -> None:
@@ -91,7 +94,8 @@ def _typesetting_progress(sizes: list[int], progress: Progress) -> Callable[[int
 def pack_document(
     tables: PlanTables, files: dict[str, bytes], progress: Progress, options: ExportOptions = NO_OPTIONS
 ) -> tuple[Json, list[tuple[str, int, int]]]:
-    """Every page of the pack as plain data, and its outline (title, page, depth); pictures go into `files`."""
+    """Every page of the pack as plain data, and its outline (title, page, depth); pictures go into
+    `files`."""
     plan, paper = tables.plan, paper_of_plan(tables.plan)
     labels = label_form(tables, options)
     limits = _Limits(tables)
@@ -147,7 +151,8 @@ def pack_document(
 
 
 def _outline(name: str, sections: list[Section]) -> list[tuple[str, int, int]]:
-    """The cover, each section, and below it its pages' own marks. No two bookmarks have the same name."""
+    """The cover, each section, and below it its pages' own marks. No two bookmarks have the same
+    name."""
     marks = [(name, 1, 0)]
     page_number = 1
     for section in sections:

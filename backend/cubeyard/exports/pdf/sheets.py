@@ -26,7 +26,8 @@ _RACK_FIELDS = (
 
 
 def rack_sheets(tables: PlanTables, paper: Paper, racks: Sequence[int], step: Callable[[float], None]) -> Section:
-    """Each rack's cables: those that stay in it, then bundle by bundle in pull order. Both ends' sheets list a cable."""
+    """Each rack's cables: those that stay in it, then bundle by bundle in pull order. Both ends'
+    sheets list a cable."""
     section = Section("Cable sheets by rack")
     by_rack = CablesByRack(tables)
     scene = tables.plan.scene["racks"]

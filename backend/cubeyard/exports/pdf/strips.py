@@ -1,4 +1,5 @@
-"""Sheets of lines: fields beside each other, on a fixed pitch, filled page by page before anything is typeset."""
+"""Sheets of lines: fields beside each other, on a fixed pitch, filled page by page before anything
+is typeset."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines under one title; `levels` colours the bar at the left of each line (`None`: no bars)."""
+    """Lines under one title; `levels` colours the bar at the left of each line (`None`: no
+    bars)."""
 
     left: str
     right: str
@@ -108,7 +110,8 @@ class _Strip:
                     "right": item.right,
                     "bold": item.bold,
                     "muted": item.muted,
-                    # An empty line would have no height: a space that does not collapse keeps the pitch.
+                    # An empty line would have no height: a space that does not collapse keeps the
+                    # pitch.
                     "text": "\n".join(words or "\u00a0" for words in column),
                 }
                 for item, column in zip(self.layout.fields, self.texts, strict=True)
@@ -120,7 +123,8 @@ class _Strip:
 
 
 def paginate(layout: Layout, groups: Sequence[Group]) -> Iterator[list[Json]]:
-    """The strips of each page. A group that does not fit is continued in the next strip under its title again.
+    """The strips of each page. A group that does not fit is continued in the next strip under its
+    title again.
 
     A title never stands alone at the foot of a strip: at least two of its lines follow it there.
     """

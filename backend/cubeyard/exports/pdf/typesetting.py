@@ -18,14 +18,17 @@ Waiting = Callable[[float], None]
 
 
 class TypesettingError(RuntimeError):
-    """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at fault."""
+    """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at
+    fault."""
 
 
 def typeset(sources: Mapping[str, bytes], waiting: Waiting | None = None) -> Iterator[bytes]:
-    """The PDF of `main.typ`, which may read the other sources. Fonts are ours only: the same file on every machine.
+    """The PDF of `main.typ`, which may read the other sources. Fonts are ours only: the same file
+    on every machine.
 
-    While the typesetter works, `waiting` is called about twice a second with the seconds so far. What it raises ends the
-    typesetter and is passed on. Raises `TypesettingError` when no file was made.
+    While the typesetter works, `waiting` is called about twice a second with the seconds so far.
+    What it raises ends the typesetter and is passed on. Raises `TypesettingError` when no file was
+    made.
     """
     with _Workshop() as workshop:
         workshop.write(sources)
@@ -39,11 +42,13 @@ def typeset_parts(
     binding: bytes,
     waiting: Callable[[int, float], None],
 ) -> Iterator[bytes]:
-    """One PDF of several parts, each typeset by a process of its own: memory is that of the largest part.
+    """One PDF of several parts, each typeset by a process of its own: memory is that of the largest
+    part.
 
-    A part is `pack.json` for `main.typ` and, if it has QR codes, `codes.json` (see `stamp.py`); `binding` is `binding.json` of
-    `bind.py`. `waiting` is called at the start of each part and while it is made, with its number and the seconds so far; a
-    number past the last part means that the parts are bound.
+    A part is `pack.json` for `main.typ` and, if it has QR codes, `codes.json` (see `stamp.py`);
+    `binding` is `binding.json` of `bind.py`. `waiting` is called at the start of each part and
+    while it is made, with its number and the seconds so far; a number past the last part means that
+    the parts are bound.
     """
     with _Workshop() as workshop:
         workshop.write(shared)

@@ -1,4 +1,5 @@
-"""The bill of materials, as a purchaser fills it in: totals are formulas, and a quoted price takes the place of the book's."""
+"""The bill of materials, as a purchaser fills it in: totals are formulas, and a quoted price takes
+the place of the book's."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ CATEGORY_COLUMN, TOTAL_COLUMN, CABLE_COLUMN = LETTER["category"], LETTER["total"
 
 
 def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames) -> None:
-    """One row a line; `Total` is `To order` at the quoted price, or at the book's where none is quoted, to the cent.
+    """One row a line; `Total` is `To order` at the quoted price, or at the book's where none is
+    quoted, to the cent.
 
     Sums are over money, metres of cable and weight: pieces, boxes and hours are not added up.
     """
@@ -96,7 +98,8 @@ def _cable_metres(line: dict[str, Any]) -> float | None:
 
 
 def _formats(styles: Styles) -> Callable[[str, bool], Format]:
-    """The format of a column's cell; the flag is whether the line counts parts of a unit, such as hours."""
+    """The format of a column's cell; the flag is whether the line counts parts of a unit, such as
+    hours."""
     numbers = {
         "length_metres": styles.stock, "unit_price": styles.money, "quoted_price": styles.filled_price,
         "total": styles.money, "weight_kg": styles.kilograms, "cable_metres": styles.metres,
@@ -113,7 +116,8 @@ def _formats(styles: Styles) -> Callable[[str, bool], Format]:
 
 
 def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, values: dict[str, Any], own: str) -> None:
-    """A price that is quoted in another currency than the book's has no total: nothing here says what it is worth."""
+    """A price that is quoted in another currency than the book's has no total: nothing here says
+    what it is worth."""
     number = row + 1
     names = ("unit_price", "quoted_price", "to_order", "currency")
     price, quoted, order, currency = (f"{LETTER[name]}{number}" for name in names)

@@ -11,7 +11,8 @@ from cubeyard.plans.view import PlanView
 SUMMARY, BOM, SCHEDULE, RACKS = "Summary", "BOM", "Cable schedule", "Racks"
 MAX_NAME_CHARACTERS = 31
 MAX_RACK_SHEETS = 200
-"""Past this many sheets a spreadsheet opens slowly and its tabs are of no use; the summary says so. [ours]"""
+"""Past this many sheets a spreadsheet opens slowly and its tabs are of no use; the summary says so.
+[ours]"""
 SCHEDULE_ROWS_PER_SHEET = MAX_SHEET_ROWS - 48_576
 """A round million, with room for the header."""
 

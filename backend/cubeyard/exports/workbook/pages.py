@@ -1,4 +1,5 @@
-"""How a sheet is printed: paper, what of it, its header again on every page, and a footer with the page's number."""
+"""How a sheet is printed: paper, what of it, its header again on every page, and a footer with the
+page's number."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def set_page(
     large: bool = False,
     portrait: bool = False,
 ) -> None:
-    """One page wide, as many as it takes high. Rows and columns count from 0; the print area ends with the last ones."""
+    """One page wide, as many as it takes high. Rows and columns count from 0; the print area ends
+    with the last ones."""
     if not portrait:
         sheet.set_landscape()
     sheet.set_paper(_PAPERS[paper_of(plan)][large])

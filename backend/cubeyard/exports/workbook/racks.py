@@ -116,7 +116,8 @@ def _header(sheet: Worksheet, styles: Styles, tables: PlanTables, rack: int, slo
 
 
 class CablesByRack:
-    """For each rack the cables that end in it, in the order a crew works: in the rack first, then bundle by bundle."""
+    """For each rack the cables that end in it, in the order a crew works: in the rack first, then
+    bundle by bundle."""
 
     def __init__(self, tables: PlanTables) -> None:
         columns = tables.plan.cables
@@ -149,7 +150,8 @@ class CablesByRack:
 
 
 def elevation_rows(tables: PlanTables, rack: int, members: Sequence[int], slots: int) -> list[list[StyledValue | None]]:
-    """One row a unit from the top: its number, then what stands in each slot. A tall device is named in its bottom unit."""
+    """One row a unit from the top: its number, then what stands in each slot. A tall device is
+    named in its bottom unit."""
     units = tables.plan.scene["racks"]["units"][rack]
     rows: list[list[StyledValue | None]] = [[(units - i, _UNIT)] + [None] * slots for i in range(units)]
     for device in members:

@@ -1,9 +1,10 @@
 """Long tables streamed into a finished workbook.
 
-XlsxWriter makes the book: styles, widths, frozen headers, filters, formulas. Each long table is left with one template row
-of blank cells that carry its columns' styles. The finished file is then copied part by part, and where a sheet has a
-template row, the real rows are written in its place as XML. So 8,192 cables take a tenth of the time that cell-by-cell
-calls take, and a million rows never stand in memory.
+XlsxWriter makes the book: styles, widths, frozen headers, filters, formulas. Each long table is
+left with one template row of blank cells that carry its columns' styles. The finished file is then
+copied part by part, and where a sheet has a template row, the real rows are written in its place as
+XML. So 8,192 cables take a tenth of the time that cell-by-cell calls take, and a million rows never
+stand in memory.
 """
 
 from __future__ import annotations

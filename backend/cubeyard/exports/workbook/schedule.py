@@ -1,4 +1,5 @@
-"""The cable schedule: one row a cable, filterable, with totals above the header that follow the filter."""
+"""The cable schedule: one row a cable, filterable, with totals above the header that follow the
+filter."""
 
 from __future__ import annotations
 

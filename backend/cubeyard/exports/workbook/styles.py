@@ -50,7 +50,8 @@ class Styles:
             "warning": self._add(bold=True, font_color="#8A5A00", valign="top", text_wrap=True),
             "info": self._add(font_color=LIGHT.muted, valign="top", text_wrap=True),
         }
-        # The level's colour is a bar at the cell's left, never the text or its ground: text stays readable in print.
+        # The level's colour is a bar at the cell's left, never the text or its ground: text stays
+        # readable in print.
         self.level = {
             level: self._add(left=5, left_color=level_colour(level), num_format="0", align="left")
             for level in range(-1, 16)

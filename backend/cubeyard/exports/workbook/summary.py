@@ -1,4 +1,5 @@
-"""The first sheet: what the plan is, what it counts, costs, draws and weighs, and what there is to know about it."""
+"""The first sheet: what the plan is, what it counts, costs, draws and weighs, and what there is to
+know about it."""
 
 from __future__ import annotations
 
@@ -52,9 +53,11 @@ def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: She
 
 
 def _words(sheet: Worksheet, styles: Styles, row: int, texts: dict[int, str]) -> None:
-    """A row of texts by column, each in the lines that it takes; the last goes on to the sheet's right edge.
+    """A row of texts by column, each in the lines that it takes; the last goes on to the sheet's
+    right edge.
 
-    A spreadsheet cuts what is longer than its cell, and does not adapt a row's height to a cell of several columns.
+    A spreadsheet cuts what is longer than its cell, and does not adapt a row's height to a cell of
+    several columns.
     """
     last = max(texts)
     lines = 1
@@ -86,7 +89,8 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
         ("Switches", counts["switches"], styles.integer, None),
         ("Cables", counts["cables"], styles.integer, _schedule_count(plan, names)),
         ("Racks", counts["racks"], styles.integer, None),
-        # Filters on the bill must not change the summary, so it sums the column and not the sheet's own total.
+        # Filters on the bill must not change the summary, so it sums the column and not the sheet's
+        # own total.
         (
             "Cable to order, with spares (m)",
             plan.bom["cable_order_metres"],

@@ -186,7 +186,8 @@ button { margin-top: 16px; border-color: var(--accent); background: var(--accent
 [role=alert] { margin: 0 0 16px; padding: 8px 12px; border-radius: 6px; background: var(--bad-soft); color: var(--bad) }
 main > p:last-child { margin: 24px 0 0; color: var(--muted) }
 """
-"""The page's own colours (`frontend/src/ui/tokens.css`): the login page is sent before anybody may load the page."""
+"""The page's own colours (`frontend/src/ui/tokens.css`): the login page is sent before anybody may
+load the page."""
 
 
 def _page(wanted: str, error: str, *, status: int = 200) -> HTMLResponse:

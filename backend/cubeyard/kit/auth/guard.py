@@ -1,9 +1,9 @@
 """Checks a request's host name, origin and token. Plain ASGI, before any endpoint.
 
-A web page elsewhere must not be able to drive a local Cubeyard. It can make a browser send requests, so unsafe methods
-from a foreign origin are refused; and it can resolve its own name to 127.0.0.1 (DNS rebinding), so
-host names that are not ours are refused too. Addresses in the Host header are safe: only this
-machine can serve a page from them. [ours]
+A web page elsewhere must not be able to drive a local Cubeyard. It can make a browser send
+requests, so unsafe methods from a foreign origin are refused; and it can resolve its own name to
+127.0.0.1 (DNS rebinding), so host names that are not ours are refused too. Addresses in the Host
+header are safe: only this machine can serve a page from them. [ours]
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ class SessionRow(Base):
 
     hash: Mapped[str] = mapped_column(Text, primary_key=True)
     token_id: Mapped[str | None] = mapped_column(ForeignKey("tokens.id", ondelete="CASCADE"))
-    """The token that opened it; null for the one from the configuration. Revoking a token ends its sessions."""
+    """The token that opened it; null for the one from the configuration. Revoking a token ends its
+    sessions."""
     configured_hash: Mapped[str | None] = mapped_column(Text)
     """For the configured token, its hash: configure another and these sessions end."""
     expires_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))

@@ -16,7 +16,8 @@ Check = Callable[[], Awaitable[bool]]
 
 
 class Checks:
-    """Answers of one credential are shared: many streams of a page cost one query each `CHECK_SECS`."""
+    """Answers of one credential are shared: many streams of a page cost one query each
+    `CHECK_SECS`."""
 
     def __init__(self) -> None:
         self._latest: dict[object, tuple[float, asyncio.Future[bool]]] = {}
@@ -35,7 +36,8 @@ class Checks:
 
 
 async def until_revoked(scope: Scope) -> str:
-    """Returns why the caller may receive nothing more; does not return for a request that needs no token."""
+    """Returns why the caller may receive nothing more; does not return for a request that needs no
+    token."""
     check: Check | None = scope.get("state", {}).get(_STATE)
     while True:
         await asyncio.sleep(CHECK_SECS)

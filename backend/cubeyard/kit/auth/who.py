@@ -25,7 +25,8 @@ class Actor(NamedTuple):
 
 
 def actor(session: Session) -> Actor | None:
-    """The caller of the session's transaction. None for the program: a worker, a reaper, a start."""
+    """The caller of the session's transaction. None for the program: a worker, a reaper, a
+    start."""
     if CALLER not in session.info:
         return None
     caller = session.info[CALLER]

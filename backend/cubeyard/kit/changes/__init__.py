@@ -1,4 +1,5 @@
-"""The change log: one row (who, what, when) for each change that a person made to stored data. [ours]
+"""The change log: one row (who, what, when) for each change that a person made to stored data.
+[ours]
 
 In: the append-only table, `ChangeLog.record`, which services call in the transaction of the change,
 and the list over REST. A change that is rolled back leaves no row; each committed one has a row.

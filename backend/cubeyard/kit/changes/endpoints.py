@@ -33,7 +33,8 @@ def list_changes(
     q: Annotated[PlainText, Query(max_length=200, description="Words of the name or the detail.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> schemas.ChangeList:
-    """A row is written in the transaction of its change and never changes. What the program does by itself is not in it."""
+    """A row is written in the transaction of its change and never changes. What the program does by
+    itself is not in it."""
     return ChangeLog(session).page(
         cursor=cursor, kinds=kind or (), actions=action or (), who=who, plan=plan, subject=subject, q=q, limit=limit
     )

@@ -32,7 +32,8 @@ class ChangeLog:
         *,
         plan_id: str | None = None,
     ) -> None:
-        """Write a change into the session's transaction, unless the caller is the program itself."""
+        """Write a change into the session's transaction, unless the caller is the program
+        itself."""
         who = actor(self._session)
         if who is None:
             return

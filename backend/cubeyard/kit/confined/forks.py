@@ -1,7 +1,9 @@
-"""The program that forks: it imports readers once, and each file is read in a copy of it that begins within milliseconds.
+"""The program that forks: it imports readers once, and each file is read in a copy of it that
+begins within milliseconds.
 
-It has one thread and waits at a socket. A message names a reader's module and brings a socket on which its copy talks: the copy's
-pidfd, then the request, then the outcome. It ends when the server's end of its socket closes.
+It has one thread and waits at a socket. A message names a reader's module and brings a socket on
+which its copy talks: the copy's pidfd, then the request, then the outcome. It ends when the
+server's end of its socket closes.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ LENGTH = struct.Struct("!Q")
 LENGTH_ERROR = struct.error
 """Of a length that is cut short."""
 GRACE_SECS = 2
-"""The server ends a process that takes too long. If the server is gone, the kernel does it so much later."""
+"""The server ends a process that takes too long. If the server is gone, the kernel does it so much
+later."""
 READ_WITH = "READ_WITH"
-"""What a reader's module calls the modules that it imports only when it reads: here they are imported with it."""
+"""What a reader's module calls the modules that it imports only when it reads: here they are
+imported with it."""
 NICENESS = 5
 """Requests that need no reader go first."""
 
@@ -90,7 +94,8 @@ def _copy(talk: socket.socket) -> None:
 
 
 def outcome(request: ReaderRequest) -> bytes:
-    """Pickled, as it is sent. The limits of memory hold for the reader alone: what it returned has to be told."""
+    """Pickled, as it is sent. The limits of memory hold for the reader alone: what it returned has
+    to be told."""
     limits = request.limits
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.setitimer(signal.ITIMER_REAL, limits.secs + GRACE_SECS)

@@ -1,4 +1,5 @@
-"""Asking for a reader: it ends when it is done, takes too long, or the client is gone; its errors are the request's problem."""
+"""Asking for a reader: it ends when it is done, takes too long, or the client is gone; its errors
+are the request's problem."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ atexit.register(FORKS.close)
 
 
 class Readers:
-    """Reads files in processes of their own, a few at a time. The program that forks them starts with the first file."""
+    """Reads files in processes of their own, a few at a time. The program that forks them starts
+    with the first file."""
 
     def __init__(self, limits: ReaderLimits, forks: Forks | None = None) -> None:
         self._limits = limits
@@ -107,7 +109,8 @@ class Readers:
     async def read(self, http: Request, reader: Callable[..., T], *arguments: Any) -> T:
         """What the function `reader` of a module returns. Arguments and result are copied.
 
-        Raises the `ProblemError` that it raises, and one for a file that takes too much time or memory, or breaks it.
+        Raises the `ProblemError` that it raises, and one for a file that takes too much time or
+        memory, or breaks it.
         """
         if self._turns is None:
             self._turns = anyio.CapacityLimiter(AT_ONCE)

@@ -116,7 +116,8 @@ class Scene(Document):
 
 
 class CableColumns(Document):
-    """Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number in at least five digits."""
+    """Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number
+    in at least five digits."""
 
     a_device: list[int]
     a_port: list[int]

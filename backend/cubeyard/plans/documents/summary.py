@@ -104,7 +104,8 @@ class ColumnCutPeak(Document):
 
 
 class ColumnCut(Document):
-    """Cuts across a column of racks: the sum of each level's own peak, and the worst place there really is."""
+    """Cuts across a column of racks: the sum of each level's own peak, and the worst place there
+    really is."""
 
     peak_by_level: list[ColumnCutPeak]
     sum_of_peaks_cables: int

@@ -22,7 +22,8 @@ class DiffCounts(Document):
 
 
 class DiffColumns(Document):
-    """One row a link, so a cable or a leg of a breakout cable: removals first, then moves, additions, keeps."""
+    """One row a link, so a cable or a leg of a breakout cable: removals first, then moves,
+    additions, keeps."""
 
     action: list[int] = Field(description="A row of `actions`.")
     reason: list[int] = Field(description="A row of `reasons`.")

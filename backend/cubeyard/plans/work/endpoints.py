@@ -1,4 +1,5 @@
-"""`/api/v1/plans/{id}/revisions/{revision}/work`: what is cabled, shared by everybody who works on it."""
+"""`/api/v1/plans/{id}/revisions/{revision}/work`: what is cabled, shared by everybody who works on
+it."""
 
 from __future__ import annotations
 
@@ -65,5 +66,6 @@ def list_marks(
 def write_marks(
     service: Service, who: Who, id: Id, revision: RevisionPath, request: schemas.MarkChanges
 ) -> schemas.MarkPage:
-    """The marks that these cables have afterwards. All of them are written or none; the same request may be sent again."""
+    """The marks that these cables have afterwards. All of them are written or none; the same
+    request may be sent again."""
     return service.write(id, revision, request.marks, who)

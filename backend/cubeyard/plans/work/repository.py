@@ -18,7 +18,8 @@ class WorkRepository:
         self._session = session
 
     def lock(self, plan_id: str, revision: int) -> None:
-        """Keeps other changes of this revision's marks waiting until the transaction ends: one after the other cannot deadlock."""
+        """Keeps other changes of this revision's marks waiting until the transaction ends: one
+        after the other cannot deadlock."""
         here = (RevisionRow.plan_id == plan_id) & (RevisionRow.revision == revision)
         self._session.execute(select(RevisionRow.revision).where(here).with_for_update(key_share=True))
 
@@ -39,7 +40,8 @@ class WorkRepository:
         after: int = -1,
         limit: int,
     ) -> Sequence[CableMarkRow]:
-        """Marks of cables above `after`, only those of `cables` and in `state` if given, in the order of cables."""
+        """Marks of cables above `after`, only those of `cables` and in `state` if given, in the
+        order of cables."""
         query = (
             select(CableMarkRow)
             .where(CableMarkRow.plan_id == plan_id, CableMarkRow.revision == revision, CableMarkRow.cable > after)
@@ -54,8 +56,8 @@ class WorkRepository:
         return self._session.scalars(query).all()
 
     def write(self, plan_id: str, revision: int, marks: Sequence[MarkChange], by: str | None) -> int:
-        """Insert or replace marks, each cable at most once. A mark that says the same already keeps who made it and when. How
-        many were new or changed."""
+        """Insert or replace marks, each cable at most once. A mark that says the same already keeps
+        who made it and when. How many were new or changed."""
         if not marks:
             return 0
         values = [

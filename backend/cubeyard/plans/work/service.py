@@ -1,4 +1,5 @@
-"""The rules of marks: only cables that the revision has, the last change of a cable counts, and progress by rack."""
+"""The rules of marks: only cables that the revision has, the last change of a cable counts, and
+progress by rack."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ class WorkService:
         return MarkPage(items=[_mark(row) for row in rows[:limit]], next=following)
 
     def write(self, plan_id: str, revision: int, changes: list[MarkChange], by: str | None) -> MarkPage:
-        """All changes or, if one names a cable that the revision does not have, none. The marks of these cables after it."""
+        """All changes or, if one names a cable that the revision does not have, none. The marks of
+        these cables after it."""
         plan, _, built = self._plans.built(plan_id, revision)
         count = built.cable_count
         unknown = [

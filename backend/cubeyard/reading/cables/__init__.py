@@ -1,9 +1,11 @@
 """Lists of cables, named as their files name them.
 
-In: tables (`tables.py`: our own list, edge lists, NetBox's import and saved list), NetBox's API (`netbox_json.py`), what devices see of
-their neighbours (`lldp.py`), and what all of them give (`listing.py`).
+In: tables (`tables.py`: our own list, edge lists, NetBox's import and saved list), NetBox's API
+(`netbox_json.py`), what devices see of their neighbours (`lldp.py`), and what all of them give
+(`listing.py`).
 
-Not in: which of the names is which device of a plan (`cubeyard.asbuilt`) or of a network (`cubeyard.topologies`).
+Not in: which of the names is which device of a plan (`cubeyard.asbuilt`) or of a network
+(`cubeyard.topologies`).
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ READ_WITH = ("cubeyard.reading.workbooks",)
 def read(data: bytes, host: str | None = None, decimal: Mark | None = None, *, ports: bool = True) -> Listing:
     """The cables that a file lists. What it is follows from its content.
 
-    `host` names the device that a single `lldpctl` output is from. `ports`: whether a cable needs a port at each end. Raises
-    `BadFileError` with every mistake by its place, and for a list of which nothing is left. Linear in the file.
+    `host` names the device that a single `lldpctl` output is from. `ports`: whether a cable needs a
+    port at each end. Raises `BadFileError` with every mistake by its place, and for a list of which
+    nothing is left. Linear in the file.
     """
     if is_json(data):
         foreign.refuse(data)

@@ -13,12 +13,14 @@ Format = Literal["csv", "netbox", "lldp"]
 
 @dataclass(frozen=True, slots=True)
 class SeenEnd:
-    """One end of a cable in the list. A device or port that is given by an address alone is unknown."""
+    """One end of a cable in the list. A device or port that is given by an address alone is
+    unknown."""
 
     device: str
     """Empty where the list does not name it."""
     ports: tuple[str, ...]
-    """Names of the port, the likeliest first: LLDP has an id and a description. Empty where it has no name."""
+    """Names of the port, the likeliest first: LLDP has an id and a description. Empty where it has
+    no name."""
     address: str = ""
     """The address of a device without a name."""
     site: str = ""
@@ -33,7 +35,8 @@ class SeenEnd:
 
 @dataclass(frozen=True, slots=True)
 class SeenCable:
-    """A cable that the list names. With LLDP each device reports on its own, so that one cable may be seen twice."""
+    """A cable that the list names. With LLDP each device reports on its own, so that one cable may
+    be seen twice."""
 
     a: SeenEnd
     b: SeenEnd
@@ -52,9 +55,11 @@ class Listing:
     format: Format
     cables: list[SeenCable]
     reporters: frozenset[str] | None = None
-    """LLDP: the devices that reported. Nothing is known of a cable with neither end at one of them. None: the list is of all cables."""
+    """LLDP: the devices that reported. Nothing is known of a cable with neither end at one of them.
+    None: the list is of all cables."""
     skipped: list[Skipped] = field(default_factory=list)
-    """Rows that are no cables of the network, like power and console cables, or that cannot be read."""
+    """Rows that are no cables of the network, like power and console cables, or that cannot be
+    read."""
     loose: list[SeenCable] = field(default_factory=list)
     """Skipped rows that name one end: something is plugged in there."""
     own: bool = False

@@ -1,15 +1,19 @@
-"""What devices see of their neighbours: the output of `lldpctl -f json` or `-f json0`, of one device or of several.
+"""What devices see of their neighbours: the output of `lldpctl -f json` or `-f json0`, of one
+device or of several.
 
-`lldpctl` does not say on which device it ran. So a document is one of these, or several of them one after the other:
+`lldpctl` does not say on which device it ran. So a document is one of these, or several of them one
+after the other:
 
 - the output of one device, whose name is given beside it;
 - the same with a member `host`: `{"host": "h00", "lldp": {...}}`;
-- an object with the name of each device and its output: `{"h00": {"lldp": {...}}, "s0-0": {"lldp": {...}}}`;
+- an object with the name of each device and its output:
+  `{"h00": {"lldp": {...}}, "s0-0": {"lldp": {...}}}`;
 - a list of any of these.
 
-The form `json` leaves out what `json0` always writes: a list of one is its only item, an object with `value` alone is that value, and
-an object with a `name` becomes the value of a member that has the name. An interface with several neighbours is there several times.
-A neighbour's port goes by its id where that is a name, else by its description, as on Linux, where the id is a MAC address. An
+The form `json` leaves out what `json0` always writes: a list of one is its only item, an object
+with `value` alone is that value, and an object with a `name` becomes the value of a member that has
+the name. An interface with several neighbours is there several times. A neighbour's port goes by
+its id where that is a name, else by its description, as on Linux, where the id is a MAC address. An
 address is no name: a neighbour that tells nothing else is unknown.
 
 Arista's `show lldp neighbors | json` and the same of NX-OS are read too.
@@ -27,7 +31,8 @@ from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, Skipp
 from cubeyard.reading.text import encoding_of
 
 _NAMING = frozenset({"ifname", "ifalias", "local"})
-"""Types of a port's id that are what people call the port. The others are addresses. [IEEE 802.1AB §8.5.3]"""
+"""Types of a port's id that are what people call the port. The others are addresses. [IEEE 802.1AB
+§8.5.3]"""
 _SAVE_WITH_NAME = 'Add a member "host" with the device\'s name, or give the name beside the file.'
 _OUTPUTS = ("lldp", "lldpNeighbors", "TABLE_nbor_detail", "TABLE_nbor")
 """Members of lldpctl's output, of Arista's and of NX-OS's."""
@@ -41,7 +46,8 @@ _EXPECTED = "This is no output of lldpctl -f json: it has no member lldp."
 
 
 def read(data: bytes, host: str | None = None) -> Listing:
-    """Raises `BadFileError` for what is not JSON, by line and column, and for what is no output of lldpctl, by field."""
+    """Raises `BadFileError` for what is not JSON, by line and column, and for what is no output of
+    lldpctl, by field."""
     reader = _Reader(host)
     for where, document in _documents(data):
         reader.document(where, document)
@@ -51,7 +57,8 @@ def read(data: bytes, host: str | None = None) -> Listing:
 
 
 def _documents(data: bytes) -> Iterator[tuple[str, Any]]:
-    # Bytes of a description that are no text are replaced, and a name with such a byte does not count.
+    # Bytes of a description that are no text are replaced, and a name with such a byte does not
+    # count.
     text = data.decode(encoding_of(data), "replace").removeprefix("\ufeff")
     decoder = json.JSONDecoder()
     at, number = 0, 0
@@ -185,7 +192,8 @@ class _Reader:
 
 
 def _rows(value: Any) -> list[Any]:
-    """The neighbours of another vendor's output: a list, or an object with one in it, as NX-OS has ROW_nbor in TABLE_nbor."""
+    """The neighbours of another vendor's output: a list, or an object with one in it, as NX-OS has
+    ROW_nbor in TABLE_nbor."""
     while isinstance(value, dict):
         inner = [each for name, each in value.items() if name.startswith("ROW_")]
         if len(inner) != 1:

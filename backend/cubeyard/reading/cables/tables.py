@@ -1,7 +1,8 @@
-"""Lists of cables as tables: our own export, edge lists, NetBox's import and the CSV that its list of cables saves.
+"""Lists of cables as tables: our own export, edge lists, NetBox's import and the CSV that its list
+of cables saves.
 
-Cables of other ports than interfaces (power, console) are left out where the file says the type of its ends. A length has the unit of
-its own column, or its own (`3 m`).
+Cables of other ports than interfaces (power, console) are left out where the file says the type of
+its ends. A length has the unit of its own column, or its own (`3 m`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Files of networks, read one format a file.
 
-In: GraphML and GEXF (`xml_graphs.py`), Graphviz DOT (`dot.py`), containerlab (`containerlab.py`), and lists of cables as a network
-(`cables.py`).
+In: GraphML and GEXF (`xml_graphs.py`), Graphviz DOT (`dot.py`), containerlab (`containerlab.py`),
+and lists of cables as a network (`cables.py`).
 
-Not in: which node is a server and what a link carries. Readers give attributes as the file writes them.
+Not in: which node is a server and what a link carries. Readers give attributes as the file writes
+them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _YAML = re.compile(rb"^topology\s*:", re.MULTILINE)
 
 
 def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
-    """The network of a file. What it is follows from `format`, else from its content and the file's `name`.
+    """The network of a file. What it is follows from `format`, else from its content and the file's
+    `name`.
 
     Raises `BadFileError` with the line or element of each mistake. Linear in the file.
     """

@@ -1,4 +1,5 @@
-"""Lists of cables as a network: tables, NetBox's cables and what lldpctl prints, read by `cubeyard.reading.cables`."""
+"""Lists of cables as a network: tables, NetBox's cables and what lldpctl prints, read by
+`cubeyard.reading.cables`."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def _name(end: SeenEnd) -> str:
 
 
 class _Names:
-    """One name a device, for all of its spellings; with its site where several devices have the name."""
+    """One name a device, for all of its spellings; with its site where several devices have the
+    name."""
 
     def __init__(self, network: Network, cables: list[SeenCable]) -> None:
         every = [end for cable in cables for end in (cable.a, cable.b)]
@@ -65,7 +67,8 @@ class _Names:
 
 
 def _apart(cables: list[SeenCable]) -> set[frozenset[str]]:
-    """Spellings that would be one name and are two devices: a cable joins them, or one port of both has two other ends."""
+    """Spellings that would be one name and are two devices: a cable joins them, or one port of both
+    has two other ends."""
     apart: set[frozenset[str]] = set()
     seen: dict[tuple[str, str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
     for cable in cables:
@@ -99,7 +102,8 @@ def _loose(end: SeenEnd) -> str:
 
 
 def _once(cables: list[SeenCable], called: _Names) -> list[SeenCable]:
-    """Each link once, whether one of its devices reported it or both. Reports with a port at both ends come first."""
+    """Each link once, whether one of its devices reported it or both. Reports with a port at both
+    ends come first."""
     kept: list[SeenCable] = []
     seen: dict[_Port, int] = {}
     for number, cable in enumerate(sorted(cables, key=lambda entry: not (entry.a.known and entry.b.known))):

@@ -1,10 +1,12 @@
 """containerlab's topology files (`*.clab.yml`): `topology.nodes` and `topology.links`.
 
-A node's kind, group and labels are its own, else its group's, its kind's or the defaults', as containerlab inherits them. Of kind
-`linux` (and other plain containers) is a server unless labels, its group, its name or its image say otherwise (FRR and BIRD route); other
-kinds are switches. A key that is there twice is refused, as containerlab does.
-Links to the host, to a management network and into tunnels are left out. YAML is read without tags; aliases are not followed
-through each other without end, since files are bounded in values. Names are read as they are written: `00` and `no` are text.
+A node's kind, group and labels are its own, else its group's, its kind's or the defaults', as
+containerlab inherits them. Of kind `linux` (and other plain containers) is a server unless labels,
+its group, its name or its image say otherwise (FRR and BIRD route); other kinds are switches. A key
+that is there twice is refused, as containerlab does. Links to the host, to a management network and
+into tunnels are left out. YAML is read without tags; aliases are not followed through each other
+without end, since files are bounded in values. Names are read as they are written: `00` and `no`
+are text.
 """
 
 from __future__ import annotations

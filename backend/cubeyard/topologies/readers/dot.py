@@ -1,7 +1,8 @@
 """Graphviz DOT: the whole grammar of graphs, without HTML inside labels being looked at.
 
-Read here and not by a library: pydot takes 1.2 ms a statement, must not run in two threads, and forgets lines; a test holds both to
-the same graphs. Grammar: https://graphviz.org/doc/info/lang.html
+Read here and not by a library: pydot takes 1.2 ms a statement, must not run in two threads, and
+forgets lines; a test holds both to the same graphs. Grammar:
+https://graphviz.org/doc/info/lang.html
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""GraphML and GEXF, from XML that defusedxml has checked: no DTD, no entities, nothing from the network.
+"""GraphML and GEXF, from XML that defusedxml has checked: no DTD, no entities, nothing from the
+network.
 
-Elements and attributes count by their local names: programs write GraphML without its name space, and GEXF in that of every version.
-Attributes are text; those of a type that no network needs, as graph-tool's vectors, are text that nothing reads. Nested graphs are
-read, open or closed as yEd folds them; a node that only holds others has no link and is left out.
+Elements and attributes count by their local names: programs write GraphML without its name space,
+and GEXF in that of every version. Attributes are text; those of a type that no network needs, as
+graph-tool's vectors, are text that nothing reads. Nested graphs are read, open or closed as yEd
+folds them; a node that only holds others has no link and is left out.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ def _parsed(data: bytes) -> Element:
 
 
 class _Builder(TreeBuilder):
-    """Builds the tree by local names with a line at each element, and refuses too deep and too large ones."""
+    """Builds the tree by local names with a line at each element, and refuses too deep and too
+    large ones."""
 
     position: Any
 

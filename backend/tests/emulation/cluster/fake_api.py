@@ -1,6 +1,7 @@
-"""An API server in this process that speaks the HTTP paths of Kubernetes for what Cubeyard asks of one: pods, ConfigMaps, quotas
-and access reviews. The official client calls it as any other. It refuses what a real one refuses (rights, quotas, Pod Security
-`restricted`), and plays scheduler and kubelets: a pod runs after it was looked at `looks_until_running` times.
+"""An API server in this process that speaks the HTTP paths of Kubernetes for what Cubeyard asks of
+one: pods, ConfigMaps, quotas and access reviews. The official client calls it as any other. It
+refuses what a real one refuses (rights, quotas, Pod Security `restricted`), and plays scheduler and
+kubelets: a pod runs after it was looked at `looks_until_running` times.
 """
 
 from __future__ import annotations
@@ -219,7 +220,8 @@ class FakeCluster:
 
 
 def refuse_unrestricted(pod: Json) -> None:
-    """Pod Security Standards, level restricted, v1.34: what a real admission refuses, as far as a pod of ours could break it."""
+    """Pod Security Standards, level restricted, v1.34: what a real admission refuses, as far as a
+    pod of ours could break it."""
     spec, wrong = pod["spec"], []
     own = spec.get("securityContext", {})
     if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):

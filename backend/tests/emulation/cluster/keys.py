@@ -1,4 +1,5 @@
-"""Keys as the chart makes them: one authority, one certificate for the relays and one for the workers."""
+"""Keys as the chart makes them: one authority, one certificate for the relays and one for the
+workers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Servers as pods: the real Kubernetes client against an API server in this process. What is made, what is refused before anything
-is made and in which words, and that nothing is left.
+"""Servers as pods: the real Kubernetes client against an API server in this process. What is made,
+what is refused before anything is made and in which words, and that nothing is left.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster:
 
 @pytest.mark.long
 def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: EmulationCluster) -> None:
-    """A call for each pod, and a few for all nodes together; a thousand pods are made in tests/cluster."""
+    """A call for each pod, and a few for all nodes together; a thousand pods are made in
+    tests/cluster."""
     cluster.nodes = {f"node-{at:03}": 110 for at in range(100)}
     hosts = [Host(name, Path("/nowhere")) for name in cluster.nodes]
     every = [Pods("home-worker-0", settings, host.name) for host in hosts]
@@ -134,8 +135,9 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     calls = Counter(cluster.calls)
     assert calls.pop("create pods") == 300
     assert calls.pop("create configmaps") == 1
-    # Looks are shared. What all ask as of now (`living`) would be 100 lists alone: those who come while one is being
-    # answered share the next one, which is about ten for each, as a hundred threads do not start at one moment.
+    # Looks are shared. What all ask as of now (`living`) would be 100 lists alone: those who come
+    # while one is being answered share the next one, which is about ten for each, as a hundred
+    # threads do not start at one moment.
     assert calls.pop("list pods") <= looks + 50
     assert sum(calls.values()) <= 20, calls
     assert cluster.reviews <= 4 * sum(map(len, RIGHTS.values()))
@@ -284,7 +286,8 @@ def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
 def test_who_takes_a_run_up_has_it_alone_though_the_one_before_comes_back(
     pods: Pods, cluster: FakeCluster, settings: EmulationCluster
 ) -> None:
-    """A worker that is cut off with its node: its pods cannot end, and it removes what it had once it is back."""
+    """A worker that is cut off with its node: its pods cannot end, and it removes what it had once
+    it is back."""
     create(pods)
     cluster.stuck = True
     other = Pods("home-worker-1", settings, "node-b")

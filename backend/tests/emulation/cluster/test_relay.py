@@ -1,4 +1,5 @@
-"""The relay before a fabric: who may call, that bytes arrive whole in both directions, and that both sides end together."""
+"""The relay before a fabric: who may call, that bytes arrive whole in both directions, and that
+both sides end together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Programs of users as second containers of pods: what is asked of the cluster, what is told of one that does not run, and that it
-shares its server's fate."""
+"""Programs of users as second containers of pods: what is asked of the cluster, what is told of one
+that does not run, and that it shares its server's fate."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Po
 def test_it_starts_only_once_the_clusters_network_is_down(
     settings: EmulationCluster, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    """A first container of its pod waits for that; servers without an image beside them do without."""
+    """A first container of its pod waits for that; servers without an image beside them do
+    without."""
     told: list[dict[int, str]] = []
 
     def isolate(_: str, containers: Mapping[int, str]) -> None:

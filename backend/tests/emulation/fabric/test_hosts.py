@@ -1,4 +1,5 @@
-"""A run over several hosts, without packets: how servers are divided, frames merged, clocks compared, and who is named when."""
+"""A run over several hosts, without packets: how servers are divided, frames merged, clocks
+compared, and who is named when."""
 
 from __future__ import annotations
 

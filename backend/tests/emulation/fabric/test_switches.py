@@ -1,4 +1,5 @@
-"""Every setting reaches the services of a deployment, and the API says which of its parts are turned off."""
+"""Every setting reaches the services of a deployment, and the API says which of its parts are
+turned off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Flows of a size: held to what they have to carry, and left out where they are over before TCP has started up."""
+"""Flows of a size: held to what they have to carry, and left out where they are over before TCP has
+started up."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ FLOWS, LINKS, TICKS = 16, 32, 30
 
 
 def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation: Any) -> Recorder:
-    """Three seconds on a busy machine in which each flow carries its ideal rate until it is over, after some ticks that do not
-    count. `carries` is its size, in seconds of the fastest flow's rate; the slowest have half of that rate."""
+    """Three seconds on a busy machine in which each flow carries its ideal rate until it is over,
+    after some ticks that do not count. `carries` is its size, in seconds of the fastest flow's
+    rate; the slowest have half of that rate."""
     asked = question(engine, workload="permutation")
     rates = np.array([flow.ideal_bits_per_sec * asked.network.header_efficiency / 8 for flow in asked.flows])
     assert rates.min() == rates.max() / 2

@@ -1,4 +1,5 @@
-"""A fabric's folder for each test alone: `cubeyard clean`, which other tests run, removes folders whose processes are gone."""
+"""A fabric's folder for each test alone: `cubeyard clean`, which other tests run, removes folders
+whose processes are gone."""
 
 from __future__ import annotations
 

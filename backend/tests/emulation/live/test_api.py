@@ -1,4 +1,5 @@
-"""What may be asked of an emulated run over REST: live faults and the worker that obeys them, and words that mean nothing."""
+"""What may be asked of an emulated run over REST: live faults and the worker that obeys them, and
+words that mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A run's row stays free for the worker, which needs it for each tick, whatever requests read; orders at once stay apart."""
+"""A run's row stays free for the worker, which needs it for each tick, whatever requests read;
+orders at once stay apart."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ ATTEMPT = 1
 
 @pytest.fixture
 def tick(database: Database, run: str) -> Callable[[], int]:
-    """Writes a tick of the run as its worker does, at once or not at all. The number of its frame."""
+    """Writes a tick of the run as its worker does, at once or not at all. The number of its
+    frame."""
     with database.session() as session:
         session.execute(update(RunRow).where(RunRow.id == run).values(state="running", attempts=ATTEMPT))
     lease = Lease(database, run, ATTEMPT, lambda: False)
@@ -116,7 +118,8 @@ def test_faults_injected_at_once_get_numbers_of_their_own(
 
 
 def test_a_live_fault_is_resolved_once_and_kept(client: TestClient, run: str, database: Database) -> None:
-    """What the API tells is what the worker breaks, even if the engine would draw other targets later."""
+    """What the API tells is what the worker breaks, even if the engine would draw other targets
+    later."""
     drawn = {"kind": "cable-pulled", "target": {"kind": "link", "ratio": 0.3}}
     told = client.post(f"{API}/runs/{run}/faults", json=drawn).json()
     with database.session() as session:

@@ -1,4 +1,5 @@
-"""Packets as they flow, over REST and on the command line; the fabric is scripted, the packets are made here byte by byte."""
+"""Packets as they flow, over REST and on the command line; the fabric is scripted, the packets are
+made here byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a fault is expected to cut in a run that is under way, over REST: with what is broken already, and how."""
+"""What a fault is expected to cut in a run that is under way, over REST: with what is broken
+already, and how."""
 
 from __future__ import annotations
 

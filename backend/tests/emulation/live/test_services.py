@@ -1,4 +1,5 @@
-"""Messages to services over REST: the fabric is scripted, and a worker's frames are written as it would write them."""
+"""Messages to services over REST: the fabric is scripted, and a worker's frames are written as it
+would write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Shells over the socket between API and worker: real shells of this machine, in pseudo-terminals, in place of those in containers."""
+"""Shells over the socket between API and worker: real shells of this machine, in pseudo-terminals,
+in place of those in containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who may open a terminal over a WebSocket, and what is refused before any container is looked for."""
+"""Who may open a terminal over a WebSocket, and what is refused before any container is looked
+for."""
 
 from __future__ import annotations
 

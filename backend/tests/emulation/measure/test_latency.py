@@ -1,4 +1,5 @@
-"""Latencies by bucket: exact counts, percentiles to a thirty-second, and the same buckets as clients have."""
+"""Latencies by bucket: exact counts, percentiles to a thirty-second, and the same buckets as
+clients have."""
 
 from __future__ import annotations
 

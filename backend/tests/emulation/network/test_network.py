@@ -1,4 +1,5 @@
-"""What the fabric is told of a network and its flows, and what is said of them before anything starts."""
+"""What the fabric is told of a network and its flows, and what is said of them before anything
+starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Programs that users wrote for the servers' chips: what an experiment may hold, and what the fabric gets."""
+"""Programs that users wrote for the servers' chips: what an experiment may hold, and what the
+fabric gets."""
 
 from __future__ import annotations
 

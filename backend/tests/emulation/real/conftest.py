@@ -50,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """In a lane, the loop over those files of tests that no other lane has taken; else pytest's own."""
+    """In a lane, the loop over those files of tests that no other lane has taken; else pytest's
+    own."""
     folder = lanes.shared()
     if folder is None or session.testsfailed or session.config.option.collectonly:
         return None

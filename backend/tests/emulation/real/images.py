@@ -1,4 +1,5 @@
-"""An image of this machine's own programs, just as they are, with the libraries they need and nothing else."""
+"""An image of this machine's own programs, just as they are, with the libraries they need and
+nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def image_of(
     name: str = "cubeyard-test-programs",
     command: Sequence[str] | None = None,
 ) -> str:
-    """The image's name. Its programs are on PATH, as they are here; `command` is what a container runs if nothing else is said."""
+    """The image's name. Its programs are on PATH, as they are here; `command` is what a container
+    runs if nothing else is said."""
     files: set[str] = set()
     for program in programs:
         file = shutil.which(program)

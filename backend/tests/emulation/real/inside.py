@@ -1,4 +1,5 @@
-"""Acting inside a run's namespaces: frames as nobody's stack would send them, and unmodified programs."""
+"""Acting inside a run's namespaces: frames as nobody's stack would send them, and unmodified
+programs."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ for line in sys.stdin:
 
 
 def _vectors() -> Any:
-    """The writer of the dataplane's test vectors: it builds frames with nothing of the engines' own code."""
+    """The writer of the dataplane's test vectors: it builds frames with nothing of the engines' own
+    code."""
     file = Path(__file__).parents[4] / "emulator" / "crates" / "dataplane" / "vectors" / "bcube" / "make.py"
     spec = importlib.util.spec_from_file_location("vectors", file)
     assert spec is not None
@@ -45,7 +47,8 @@ def namespaces() -> set[str]:
 
 
 def wait_for_server(before: set[str], server: int) -> str:
-    """The file of the namespace of a server of a run that starts now, once its flows are under way. Raises after 30 s."""
+    """The file of the namespace of a server of a run that starts now, once its flows are under way.
+    Raises after 30 s."""
 
     def found() -> str | None:
         ours = (named(one) for one in namespaces() - before if one.endswith(f"-{server}"))
@@ -75,7 +78,8 @@ def is_busy(file: str) -> bool:
 
 
 def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
-    """The servers' containers in their order, each with the file of its namespace, once all have flows under way."""
+    """The servers' containers in their order, each with the file of its namespace, once all have
+    flows under way."""
     listed = docker.run("ps", "--format", '{{.Label "cubeyard.server"}} {{.ID}}', "--filter", "label=cubeyard.server")
     ids = [line.split()[1] for line in sorted(listed.stdout.splitlines())]
     if len(ids) < count:
@@ -86,7 +90,8 @@ def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
 
 
 def capabilities(file: str) -> int:
-    """What the process of `/proc/PID/ns/net` may do or come to hold: it must be one set, and grow by no program."""
+    """What the process of `/proc/PID/ns/net` may do or come to hold: it must be one set, and grow
+    by no program."""
     status = (Path(file).parents[1] / "status").read_text()
     held = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
     sets = {int(held[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")}

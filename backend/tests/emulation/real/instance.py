@@ -1,4 +1,5 @@
-"""A served instance in parts, each of which can be killed and started again: API, worker, fabric, Docker engine, servers."""
+"""A served instance in parts, each of which can be killed and started again: API, worker, fabric,
+Docker engine, servers."""
 
 from __future__ import annotations
 
@@ -108,7 +109,8 @@ class Instance:
                 _kill(draws.choice(wait("a server", self.nodes)))
 
     def start_again(self, victim: str) -> None:
-        """What somebody or something starts again: the fabric is the worker's, and a dead server stays dead."""
+        """What somebody or something starts again: the fabric is the worker's, and a dead server
+        stays dead."""
         match victim:
             case "api":
                 self.start_api()
@@ -120,7 +122,8 @@ class Instance:
                 pass
 
     def frames(self, run: str) -> list[tuple[int, str, str]]:
-        """What is committed of a run: number, kind and content of each frame, asked from the database itself."""
+        """What is committed of a run: number, kind and content of each frame, asked from the
+        database itself."""
         with psycopg.connect(EmbeddedPostgres(self.home).conninfo()) as connection:
             asked = "select seq, kind, md5(payload::text) from run_frames where run_id = %s order by seq"
             return [tuple(row) for row in connection.execute(asked, [run])]
@@ -141,7 +144,8 @@ class Instance:
         return {kind: some for kind, some in everything.items() if some}
 
     def _ours(self, group: str) -> bool:
-        """An engine that is killed while it starts a container may leave an empty group, which is its own and no server's."""
+        """An engine that is killed while it starts a container may leave an empty group, which is
+        its own and no server's."""
         try:
             return bool(Path(group, "cgroup.procs").read_text().strip()) or not self.docker_was_killed
         except OSError:

@@ -1,4 +1,5 @@
-"""Two machines on this one: each with a network and mounts of its own, a Docker engine and a fabric; a cable between them."""
+"""Two machines on this one: each with a network and mounts of its own, a Docker engine and a
+fabric; a cable between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Closed form, flow engine and real packets give the same loads where all three answer: paced flows whose ways are known."""
+"""Closed form, flow engine and real packets give the same loads where all three answer: paced flows
+whose ways are known."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 LINK_BITS_PER_SEC = 40e6
 TOLERANCE = 0.06
-"""Headers, acknowledgements (which go the other way), hellos and probes are on the wire beside the payload."""
+"""Headers, acknowledgements (which go the other way), hellos and probes are on the wire beside the
+payload."""
 
 
 def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float | None) -> Measured:
@@ -62,7 +64,8 @@ def test_in_a_tree_every_link_carries_what_its_cut_says(nothing_left: Callable[[
 @pytest.mark.long
 def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Callable[[], Any]) -> None:
     engine, workload = Engine(Settings()), {"kind": "all-to-all"}
-    # Closed form: ABT of a BCube_1 is n/(n-1) (N-1) links; a pace of 60 % of its share must be carried by everyone.
+    # Closed form: ABT of a BCube_1 is n/(n-1) (N-1) links; a pace of 60 % of its share must be
+    # carried by everyone.
     abt = 4 / 3 * 15 * LINK_BITS_PER_SEC
     pace = 0.6 * abt / 240
     # Of 15 others 6 are one hop away and 9 two: 24 links up and 24 down for each server.
@@ -72,7 +75,8 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
     flows = np.array([one["goodput_bits_per_sec"] for one in measured.report["per_flow"]])
     assert flows.sum() == pytest.approx(240 * pace, rel=TOLERANCE)
     assert flows.min() > 0.8 * pace
-    # BSR may take the longer of two parallel ways, as the flow engine's own draws do, never a shorter.
+    # BSR may take the longer of two parallel ways, as the flow engine's own draws do, never a
+    # shorter.
     links = bits_on_links(measured)
     assert links.sum() > counted.sum() * pace * (1 - TOLERANCE)
     assert links.sum() < counted.sum() * pace * 1.45
@@ -85,8 +89,9 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
 @pytest.mark.parametrize(
     ("spec", "routing", "timers", "crossed"),
     [
-        # The 3 others of a DCell_0 are two links away. To the 4 of another one the way is the cable (1) and, unless the ends
-        # are the cable's own, the switch before it and after it (2 each): 10 links to the DCell_0 of the own cable, 18 to each other.
+        # The 3 others of a DCell_0 are two links away. To the 4 of another one the way is the cable
+        # (1) and, unless the ends are the cable's own, the switch before it and after it (2 each):
+        # 10 links to the DCell_0 of the own cable, 18 to each other.
         ({"family": "dcell", "n": 4, "k": 1}, "dcell", {}, 20 * (3 * 2 + 10 + 3 * 18)),
         # 6, 12 and 8 of 26 others are one, two and three links away.
         (
@@ -104,7 +109,8 @@ def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
     engine, workload, link = Engine(Settings()), {"kind": "all-to-all"}, 10e6
     counted = flows_on_links(engine, spec, workload, routing)
     assert counted.sum() == crossed, "closed form"
-    # The fullest link bounds every flow's rate. Nine tenths of that for everyone is ABT within a tenth of the flow engine's.
+    # The fullest link bounds every flow's rate. Nine tenths of that for everyone is ABT within a
+    # tenth of the flow engine's.
     pace = 0.9 * link / counted.max()
     emulation = {"flow_bits_per_sec": pace, "seconds": 4.0, "settle_secs": 2.5, "calibrate_secs": 0.0, "timers": timers}
     with own_lab(Settings(), engine, 1.0) as lab:
@@ -134,7 +140,8 @@ def test_tcp_gives_flows_on_equal_ways_equal_shares(nothing_left: Callable[[], A
     for flow in report["per_flow"]:
         hops = sum(a != b for a, b in zip(flow["source"], flow["destination"], strict=True))
         by_hops[hops].append(flow["goodput_bits_per_sec"])
-    # The two levels are alike, and every link carries as many flows: TCP knows only longer and shorter ways apart.
+    # The two levels are alike, and every link carries as many flows: TCP knows only longer and
+    # shorter ways apart.
     for rates in by_hops.values():
         assert np.percentile(rates, 95) < 1.5 * np.percentile(rates, 5)
     assert np.median(by_hops[1]) > np.median(by_hops[2])

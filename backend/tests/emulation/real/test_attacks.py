@@ -1,4 +1,5 @@
-"""Packets that no honest server sends, from inside a server: each is dropped, its reason counted, and nobody is harmed."""
+"""Packets that no honest server sends, from inside a server: each is dropped, its reason counted,
+and nobody is harmed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ except OSError as error:
 
 
 def attack() -> dict[str, list[bytes]]:
-    """Frames from the attacker's port 0 to the victim, by the reason for which they have to be dropped."""
+    """Frames from the attacker's port 0 to the victim, by the reason for which they have to be
+    dropped."""
     me, victim, far = (frames.ip(server) for server in (ATTACKER, VICTIM, FAR))
     ethernet = frames.ethernet(frames.mac(VICTIM, 0), frames.mac(ATTACKER, 0))
     inner = frames.tcp(me, far)
@@ -60,7 +62,8 @@ def attack() -> dict[str, list[bytes]]:
         "ttl-expired": [bcube(ttl=1), bcube(ttl=0), bcube(ttl=1)],
         "not-mine": [
             bcube(hops=[to_victim]),
-            # Round and round a ring that its source is not on: at most eight hops, and then it is nobody's.
+            # Round and round a ring that its source is not on: at most eight hops, and then it is
+            # nobody's.
             bcube(hops=[to_victim, onward, frames.nha(1, 0), onward, frames.nha(1, 0)]),
         ],
         "own-source": [

@@ -1,8 +1,10 @@
-"""Subways' balancing by load with real packets: the example of §5, and what happens to it without its controller.
+"""Subways' balancing by load with real packets: the example of §5, and what happens to it without
+its controller.
 
-Two racks side by side are hot. With equal-cost paths the ToR that they share gets twice as much as its neighbours. `[subways §5]`
-Rates are such that no link is full, so that what links carry is what flows choose. The controller's rules, and the messages that
-it refuses, are tested beside the fabric (`emulator/crates/fabric/tests/balance.rs`).
+Two racks side by side are hot. With equal-cost paths the ToR that they share gets twice as much as
+its neighbours. `[subways §5]` Rates are such that no link is full, so that what links carry is what
+flows choose. The controller's rules, and the messages that it refuses, are tested beside the fabric
+(`emulator/crates/fabric/tests/balance.rs`).
 """
 
 from __future__ import annotations
@@ -191,7 +193,8 @@ def test_flows_between_servers_of_one_tor_stay_below_it(engine: Engine, nothing_
 
 
 def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> float:
-    """How unevenly switches above two ToRs send down to them: at the worst, the more by the less."""
+    """How unevenly switches above two ToRs send down to them: at the worst, the more by the
+    less."""
     ends = [link["b"][0] for link in network.described["links"]]
     down: dict[int, dict[int, int]] = defaultdict(dict)
     for tor in tors:
@@ -202,7 +205,8 @@ def far_spread(network: Network, links: list[list[int]], tors: list[int]) -> flo
 
 @pytest.mark.long
 def test_hashes_that_are_alike_fail_the_test_of_balance(engine: Engine, nothing_left: Left) -> None:
-    """With one seed for all routers, flows that a ToR sends to one switch stay together where they go down."""
+    """With one seed for all routers, flows that a ToR sends to one switch stay together where they
+    go down."""
     network = Network(engine, "ecmp")
     rack = LOOP + 1
     flows = [

@@ -1,4 +1,5 @@
-"""A program beside a server of a live run calls its chip, and nobody else's. `[serverswitch §3.3.2]`"""
+"""A program beside a server of a live run calls its chip, and nobody else's.
+`[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Programs of users in the chips of a live run: from its beginning, and committed while packets flow. `[serverswitch §3.3.2, §5.1]`"""
+"""Programs of users in the chips of a live run: from its beginning, and committed while packets
+flow. `[serverswitch §3.3.2, §5.1]`"""
 
 from __future__ import annotations
 

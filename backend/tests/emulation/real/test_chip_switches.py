@@ -1,6 +1,8 @@
-"""A fat-tree whose switches are switching chips, with real packets: PortLand through the whole stack, and its failures.
+"""A fat-tree whose switches are switching chips, with real packets: PortLand through the whole
+stack, and its failures.
 
-Which path packets take, and that hosts see PMACs, is tested beside the fabric (`emulator/crates/fabric/tests/chips.rs`).
+Which path packets take, and that hosts see PMACs, is tested beside the fabric
+(`emulator/crates/fabric/tests/chips.rs`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""DCell with real packets: all pairs over kernel and user-space forwarding, and the paper's failures. `[dcell §7.3]`"""
+"""DCell with real packets: all pairs over kernel and user-space forwarding, and the paper's
+failures. `[dcell §7.3]`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Links that carry less: what is measured over them is what the flow engine expected from that moment on."""
+"""Links that carry less: what is measured over them is what the flow engine expected from that
+moment on."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothin
 
 @pytest.mark.long
 def test_a_flow_goes_around_a_link_at_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
-    """From 00 to 01 the way over their switch is the shorter, until its link carries less than the way around."""
+    """From 00 to 01 the way over their switch is the shorter, until its link carries less than the
+    way around."""
     slower = "link-rate:5M=00/<0,0>@1.5"
     soon = ("--set", 'timers={"adapt_secs":0.5}')
     found = emulate.run(

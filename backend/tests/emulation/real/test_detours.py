@@ -1,7 +1,8 @@
-"""Detours around a hot rack with real packets: they begin, carry more than the rack's own ToRs do by load alone, pass the relays
-that their headers name, and end when the load does. `[subways §6]`
+"""Detours around a hot rack with real packets: they begin, carry more than the rack's own ToRs do
+by load alone, pass the relays that their headers name, and end when the load does. `[subways §6]`
 
-The scheduler's rules, and the messages that it refuses, are tested beside the fabric (`emulator/crates/fabric/tests/balance.rs`).
+The scheduler's rules, and the messages that it refuses, are tested beside the fabric
+(`emulator/crates/fabric/tests/balance.rs`).
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def ways(run: Run, tor: int, direction: str) -> list[list[Any]]:
 
 
 def events(run: Run, what: str, direction: str) -> list[Json]:
-    """What was told of the hot rack's detours in one direction; other racks may get hot by what this one sends."""
+    """What was told of the hot rack's detours in one direction; other racks may get hot by what
+    this one sends."""
     all_cells = [one["cells"] for one in run.events if one.get("what") == what]
     found = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
     return [cells for cells in found if (cells["rack"], cells["direction"]) == (HOT, direction)]
@@ -161,7 +163,8 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
 
 @pytest.mark.long
 def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: Engine, nothing_left: Left) -> None:
-    """The switches above wrap packets, relays pass them on towards the rack, and their destination unwraps them."""
+    """The switches above wrap packets, relays pass them on towards the rack, and their destination
+    unwraps them."""
     flows = hot_flows(inward=True)
     by_load = measured(Loop(engine, "lb"), flows, lambda run: goodput(run.tor_loads(*MEASURED)[1]))
     network = Loop(engine, "detour")

@@ -1,4 +1,5 @@
-"""The Docker engine dies while packets flow: the run ends with a clear state, and the next start removes what it left."""
+"""The Docker engine dies while packets flow: the run ends with a clear state, and the next start
+removes what it left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The worked example of a protocol with real packets: TCP over a DCell's switches and cables, forwarded by the nodes."""
+"""The worked example of a protocol with real packets: TCP over a DCell's switches and cables,
+forwarded by the nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ MEASURED_SECS = 3.0
 
 @contextmanager
 def fabric() -> Iterator[FabricClient]:
-    """A fabric with a folder of its own, and a connection to it. It removes what it made when it ends."""
+    """A fabric with a folder of its own, and a connection to it. It removes what it made when it
+    ends."""
     binary, node = program(Settings(), FABRIC), program(Settings(), NODE)
     assert binary is not None
     with tempfile.TemporaryDirectory(prefix="cubeyard-example-") as home:

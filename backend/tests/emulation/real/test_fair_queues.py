@@ -1,4 +1,5 @@
-"""Fair queues at the ends of links give every flow its share of the path it took, and faults of links work with them too."""
+"""Fair queues at the ends of links give every flow its share of the path it took, and faults of
+links work with them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A disk runs full at a bad moment: the run ends clearly, what was committed stays, nothing is left, and the next run succeeds."""
+"""A disk runs full at a bad moment: the run ends clearly, what was committed stays, nothing is
+left, and the next run succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Servers that join the network to an external one, and users' own programs inside a server's network. `[bcube §5.3]`"""
+"""Servers that join the network to an external one, and users' own programs inside a server's
+network. `[bcube §5.3]`"""
 
 from __future__ import annotations
 

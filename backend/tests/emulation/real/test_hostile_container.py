@@ -1,5 +1,6 @@
-"""A hostile program in a container that sees a server's chip and nothing else: what it tries is refused, other servers carry on, and the node
-lives and takes what it may of the machine. `[serverswitch §3.3.2]`"""
+"""A hostile program in a container that sees a server's chip and nothing else: what it tries is
+refused, other servers carry on, and the node lives and takes what it may of the machine.
+`[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ NAME = "cubeyard-test-hostile"
 EPERM = 1
 REFUSED, HUNG_UP = 129, -1
 MOST_CPU = 0.5
-"""Of a core, of the node while it is flooded. Programs get a tenth; reading what they send, and hanging up on them, is beside that."""
+"""Of a core, of the node while it is flooded. Programs get a tenth; reading what they send, and
+hanging up on them, is beside that."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""One run over two Docker engines: real TCP between them, faults across them, and nothing left on either."""
+"""One run over two Docker engines: real TCP between them, faults across them, and nothing left on
+either."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def machines() -> Iterator[tuple[Machine, Machine]]:
 
 @pytest.fixture
 def emulate_there(tmp_path: Path, machines: tuple[Machine, Machine]) -> Command:
-    """`cubeyard emulate` over both of them: one by the address of its engine, the other by a Docker context."""
+    """`cubeyard emulate` over both of them: one by the address of its engine, the other by a Docker
+    context."""
     near, far = (machine.setting() for machine in machines)
     command = Command(tmp_path, machines[0].docker)
     del command.environment["DOCKER_HOST"]
@@ -54,7 +56,8 @@ def settings_of(machines: tuple[Machine, Machine]) -> tuple[EmulationHost, ...]:
 
 
 def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The containers of both machines, once each has so many beside those that were there before."""
+    """The containers of both machines, once each has so many beside those that were there
+    before."""
     deadline = time.monotonic() + 60
     while True:
         running = [
@@ -70,7 +73,8 @@ def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozense
 def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
-    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part. Then 33, over there, dies for a while."""
+    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part. Then
+    33, over there, dies for a while."""
     process = emulate_there.start(
         "--spec", SMALL, "--link-rate", "20M", "--seconds", "9",
         "--fault", "cable-pulled=00/<1,0>@3-5", "--fault", "server-killed=33@5.5-7",
@@ -107,7 +111,8 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
 def test_direct_cables_between_two_engines_carry_and_break(
     emulate_there: Command, machines: tuple[Machine, Machine], spec: str, cable: str, servers: int
 ) -> None:
-    """One end of the cable is here, the other on the other machine: both lose the carrier, and packets go around."""
+    """One end of the cable is here, the other on the other machine: both lose the carrier, and
+    packets go around."""
     found = emulate_there.run(
         "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "4",
         "--fault", f"cable-pulled={cable}@1.5-3", *SHORT,
@@ -136,7 +141,8 @@ def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Ma
 def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
-    """First the command, whose leavings go with the next one; then the fabric that this one has on the far machine."""
+    """First the command, whose leavings go with the next one; then the fabric that this one has on
+    the far machine."""
     arguments = ("--spec", SMALL, "--workload", "permutation", "--seconds", "60", *SHORT)
     process = emulate_there.start(*arguments)
     first = wait_for_servers(machines, 8)
@@ -151,7 +157,8 @@ def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     assert machines[0].left() == {}
     machines[1].start_fabric()
     assert machines[1].left() == {}
-    # The run stays remembered, since one host did not say that nothing is left, until somebody asks all of them again.
+    # The run stays remembered, since one host did not say that nothing is left, until somebody asks
+    # all of them again.
     ours = Settings(home=Path(emulate_there.environment["CUBEYARD_HOME"]), hosts=settings_of(machines))
     place = Place.of(ours)
     (remembered,) = place.locks()

@@ -1,5 +1,5 @@
-"""A hundred `kill -9` of servers' processes and of commands, on networks of servers that relay and on routed ones: nothing of any run is
-left."""
+"""A hundred `kill -9` of servers' processes and of commands, on networks of servers that relay and
+on routed ones: nothing of any run is left."""
 
 from __future__ import annotations
 

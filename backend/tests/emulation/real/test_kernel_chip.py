@@ -1,5 +1,6 @@
-"""A chip in the kernel that programs call: nobody but its CPU's socket reaches it as the CPU, what it does not hit stays in the kernel, and
-nothing is left of what is killed. `[serverswitch §3.3.2]`"""
+"""A chip in the kernel that programs call: nobody but its CPU's socket reaches it as the CPU, what
+it does not hit stays in the kernel, and nothing is left of what is killed.
+`[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 
@@ -70,9 +71,10 @@ def pids_of(run: str) -> list[int]:
 
 
 def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
-    """One that the chip sends on: at the end of its path, a packet is for the server. A short one: what is forged goes on to the server's
-    own interface, whose MTU is less than a full packet's with its header. While a program takes all packets TCP sends the same long
-    ones again, so they are taken for a moment at a time.
+    """One that the chip sends on: at the end of its path, a packet is for the server. A short one:
+    what is forged goes on to the server's own interface, whose MTU is less than a full packet's
+    with its header. While a program takes all packets TCP sends the same long ones again, so they
+    are taken for a moment at a time.
     """
     for _ in range(20):
         chip.SetLookupTable(*EVERY, Action("TO_CPU"))
@@ -100,7 +102,8 @@ def test_nobody_but_the_chips_own_socket_is_the_cpu(home: Path, nothing_left: Le
             ServerSwitch.connect(place_of(home, run, "01")) as other,
         ):
             packet = short_packet_to_send_on(chip)
-            # Packets of the server's own applications come in by port 4 of the CPU, and nothing else by 5 and 6.
+            # Packets of the server's own applications come in by port 4 of the CPU, and nothing
+            # else by 5 and 6.
             before = chip.ReadRegister("IN_PACKETS_PORT5"), chip.ReadRegister("IN_PACKETS_PORT6")
             forged = enter(inner, sys.executable, "-c", FORGE, "cy0x", packet.hex(), check=False)
             assert forged.stdout == "sent\n", forged.stderr

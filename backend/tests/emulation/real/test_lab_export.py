@@ -1,4 +1,5 @@
-"""The exported lab, brought up as containerlab would: namespaces, veth pairs and the file's own commands. Then everybody pings."""
+"""The exported lab, brought up as containerlab would: namespaces, veth pairs and the file's own
+commands. Then everybody pings."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def test_any_two_servers_of_the_exported_lab_reach_each_other(name: str, lab: Ca
         others = " ".join(addresses.values())
 
         def ping_all(server: str) -> str:
-            """One packet to each server, within two seconds; prints the ones that did not answer."""
+            """One packet to each server, within two seconds; prints the ones that did not
+            answer."""
             command = f"for one in {others}; do ping -c 1 -W 2 -q $one >/dev/null || echo $one; done"
             return up.inside(server, ["sh", "-c", command])
 

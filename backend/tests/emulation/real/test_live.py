@@ -1,4 +1,5 @@
-"""A session through the API while its packets flow: servers inspected, faults by order, Stop-all, and ends at bad moments."""
+"""A session through the API while its packets flow: servers inspected, faults by order, Stop-all,
+and ends at bad moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Connections over several paths at once, with real packets: MPTCP of the kernel, with the fabric as its path manager."""
+"""Connections over several paths at once, with real packets: MPTCP of the kernel, with the fabric
+as its path manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Packets of a run as they flow: the stream read by Wireshark's own reader, words over REST, and what ends a stream."""
+"""Packets of a run as they flow: the stream read by Wireshark's own reader, words over REST, and
+what ends a stream."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
     with Live(home) as server:
         run = server.start()
         server.flowing(run)
-        # As `cubeyard capture … -w - | wireshark -k -i -` does: a second reader ends the pipe after forty packets.
+        # As `cubeyard capture … -w - | wireshark -k -i -` does: a second reader ends the pipe after
+        # forty packets.
         words = [*PROGRAM, "capture", run, "--link", LINK, "-w", "-"]
         writer = subprocess.Popen(
             words, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False

@@ -1,5 +1,5 @@
-"""Requests and responses with real packets through the whole stack: over UDP through routers, over TCP between servers that relay; and
-memcached's own clients at the servers that answer."""
+"""Requests and responses with real packets through the whole stack: over UDP through routers, over
+TCP between servers that relay; and memcached's own clients at the servers that answer."""
 
 from __future__ import annotations
 

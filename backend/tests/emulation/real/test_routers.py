@@ -1,4 +1,5 @@
-"""Networks whose switches are routers, with real packets: fat-tree, tree and Subways through the whole stack, and their failures.
+"""Networks whose switches are routers, with real packets: fat-tree, tree and Subways through the
+whole stack, and their failures.
 
 Which path packets take, and that mended tables are the first ones, is tested beside the fabric
 (`emulator/crates/fabric/tests/routers.rs`).
@@ -56,7 +57,8 @@ def test_a_fat_tree_goes_around_a_switch_that_is_off(emulate: Command, nothing_l
     slowest = min(one["goodput_bits_per_sec"] for one in found["per_flow"])
     assert slowest > 0, "16 connections, each of which gets on"
     assert len(found["per_link"]) == 48
-    # Links are in the order of levels: 16 of servers, 16 between edge and aggregation, 16 to the core.
+    # Links are in the order of levels: 16 of servers, 16 between edge and aggregation, 16 to the
+    # core.
     used = [one for one in found["per_link"][32:] if one["ab_bits_per_sec"] > 1e5]  # more than hellos
     assert len(used) > 4, "flows take several links to the core"
 
@@ -153,7 +155,8 @@ def description(engine: Engine, spec: Json, balance: str = "ecmp") -> Json:
 
 
 class Shuffle:
-    """What the frames of a run tell: bytes by link and direction, the path of each flow, and the flows that are done."""
+    """What the frames of a run tell: bytes by link and direction, the path of each flow, and the
+    flows that are done."""
 
     def __init__(self, links: int) -> None:
         self.carried = [[0, 0] for _ in range(links)]
@@ -236,7 +239,8 @@ def assert_links_carried(network: Json, heard: Shuffle) -> None:
         link = number[frozenset((near, far))]
         expected[link, int(network["links"][link]["b"][0] == near)] += SHUFFLE_BYTES
     for link, way in itertools.product(range(len(network["links"])), (0, 1)):
-        # Headers add 4.6 %, what is sent again some more, and acknowledgements of all flows are less than one flow.
+        # Headers add 4.6 %, what is sent again some more, and acknowledgements of all flows are
+        # less than one flow.
         least, most = expected[link, way], 1.2 * expected[link, way] + 0.8 * SHUFFLE_BYTES
         found = heard.carried[link][way]
         assert least <= found <= most, (network["links"][link], way, found, least)

@@ -1,5 +1,5 @@
-"""Services that send all they can and applications' TCP share a link fairly: each has a queue of its own at the link's ends, which
-faults of links catch too."""
+"""Services that send all they can and applications' TCP share a link fairly: each has a queue of
+its own at the link's ends, which faults of links catch too."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ FLOOD = b"""(module
 
 
 class Watch:
-    """What the link carries for each: payloads of the two services, and the flow's goodput; and what the link's own counters say."""
+    """What the link carries for each: payloads of the two services, and the flow's goodput; and
+    what the link's own counters say."""
 
     def __init__(self, client: FabricClient, link: int) -> None:
         self.client, self.link = client, link

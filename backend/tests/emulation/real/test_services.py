@@ -1,4 +1,5 @@
-"""Services of a live run over REST and on the command line, with real packets: messages, answers, and both in the replay."""
+"""Services of a live run over REST and on the command line, with real packets: messages, answers,
+and both in the replay."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def send(live: Live, run: str, service: str, /, **asked: Any) -> tuple[int, Json
 
 
 def flowing(server: Live, run: str) -> None:
-    """Waits until messages are taken, and the one that was taken is answered: a later answer would be taken for another's."""
+    """Waits until messages are taken, and the one that was taken is answered: a later answer would
+    be taken for another's."""
 
     def answered() -> bool:
         code, found = send(server, run, "cache", server="(0,0,0)", message="get a", wait_secs=10)
@@ -34,7 +36,8 @@ def flowing(server: Live, run: str) -> None:
 
 
 def recorded(server: Live, run: str) -> list[Json]:
-    """The events of a run that is over, as its replay has them: by kind, with the values of their cells."""
+    """The events of a run that is over, as its replay has them: by kind, with the values of their
+    cells."""
     with urllib.request.urlopen(f"{server.base}{API}/runs/{run}/events", timeout=30) as stream:
         text = stream.read().decode()
     frames = [dict(line.split(": ", 1) for line in frame.splitlines() if ": " in line) for frame in text.split("\n\n")]

@@ -39,7 +39,8 @@ def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, m
         assert 0 < one["ab_bits_per_sec"] < 1.05 * 100e6, one
         assert 0 < one["ba_bits_per_sec"] < 1.05 * 100e6, one
         for way in ("ab", "ba"):
-            # Super-packets count as what they hold: none is larger than the MTU and its Ethernet header.
+            # Super-packets count as what they hold: none is larger than the MTU and its Ethernet
+            # header.
             mean_bytes = one[f"{way}_bits_per_sec"] / 8 * found["total"]["secs"] / one[f"{way}_packets"]
             assert 64 < mean_bytes < 9014, one
             assert 0 < one[f"{way}_longest_queue_bytes"] < 1.5e6, "80 ms of the rate may wait, and a packet more"
@@ -130,7 +131,8 @@ def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
 
 @pytest.mark.long
 def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, docker: Docker, nothing_left: Left) -> None:
-    """`kill -9` of the command, the fabric or a node, in containers and namespaces, from before the first server to the traffic."""
+    """`kill -9` of the command, the fabric or a node, in containers and namespaces, from before the
+    first server to the traffic."""
     draws = random.Random(2009)
     times = int(os.environ.get("CUBEYARD_KILLS", "8"))
     for turn in range(times):
@@ -157,7 +159,8 @@ def test_a_killed_command_leaves_no_process_even_without_a_next_start(emulate: C
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(20)
-        # It ends the command's run first, and then itself, once nobody has needed it for ten seconds.
+        # It ends the command's run first, and then itself, once nobody has needed it for ten
+        # seconds.
         deadline = time.monotonic() + 60
         while set(_pids()) & set(found):
             assert time.monotonic() < deadline, "its fabric goes on"

@@ -1,4 +1,5 @@
-"""A connection to a fabric on another machine: one whose kernel answers nothing is lost soon, one whose program is only busy is not."""
+"""A connection to a fabric on another machine: one whose kernel answers nothing is lost soon, one
+whose program is only busy is not."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ LATE_SECS = 3.0
 
 
 def drop(action: str, port: int) -> None:
-    """Insert (`-I`) or delete (`-D`) rules that drop what goes to or comes from a port of this machine."""
+    """Insert (`-I`) or delete (`-D`) rules that drop what goes to or comes from a port of this
+    machine."""
     for end in ("--dport", "--sport"):
         words = ["iptables", action, "INPUT", "-i", "lo", "-p", "tcp", end, str(port), "-j", "DROP"]
         subprocess.run(words, check=True, capture_output=True, timeout=10)

@@ -1,4 +1,5 @@
-"""Servers that forward in user space, or by the tables of a chip: the same network, the same counts, and one capability each. `[serverswitch §5.1]`"""
+"""Servers that forward in user space, or by the tables of a chip: the same network, the same
+counts, and one capability each. `[serverswitch §5.1]`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a worker leaves behind that is killed or cut off, for whoever goes on: its fabric, and on a host that workers share its containers."""
+"""What a worker leaves behind that is killed or cut off, for whoever goes on: its fabric, and on a
+host that workers share its containers."""
 
 from __future__ import annotations
 

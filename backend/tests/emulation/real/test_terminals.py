@@ -1,4 +1,5 @@
-"""Terminals in the containers of a run, over the WebSocket that the page uses: what they do, what ends them, and what is left."""
+"""Terminals in the containers of a run, over the WebSocket that the page uses: what they do, what
+ends them, and what is left."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class Terminal:
         self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     def until(self, found: Callable[[], Any], secs: float = 30) -> Any:
-        """Read until something was printed or told. Raises when the connection is closed before, or after so long."""
+        """Read until something was printed or told. Raises when the connection is closed before, or
+        after so long."""
         deadline = time.monotonic() + secs
         while not (what := found()):
             try:
@@ -133,7 +135,8 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             one.resize(77, 22)
             one.type("stty size\n")
             one.prints(r"22 77")
-            # The container's rights and no others: no capability, nothing can be written, nothing of this machine is there.
+            # The container's rights and no others: no capability, nothing can be written, nothing
+            # of this machine is there.
             one.type(
                 "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort | uniq -c; touch /x; ls /root /home /etc/shadow\n"
             )
@@ -156,7 +159,8 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             assert (end["exit_code"], end["reason"]) == (7, "The shell has ended.")
         changes = server.call("GET", f"{API}/changes?kind=terminal")[1]["items"]
         assert [(one["action"], one["name"], one["who"]) for one in changes] == [("opened", "00", "this machine")]
-        # Who leaves without a word leaves nothing: not the shell, not what it had put behind itself.
+        # Who leaves without a word leaves nothing: not the shell, not what it had put behind
+        # itself.
         with terminal(server, run, "11") as other:
             other.prints("h11:/# ")
             other.type("sleep 1000 & (env -i /bin/setsid /bin/sleep 1001 &); echo behind $((20 + 1))\n")

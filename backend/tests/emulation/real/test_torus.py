@@ -1,4 +1,5 @@
-"""CamCube with real packets on a torus of 27 servers: every pair, TCP over disjoint paths, cables pulled and servers killed."""
+"""CamCube with real packets on a torus of 27 servers: every pair, TCP over disjoint paths, cables
+pulled and servers killed."""
 
 from __future__ import annotations
 
@@ -134,7 +135,8 @@ def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> 
 
 @pytest.mark.long
 def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine: Engine, nothing_left: Left) -> None:
-    """Otherwise its ICMP errors wait for a neighbour that is not there, and hold up all pings of this host for seconds."""
+    """Otherwise its ICMP errors wait for a neighbour that is not there, and hold up all pings of
+    this host for seconds."""
 
     def said(server: int, *words: str) -> str:
         return subprocess.run(
@@ -154,7 +156,8 @@ def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine:
 def test_tcp_over_disjoint_paths_is_at_least_twice_one_path(
     engine: Engine, nothing_left: Left, forwarding: str
 ) -> None:
-    # From (0,0,0) to (1,0,0): one shortest path, and four more by the other axes; from (0,0,0) to (1,1,1): three.
+    # From (0,0,0) to (1,0,0): one shortest path, and four more by the other axes; from (0,0,0) to
+    # (1,1,1): three.
     for to, settings, least in ((9, {"disjoint_paths": 0}, 0.85), (9, {}, 2.0), (13, {}, 2.0)):
         with wired(description(engine, forwarding, settings)) as client:
             flow = {"id": 0, "source": 0, "destination": to, "proto": "tcp"}

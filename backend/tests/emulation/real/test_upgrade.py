@@ -1,5 +1,5 @@
-"""An upgrade under traffic, with real packets: cables that are plugged in or moved, and ports that get faster, while flows run.
-`[subways §4.3]`"""
+"""An upgrade under traffic, with real packets: cables that are plugged in or moved, and ports that
+get faster, while flows run. `[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: 
 
 
 def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Command, nothing_left: Left) -> None:
-    """Uplinks are moved to the other cluster and all ports get 2.5 times as fast, in one work order."""
+    """Uplinks are moved to the other cluster and all ports get 2.5 times as fast, in one work
+    order."""
     ports = {**COMMON, "p": 2, "q": 4}
     after = {**ports, "type": 2, "c": 2, "server_gbps": 25, "uplink_gbps": 100}
     upgrade = json.dumps({"to": after, "at_secs": 1.5, "step_secs": 0.1})

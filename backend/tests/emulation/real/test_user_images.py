@@ -1,5 +1,6 @@
-"""Images of users beside servers, on a real engine: an HTTP server that answers over BCube, what faults do to it, and what is told of
-one that does not run. The image is BusyBox of this machine; no registry is asked.
+"""Images of users beside servers, on a real engine: an HTTP server that answers over BCube, what
+faults do to it, and what is told of one that does not run. The image is BusyBox of this machine; no
+registry is asked.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ def test_a_writable_root_can_be_written_and_the_other_cannot(
     one = {"image": NAME, "command": write, "servers": ["00"]}
     found = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}", code=2)["said"]
     assert "Read-only file system" in " ".join(found.split()), found
-    # The folder is root's, and the program is nobody: `writable` gives the layer, and rights stay those of the image.
+    # The folder is root's, and the program is nobody: `writable` gives the layer, and rights stay
+    # those of the image.
     one |= {"writable": True, "command": ["busybox", "sh", "-c", "echo x > /tmp/here || exit 9; sleep 100"]}
     report = emulate.run(*TINY, "--seconds", "2", "--set", f"images={json.dumps([one])}")
     assert report["images"][0]["ended"] == []

@@ -1,5 +1,5 @@
-"""Services that users wrote, with real packets: the example delivers beside others that loop, trap and flood, in containers too, and
-a server that was killed and started again hosts it anew."""
+"""Services that users wrote, with real packets: the example delivers beside others that loop, trap
+and flood, in containers too, and a server that was killed and started again hosts it anew."""
 
 from __future__ import annotations
 
@@ -89,13 +89,15 @@ def arrived(live: Live, run: str, text: str, to: str, senders: int) -> Counter[s
 
 
 def greeted(live: Live, run: str, *keys: str, servers: int = len(NAMES)) -> None:
-    """Greetings from every server to one, for several of them: each arrives once, where its key is."""
+    """Greetings from every server to one, for several of them: each arrives once, where its key
+    is."""
     for to in keys:
         assert arrived(live, run, f"to {to}", to, servers) == {to: servers}
 
 
 def recovers(live: Live, run: str, dead: str, servers: int) -> None:
-    """A server is killed: its neighbour answers for its key. It is started again, and all is as before, with services of its own."""
+    """A server is killed: its neighbour answers for its key. It is started again, and all is as
+    before, with services of its own."""
     killed = {"kind": "server-killed", "target": {"names": [dead]}}
     assert live.call("POST", f"{API}/runs/{run}/faults", killed)[0] == 202
     live.wait(f"{dead} to be silent", lambda: live.inspect(run, dead)[0] == 409)

@@ -1,4 +1,5 @@
-"""Users' programs that end while a run goes on: each is told once, by its server, and not when a fault ended it."""
+"""Users' programs that end while a run goes on: each is told once, by its server, and not when a
+fault ended it."""
 
 from __future__ import annotations
 

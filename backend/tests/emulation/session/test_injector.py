@@ -1,4 +1,5 @@
-"""Faults that overlap, fail half-way and end in any order leave every server and link as it should be."""
+"""Faults that overlap, fail half-way and end in any order leave every server and link as it should
+be."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ SERVERS = range(3)
 
 
 class Machine:
-    """A Docker engine and a fabric, as far as faults see them. `calls_left` counts down to one call that is refused."""
+    """A Docker engine and a fabric, as far as faults see them. `calls_left` counts down to one call
+    that is refused."""
 
     def __init__(self, *, in_containers: bool) -> None:
         self.in_containers = in_containers

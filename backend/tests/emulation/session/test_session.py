@@ -1,4 +1,5 @@
-"""The session's own logic, against a fabric of a few lines: order of frames, faults, guard, cancelling, and the way out."""
+"""The session's own logic, against a fabric of a few lines: order of frames, faults, guard,
+cancelling, and the way out."""
 
 from __future__ import annotations
 
@@ -263,7 +264,8 @@ def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, pla
 def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
     engine: Engine, place: Place, fabric: Scripted
 ) -> None:
-    """Both ways of a server, so that no flow of its can go around; a link on which packets are late lowers nothing."""
+    """Both ways of a server, so that no flow of its can go around; a link on which packets are late
+    lowers nothing."""
     sink = Kept()
     ways = {"names": ["00/<0,0>", "00/<1,0>"]}
     faults = [
@@ -339,7 +341,8 @@ def test_a_share_of_the_baseline_is_not_tested_without_a_fault(engine: Engine, p
 
 
 def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: Place, fabric: Scripted) -> None:
-    """A server whose switches are both off lives and reaches nobody: its two flows are counted beside ABT, not in it."""
+    """A server whose switches are both off lives and reaches nobody: its two flows are counted
+    beside ABT, not in it."""
     off = {"at_secs": 0.3, "kind": "switch-off", "target": {"names": ["<0,0>", "<1,0>"]}}
     sink = Kept()
     report = run(place, question(engine, faults=[off]), sink)

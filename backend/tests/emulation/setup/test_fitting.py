@@ -1,4 +1,5 @@
-"""What is taken of a plan that is too large to be emulated: every family, at any size, is accepted by the estimate then."""
+"""What is taken of a plan that is too large to be emulated: every family, at any size, is accepted
+by the estimate then."""
 
 from __future__ import annotations
 

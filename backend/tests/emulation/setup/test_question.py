@@ -1,4 +1,5 @@
-"""What a run is asked to do: networks and slices, flows, faults, and what is refused before anything starts."""
+"""What a run is asked to do: networks and slices, flows, faults, and what is refused before
+anything starts."""
 
 from __future__ import annotations
 
@@ -187,8 +188,8 @@ def test_settings_that_a_transport_has_not_are_refused_by_field(fields: Json, sa
 @given(subflows=st.integers(1, 6), connections=st.integers(1, 3))
 @settings(max_examples=examples(8), deadline=None)
 def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, subflows: int, connections: int) -> None:
-    """Alone, two subflows fill the two ports of each end, and so do four. Of three, one shares a port with each of the others: uncoupled,
-    all three have half a port."""
+    """Alone, two subflows fill the two ports of each end, and so do four. Of three, one shares a
+    port with each of the others: uncoupled, all three have half a port."""
     pair = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.3.1"}
     asked = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
     asked["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}

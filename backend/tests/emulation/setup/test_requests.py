@@ -1,4 +1,5 @@
-"""Requests with real packets: which flows they are, what both ends are told, and what is refused by field."""
+"""Requests with real packets: which flows they are, what both ends are told, and what is refused by
+field."""
 
 from __future__ import annotations
 

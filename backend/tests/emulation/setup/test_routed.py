@@ -126,7 +126,8 @@ def test_flows_are_spread_by_rate_where_switches_are_routers(engine: Engine) -> 
 
 
 def test_flows_are_spread_by_load_where_servers_have_several_tors(engine: Engine) -> None:
-    """Two racks side by side to the other loop: by equal paths their common ToR has twice the flows, by load it has not."""
+    """Two racks side by side to the other loop: by equal paths their common ToR has twice the
+    flows, by load it has not."""
     spec = {"family": "subways", "type": 1, "p": 2, "q": 8, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
     here = network(engine, spec)
     names = list(here.servers.values())

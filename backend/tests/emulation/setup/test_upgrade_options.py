@@ -1,4 +1,5 @@
-"""What a form offers a plan to become under traffic: each choice with its work order, or the reason why it cannot be."""
+"""What a form offers a plan to become under traffic: each choice with its work order, or the reason
+why it cannot be."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-//! A look-up in the TCAM of a BCube program of 64, 512 and 2,048 entries, beside the plain scan of the same entries, and a whole
-//! packet through the chip; and a call that sets one entry among as many that calls have set. CPU time of one thread; fastest of a
-//! few repetitions. Run with `cargo bench -p cubeyard-chip`.
+//! A look-up in the TCAM of a BCube program of 64, 512 and 2,048 entries, beside the plain scan of
+//! the same entries, and a whole packet through the chip; and a call that sets one entry among as
+//! many that calls have set. CPU time of one thread; fastest of a few repetitions. Run with
+//! `cargo bench -p cubeyard-chip`.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -75,7 +76,8 @@ fn packet(hop: u8, index: u8) -> Vec<u8> {
     bytes
 }
 
-/// Microseconds of a call that sets an entry for a content's number, as a cache's do `[serverswitch §6.1]`, among so many others.
+/// Microseconds of a call that sets an entry for a content's number, as a cache's do
+/// `[serverswitch §6.1]`, among so many others.
 fn call_us(entries: usize) -> f64 {
     const ROUNDS: u32 = 50;
     let mut switch = ServerSwitch::new();

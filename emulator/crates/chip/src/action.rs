@@ -1,7 +1,8 @@
 //! What an entry does with a packet `[serverswitch §3.1, §3.2, §3.3.2, §7]`.
 //!
-//! `REDIRECT_VIF` sends through the interface table and the modifiers. Every other action leaves the packet as it is: a
-//! BCube packet reaches its destination with a TTL of 1 and goes on to the CPU unchanged.
+//! `REDIRECT_VIF` sends through the interface table and the modifiers. Every other action leaves
+//! the packet as it is: a BCube packet reaches its destination with a TTL of 1 and goes on to the
+//! CPU unchanged.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
@@ -23,7 +24,8 @@ pub enum Forward {
     Discard,
     /// A copy out of each port whose bit is set.
     Duplicate(u8),
-    /// A copy out of a port; the packet itself goes where the table of the next lower priority says.
+    /// A copy out of a port; the packet itself goes where the table of the next lower priority
+    /// says.
     Mirror(u8),
     /// To the CPU port of the port that it came in by: 0 to 4, 1 to 5, 2 to 6, 3 to 7.
     ToCpu,

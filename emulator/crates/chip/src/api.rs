@@ -1,7 +1,9 @@
-//! The API as bytes on a socket `[ours]`: what a program in a container of its own sends and gets. Sans-IO.
+//! The API as bytes on a socket `[ours]`: what a program in a container of its own sends and gets.
+//! Sans-IO.
 //!
-//! A message is a length (4 bytes, little-endian as all numbers), a kind (1 byte), a tag (4 bytes) and a body; the length counts what is
-//! behind it. An answer has the tag of its request. Requests are answered in order.
+//! A message is a length (4 bytes, little-endian as all numbers), a kind (1 byte), a tag (4 bytes)
+//! and a body; the length counts what is behind it. An answer has the tag of its request. Requests
+//! are answered in order.
 //!
 //! | request | body | answer |
 //! |---|---|---|
@@ -97,7 +99,8 @@ pub trait Tables {
     fn register(&self, register: Register) -> u64;
     /// `WriteRegister`. Errors: no such register, or none that can have this value.
     fn write_register(&mut self, name: &str, value: u64) -> Result<(), Flaw>;
-    /// A text of calls, all of it or none. Errors: everything that is wrong; then nothing has changed.
+    /// A text of calls, all of it or none. Errors: everything that is wrong; then nothing has
+    /// changed.
     fn execute(&mut self, calls: &str) -> Result<(), Vec<Flaw>>;
     /// What a packet would meet.
     fn trace(&self, port: u8, packet: &[u8]) -> Result<Trace, Flaw>;
@@ -107,7 +110,8 @@ pub trait Tables {
 
 /// What sends for programs by a chip's ports.
 pub trait Sends {
-    /// `SendPacket`. What leaves by external ports goes to `out`, where the chip does not send it itself.
+    /// `SendPacket`. What leaves by external ports goes to `out`, where the chip does not send it
+    /// itself.
     fn send_packet(
         &mut self,
         packet: &[u8],
@@ -161,7 +165,8 @@ impl Tables for ServerSwitch {
     }
 }
 
-/// Whether a request, a message without its length, is about the tables and registers alone: neither sends nor receives.
+/// Whether a request, a message without its length, is about the tables and registers alone:
+/// neither sends nor receives.
 pub fn is_about_tables(asked: &[u8]) -> bool {
     let kinds = [
         request::CALLS,
@@ -232,8 +237,8 @@ pub fn packet(lost: u64, port: u8, bytes: &[u8]) -> Vec<u8> {
     message(answer::PACKET, 0, &[&lost.to_le_bytes(), &[port], bytes])
 }
 
-/// Length of the first message in what has come so far, its own four bytes included; `None` while that is not there. Errors: no
-/// message is so long, or so short.
+/// Length of the first message in what has come so far, its own four bytes included; `None` while
+/// that is not there. Errors: no message is so long, or so short.
 pub fn next_message(bytes: &[u8]) -> Result<Option<usize>, Flaw> {
     let Some(length) = bytes.first_chunk() else {
         return Ok(None);
@@ -271,7 +276,8 @@ impl Session {
         self.waiting.push_back((port, bytes.to_vec()));
     }
 
-    /// Carries out a request: a message without its length. Packets that leave by external ports go to `out`.
+    /// Carries out a request: a message without its length. Packets that leave by external ports go
+    /// to `out`.
     pub fn handle(
         &mut self,
         request: &[u8],
@@ -304,7 +310,8 @@ impl Session {
         Some(answered(head, done, cost))
     }
 
-    /// Carries out any other request. Packets that leave by external ports go to `out`, where the chip does not send them itself.
+    /// Carries out any other request. Packets that leave by external ports go to `out`, where the
+    /// chip does not send them itself.
     pub fn handle_packets(
         &mut self,
         request: &[u8],
@@ -517,8 +524,8 @@ struct Row {
     own: bool,
 }
 
-/// Everything in the tables: `{udlks, registers, vifs: [{i, dmac, smac, oport, own}], entries: [{table, i, iudlk, value, mask, action,
-/// hits, own}], punts_lost}`.
+/// Everything in the tables:
+/// `{udlks, registers, vifs: [{i, dmac, smac, oport, own}], entries: [{table, i, iudlk, value, mask, action, hits, own}], punts_lost}`.
 fn rows(switch: &dyn Tables) -> Value {
     let (program, overlay, hits) = (switch.program(), switch.overlay(), switch.hits());
     let entries: Vec<Row> = Table::ALL

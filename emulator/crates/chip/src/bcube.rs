@@ -1,4 +1,5 @@
-//! BCube on the chip `[serverswitch §5.1, Figs 5, 6]`: the program of every server, and the header that it forwards by.
+//! BCube on the chip `[serverswitch §5.1, Figs 5, 6]`: the program of every server, and the header
+//! that it forwards by.
 //!
 //! ```text
 //! B14  IPv4 header of 20 bytes; TTL (B22) is the index, protocol 253    NHA1 is the last hop's, NHA2 the one's before, …:
@@ -7,9 +8,9 @@
 //! B46  payload
 //! ```
 //!
-//! The paper's program has 256 next hops x 8 entries and 12 more, which exceed the TCAM; a server has entries for its own
-//! neighbours only, 252 at most (n = 64, k = 3): 2,028 entries. The paper takes "an officially unassigned" protocol number;
-//! 253 is for experiments (RFC 3692) `[ours]`.
+//! The paper's program has 256 next hops x 8 entries and 12 more, which exceed the TCAM; a server
+//! has entries for its own neighbours only, 252 at most (n = 64, k = 3): 2,028 entries. The paper
+//! takes "an officially unassigned" protocol number; 253 is for experiments (RFC 3692) `[ours]`.
 
 use std::net::Ipv4Addr;
 
@@ -46,7 +47,8 @@ const MAX_RADIX: u32 = 64;
 /// Servers that three bytes of a MAC and of an address name.
 const MAX_SERVERS: u32 = 65_534;
 
-/// The BCube of a specification. Errors: another family, or addresses beyond what a byte a hop names.
+/// The BCube of a specification. Errors: another family, or addresses beyond what a byte a hop
+/// names.
 pub fn shape(spec: &TopologySpec) -> Result<(Topology, Shape), Flaw> {
     let topology = Topology::build(spec).map_err(|error| {
         Flaw::new(
@@ -89,7 +91,8 @@ pub fn shape(spec: &TopologySpec) -> Result<(Topology, Shape), Flaw> {
     Ok((topology, shape))
 }
 
-/// The byte that names a next hop `[bcube §7.1]`: two bits for the level at which it differs, six for its digit there.
+/// The byte that names a next hop `[bcube §7.1]`: two bits for the level at which it differs, six
+/// for its digit there.
 pub fn nha(level: usize, digit: u32) -> u8 {
     (level as u8) << 6 | digit as u8
 }
@@ -162,7 +165,8 @@ pub fn program(shape: &Shape, id: NodeId) -> Result<Program, Flaw> {
     program_of(address, &neighbours)
 }
 
-/// The program of a server with these neighbours, Fig. 6 line by line with `val` and `mask` cleared before each entry.
+/// The program of a server with these neighbours, Fig. 6 line by line with `val` and `mask` cleared
+/// before each entry.
 pub fn program_of(own: Ipv4Addr, neighbours: &[Neighbour]) -> Result<Program, Flaw> {
     let mut program = Program::default();
     program.set_udlk(1, vec![Field::Bytes(22, 25), Field::Bytes(34, 41)])?;
@@ -215,8 +219,8 @@ pub fn program_of(own: Ipv4Addr, neighbours: &[Neighbour]) -> Result<Program, Fl
     Ok(program)
 }
 
-/// The packet that a source hands to its chip for a path of `hops`: TTL and NHAs as in Fig. 5. Errors: no hop, or more than
-/// eight.
+/// The packet that a source hands to its chip for a path of `hops`: TTL and NHAs as in Fig. 5.
+/// Errors: no hop, or more than eight.
 pub fn packet(source: NodeId, hops: &[Hop], shape: &Shape, payload: &[u8]) -> Result<Vec<u8>, Flaw> {
     let end = hops.last().map_or(source, |hop| hop.server);
     let names: Vec<u8> = hops
@@ -231,8 +235,8 @@ pub fn packet(source: NodeId, hops: &[Hop], shape: &Shape, payload: &[u8]) -> Re
     Ok(bytes)
 }
 
-/// The header before `payload_bytes`, for a path along the next hops that bytes name, the first one first. Errors: no hop, or
-/// more than eight.
+/// The header before `payload_bytes`, for a path along the next hops that bytes name, the first one
+/// first. Errors: no hop, or more than eight.
 pub fn header(
     source: Ipv4Addr,
     destination: Ipv4Addr,

@@ -1,7 +1,8 @@
-//! A program for the chip in the kernel: its keys, its tables and its interfaces, in tables of fixed sizes.
+//! A program for the chip in the kernel: its keys, its tables and its interfaces, in tables of
+//! fixed sizes.
 //!
-//! The kernel's chip has no tunnels, and tells fewer masks apart. A program beyond that is refused with the entry, and runs in user
-//! space.
+//! The kernel's chip has no tunnels, and tells fewer masks apart. A program beyond that is refused
+//! with the entry, and runs in user space.
 
 use crate::action::Action;
 use crate::entries::{Entry, Mac, Place, Table, VIFS};
@@ -25,7 +26,8 @@ pub const ZERO: u8 = 0xfe;
 /// The tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// Of each byte of both keys: a byte of the packet, [`ZERO`], or 255 for the port that the packet came in by.
+    /// Of each byte of both keys: a byte of the packet, [`ZERO`], or 255 for the port that the
+    /// packet came in by.
     pub sources: [u8; 2 * KEY_ROOM],
     /// Bytes of a packet that the keys need.
     pub parsed_bytes: u32,
@@ -96,8 +98,8 @@ pub struct CompiledInterface {
     pub port: u8,
 }
 
-/// Compiles a program. O(entries + cares x (256 + entries)). Errors: everything that is wrong with the program, or that the
-/// kernel's chip does not have.
+/// Compiles a program. O(entries + cares x (256 + entries)). Errors: everything that is wrong with
+/// the program, or that the kernel's chip does not have.
 pub fn compile(program: &Program) -> Result<Compiled, Vec<Flaw>> {
     let mut flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
     flaws.extend(absent(program));
@@ -172,7 +174,8 @@ pub fn compile(program: &Program) -> Result<Compiled, Vec<Flaw>> {
 }
 
 impl Compiled {
-    /// The TCAM's entry with the highest index of those that two keys match: the plain reading of the tables, for tests.
+    /// The TCAM's entry with the highest index of those that two keys match: the plain reading of
+    /// the tables, for tests.
     pub fn lookup(&self, keys: &[Key; 2]) -> Option<u32> {
         let matching = |entry: &&CompiledEntry| {
             let CompiledKey::Tcam(tuple, masked) = entry.key else {

@@ -132,8 +132,8 @@ pub fn write(program: &Program) -> String {
     serde_json::to_string_pretty(&document).expect("strings and numbers can be written")
 }
 
-/// Reads a program from JSON. Errors: text that is not such a document, with field, line and column; entries that cannot be, with
-/// their place in it, at most [`MAX_FLAWS`].
+/// Reads a program from JSON. Errors: text that is not such a document, with field, line and
+/// column; entries that cannot be, with their place in it, at most [`MAX_FLAWS`].
 pub fn read(text: &str) -> Result<Program, Vec<Flaw>> {
     if text.trim_start().starts_with('[')
         && let Ok(whole) = serde_json::from_str(text)

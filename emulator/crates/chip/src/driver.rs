@@ -1,8 +1,10 @@
-//! The paper's API `[serverswitch §3.3.2]`: tables by call, registers by name, packets to and from the CPU.
+//! The paper's API `[serverswitch §3.3.2]`: tables by call, registers by name, packets to and from
+//! the CPU.
 //!
-//! A chip has a program, which its protocol may make again at any time, and over it what calls have set ([`Overlay`]). Calls are
-//! collected and take effect at once with `commit`; `execute` is a text of calls and the commit in one. The paper's calls take effect
-//! one by one: a commit after each.
+//! A chip has a program, which its protocol may make again at any time, and over it what calls have
+//! set ([`Overlay`]). Calls are collected and take effect at once with `commit`; `execute` is a
+//! text of calls and the commit in one. The paper's calls take effect one by one: a commit after
+//! each.
 
 use std::collections::VecDeque;
 
@@ -126,15 +128,16 @@ impl ServerSwitch {
         Ok(())
     }
 
-    /// Puts what was set since into the chip, at once `[ours]`. Errors: everything that is wrong; then the chip is as before.
+    /// Puts what was set since into the chip, at once `[ours]`. Errors: everything that is wrong;
+    /// then the chip is as before.
     pub fn commit(&mut self) -> Result<(), Vec<Flaw>> {
         self.chip.commit(self.next.clone())?;
         self.overlay = self.pending.clone();
         Ok(())
     }
 
-    /// Executes a text of calls ([`Source::calls`]) and commits, all of it or none. Errors: everything that is wrong; then nothing
-    /// has changed.
+    /// Executes a text of calls ([`Source::calls`]) and commits, all of it or none. Errors:
+    /// everything that is wrong; then nothing has changed.
     pub fn execute(&mut self, calls: &str) -> Result<(), Vec<Flaw>> {
         let pending = Source::parse(calls)?.calls(&self.base, &self.pending)?;
         let next = pending.over(&self.base);
@@ -153,8 +156,8 @@ impl ServerSwitch {
         Ok(())
     }
 
-    /// Another program below what calls have set, which stays over it as far as the program allows. Errors: the program is wrong; then
-    /// nothing has changed.
+    /// Another program below what calls have set, which stays over it as far as the program allows.
+    /// Errors: the program is wrong; then nothing has changed.
     pub fn rebase(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         if self.overlay.is_empty() && self.pending.is_empty() {
             return self.load(program);
@@ -169,8 +172,9 @@ impl ServerSwitch {
         Ok(())
     }
 
-    /// `int SendPacket(char *pkt, int oport)`: by a CPU port (4 to 7) into the chip's pipeline; by an external port straight out.
-    /// What leaves goes to `out`, what comes back to the CPU waits for [`ServerSwitch::recv_packet`].
+    /// `int SendPacket(char *pkt, int oport)`: by a CPU port (4 to 7) into the chip's pipeline; by
+    /// an external port straight out. What leaves goes to `out`, what comes back to the CPU waits
+    /// for [`ServerSwitch::recv_packet`].
     #[doc(alias = "SendPacket")]
     pub fn send_packet(
         &mut self,
@@ -203,8 +207,9 @@ impl ServerSwitch {
         })
     }
 
-    /// A packet comes in by a port of a chip whose CPU has a protocol of its own. What an entry that a call has set sends to the CPU
-    /// waits for [`ServerSwitch::recv_packet`]; everything else, to the CPU or not, goes to `out`.
+    /// A packet comes in by a port of a chip whose CPU has a protocol of its own. What an entry
+    /// that a call has set sends to the CPU waits for [`ServerSwitch::recv_packet`]; everything
+    /// else, to the CPU or not, goes to `out`.
     pub fn receive_beside(
         &mut self,
         in_port: u8,
@@ -223,7 +228,8 @@ impl ServerSwitch {
             })
     }
 
-    /// `int RecvPacket(char *pkt, int *iport)`: the next packet for the CPU and the CPU port that it arrived at, in order.
+    /// `int RecvPacket(char *pkt, int *iport)`: the next packet for the CPU and the CPU port that
+    /// it arrived at, in order.
     #[doc(alias = "RecvPacket")]
     pub fn recv_packet(&mut self) -> Option<(u8, Vec<u8>)> {
         self.punts.pop_front()

@@ -174,7 +174,8 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Longest text of bytes that is read: a packet with a separator between its bytes.
 const MAX_HEX_CHARS: usize = 64 * 1024;
 
-/// Bytes of hexadecimal digits (spaces, `:` and `-` between bytes are passed over) or of an IPv4 address with dots.
+/// Bytes of hexadecimal digits (spaces, `:` and `-` between bytes are passed over) or of an IPv4
+/// address with dots.
 pub fn read_bytes(field: &str, text: &str) -> Result<Vec<u8>, Flaw> {
     let limit = "hexadecimal digits, two a byte, or an IPv4 address";
     let shown = || {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that a program must change: the field, its value, the limit and the fix, and where it stands in the text.
+/// One thing that a program must change: the field, its value, the limit and the fix, and where it
+/// stands in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flaw {
     /// Always `error`.

@@ -74,7 +74,8 @@ impl Frame {
         &mut self.buffer[self.start..]
     }
 
-    /// Puts bytes behind the Ethernet header. False where there is no Ethernet header or no room for them.
+    /// Puts bytes behind the Ethernet header. False where there is no Ethernet header or no room
+    /// for them.
     pub(crate) fn insert(&mut self, header: &[u8]) -> bool {
         let fits = header.len() <= self.start && self.bytes().len() >= ETHERNET_BYTES;
         if fits {
@@ -100,7 +101,8 @@ impl Frame {
     }
 }
 
-/// The one's complement sum of 16-bit words that IPv4 headers are checked by; 0xffff over a header with a right checksum.
+/// The one's complement sum of 16-bit words that IPv4 headers are checked by; 0xffff over a header
+/// with a right checksum.
 pub fn ones_complement_sum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2);
     let mut sum: u32 = words

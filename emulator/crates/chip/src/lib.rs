@@ -1,5 +1,6 @@
-//! The switching chip of ServerSwitch as a model that people can program and step through `[serverswitch §3.2, §3.3.2, §4.1]`.
-//! Sans-IO: packets come in as bytes, copies go out through a callback; no sockets, no clock.
+//! The switching chip of ServerSwitch as a model that people can program and step through
+//! `[serverswitch §3.2, §3.3.2, §4.1]`. Sans-IO: packets come in as bytes, copies go out through a
+//! callback; no sockets, no clock.
 //!
 //! | file | job |
 //! |---|---|
@@ -22,8 +23,9 @@
 //! | `portland/` | PortLand on 20 chips in virtual time |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!
-//! Not here: the programs in TC eBPF that execute compiled tables (`bpf/serverswitch`), and queues of real ports. Runs with chips are
-//! `dataplane`'s: BCube's forwardings `serverswitch` and `serverswitch-software`.
+//! Not here: the programs in TC eBPF that execute compiled tables (`bpf/serverswitch`), and queues
+//! of real ports. Runs with chips are `dataplane`'s: BCube's forwardings `serverswitch` and
+//! `serverswitch-software`.
 
 pub mod action;
 pub mod api;

@@ -1,4 +1,5 @@
-//! What is wrong with a document that is no program in its shape: fields that are missing, unknown or of another kind.
+//! What is wrong with a document that is no program in its shape: fields that are missing, unknown
+//! or of another kind.
 
 use serde_json::Value;
 
@@ -102,7 +103,8 @@ pub fn flaw(text: &str, error: &serde_path_to_error::Error<serde_json::Error>) -
     Flaw::new("field-kind", field, value, limit, "Correct it there.").at(place)
 }
 
-/// The flaw of a document that is JSON, but no object: a list would be read as the values of its fields.
+/// The flaw of a document that is JSON, but no object: a list would be read as the values of its
+/// fields.
 pub fn no_object(whole: &Value) -> Flaw {
     let limit = "an object with a program's tables";
     Flaw::new(

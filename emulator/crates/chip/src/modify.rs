@@ -1,6 +1,8 @@
-//! The modifiers of L3 and L2 `[serverswitch §4.1, §7]`, each change by itself, so that a trace can tell them apart.
+//! The modifiers of L3 and L2 `[serverswitch §4.1, §7]`, each change by itself, so that a trace can
+//! tell them apart.
 //!
-//! The TTL of labels follows the uniform model of RFC 3443: a pushed label gets that of the packet, a popped one passes it on.
+//! The TTL of labels follows the uniform model of RFC 3443: a pushed label gets that of the packet,
+//! a popped one passes it on.
 
 use crate::action::{Action, Mpls, Tunnel};
 use crate::entries::Vif;

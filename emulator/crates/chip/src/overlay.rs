@@ -1,5 +1,5 @@
-//! What calls have set over a running chip's program `[ours]`. The program below may be made again at any time (BCube's is, whenever a
-//! neighbour changes); what was set by calls stays over it.
+//! What calls have set over a running chip's program `[ours]`. The program below may be made again
+//! at any time (BCube's is, whenever a neighbour changes); what was set by calls stays over it.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +39,8 @@ impl Overlay {
         self.entries.len()
     }
 
-    /// The program with this over it. What the program does not allow now is left out: entries of interfaces that it does not have, or
-    /// of a key of another length. O(entries).
+    /// The program with this over it. What the program does not allow now is left out: entries of
+    /// interfaces that it does not have, or of a key of another length. O(entries).
     pub fn over(&self, base: &Program) -> Program {
         let mut program = base.clone();
         for (i, udlk) in (1..=2).zip(&self.udlks) {
@@ -65,11 +65,13 @@ impl Overlay {
         program
     }
 
-    /// The same without entries that cannot stand beside the program's own: a value that it has already.
+    /// The same without entries that cannot stand beside the program's own: a value that it has
+    /// already.
     pub(crate) fn beside(&self, base: &Program) -> Program {
         let mut program = self.over(base);
         for (place, _) in program.check() {
-            // Of two equal values the check names the one with the higher index; ours gives way, whichever that is.
+            // Of two equal values the check names the one with the higher index; ours gives way,
+            // whichever that is.
             let named = program.entry(place).cloned();
             let equal = |other: &Place| {
                 let same = |entry: &Entry| named.as_ref().is_some_and(|named| named.value == entry.value);

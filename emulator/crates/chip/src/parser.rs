@@ -36,9 +36,11 @@ pub struct Parsed {
     pub ttl: u8,
 }
 
-/// Reads a packet. `l3` and `mpls` say whether those parsers are on; with both off all packets are Ethernet.
+/// Reads a packet. `l3` and `mpls` say whether those parsers are on; with both off all packets are
+/// Ethernet.
 ///
-/// Errors: [`DiscardReason::Malformed`] for a header that is cut off or cannot be, [`DiscardReason::IpChecksum`].
+/// Errors: [`DiscardReason::Malformed`] for a header that is cut off or cannot be,
+/// [`DiscardReason::IpChecksum`].
 #[inline]
 pub fn parse(packet: &[u8], l3: bool, mpls: bool) -> Result<Parsed, DiscardReason> {
     let header: &[u8; ETHERNET_BYTES] = packet.first_chunk().ok_or(DiscardReason::Malformed)?;

@@ -1,6 +1,8 @@
-//! The chip: one packet from the port that it comes in by to the ports that it leaves by `[serverswitch §4.1, Fig. 4]`.
+//! The chip: one packet from the port that it comes in by to the ports that it leaves by
+//! `[serverswitch §4.1, Fig. 4]`.
 //!
-//! What forwards a packet allocates nothing. A trace is the same code with an observer that listens.
+//! What forwards a packet allocates nothing. A trace is the same code with an observer that
+//! listens.
 
 use std::collections::BTreeMap;
 
@@ -133,8 +135,9 @@ impl Chip {
         Ok(chip)
     }
 
-    /// Puts a program in place of the present one, whole or not at all: a packet meets only the one or the other. Counters
-    /// of ports and hits of entries that stay as they are go on. Errors: everything that is wrong with it; then nothing has changed.
+    /// Puts a program in place of the present one, whole or not at all: a packet meets only the one
+    /// or the other. Counters of ports and hits of entries that stay as they are go on. Errors:
+    /// everything that is wrong with it; then nothing has changed.
     pub fn commit(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         let flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
         if !flaws.is_empty() {
@@ -186,7 +189,8 @@ impl Chip {
         }
     }
 
-    /// `WriteRegister(reg, value)`: clears a counter, or sets how the chip behaves until the next commit.
+    /// `WriteRegister(reg, value)`: clears a counter, or sets how the chip behaves until the next
+    /// commit.
     pub fn write_register(&mut self, register: Register, value: u64) -> Result<(), Flaw> {
         register.check(value)?;
         if let Some(counter) = register.slot().and_then(|slot| self.counters.0.get_mut(slot)) {
@@ -355,7 +359,8 @@ impl Chip {
     }
 }
 
-/// The CPU port of a port: 0 to 4, 1 to 5, 2 to 6, 3 to 7 `[serverswitch §5.1]`; a CPU port is its own.
+/// The CPU port of a port: 0 to 4, 1 to 5, 2 to 6, 3 to 7 `[serverswitch §5.1]`; a CPU port is its
+/// own.
 fn cpu_port(in_port: u8) -> u8 {
     const { assert!(EXTERNAL_PORTS == CPU_PORTS) };
     if in_port < EXTERNAL_PORTS {

@@ -12,18 +12,20 @@ pub const PORTS: u8 = EXTERNAL_PORTS + CPU_PORTS;
 pub const PARSED_BYTES: usize = 128;
 /// Blocks of four bytes that a key may be made of.
 pub const KEY_BLOCKS: usize = 4;
-/// Longest packet that the chip takes, Ethernet header included and check sequence left out: a jumbo frame. `[ours]`
+/// Longest packet that the chip takes, Ethernet header included and check sequence left out: a
+/// jumbo frame. `[ours]`
 pub const MAX_FRAME_BYTES: usize = 9216;
 
 /// Which chip a program is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The paper's chip with its limits: index-based source routing counts by the TTL, which only goes down.
+    /// The paper's chip with its limits: index-based source routing counts by the TTL, which only
+    /// goes down.
     #[default]
     Bcm56338,
-    /// The same with two more modifications: one byte counted up `[ours]`, and IP tunnels. The paper's chip has tunnels
-    /// `[serverswitch §7]`, but its API (§3.3.2) has no action for them.
+    /// The same with two more modifications: one byte counted up `[ours]`, and IP tunnels. The
+    /// paper's chip has tunnels `[serverswitch §7]`, but its API (§3.3.2) has no action for them.
     Extended,
 }
 

@@ -36,7 +36,8 @@ impl Program {
         self.profile
     }
 
-    /// `SetProfile` `[ours]`: which chip the program is for. Errors: the program has entries already.
+    /// `SetProfile` `[ours]`: which chip the program is for. Errors: the program has entries
+    /// already.
     pub fn set_profile(&mut self, profile: Profile) -> Result<(), Flaw> {
         if profile != self.profile && self.tables.iter().any(|table| !table.is_empty()) {
             let fix = "Write SetProfile before the entries.";
@@ -109,7 +110,8 @@ impl Program {
         self.tables.iter().map(BTreeMap::len).sum()
     }
 
-    /// `SetUDLK(i, udlk)`. Errors: no such key, fields beyond its limits, entries that look at it as it was.
+    /// `SetUDLK(i, udlk)`. Errors: no such key, fields beyond its limits, entries that look at it
+    /// as it was.
     pub fn set_udlk(&mut self, i: u64, fields: Vec<Field>) -> Result<(), Flaw> {
         if i != 1 && i != 2 {
             let fix = "The programmable parser has two keys.";
@@ -130,7 +132,8 @@ impl Program {
         Ok(())
     }
 
-    /// Bytes of a table's values; of the TCAM, those of key `iudlk`. Errors: no such key, or it is not set.
+    /// Bytes of a table's values; of the TCAM, those of key `iudlk`. Errors: no such key, or it is
+    /// not set.
     pub fn key_bytes(&self, table: Table, iudlk: u64) -> Result<usize, Flaw> {
         if let Some(bytes) = table.key_bytes() {
             return Ok(bytes);
@@ -151,8 +154,9 @@ impl Program {
         })
     }
 
-    /// `SetLookupTable(type, i, iudlk, value, mask, action)`: `iudlk` counts in the TCAM only, the mask must be `None` in tables of
-    /// exact matches, and `None` in the TCAM and LPM means that all bits count. Errors name the argument.
+    /// `SetLookupTable(type, i, iudlk, value, mask, action)`: `iudlk` counts in the TCAM only, the
+    /// mask must be `None` in tables of exact matches, and `None` in the TCAM and LPM means that
+    /// all bits count. Errors name the argument.
     pub fn set_lookup_table(
         &mut self,
         table: Table,
@@ -230,7 +234,8 @@ impl Program {
         Ok(Place { table, i: index })
     }
 
-    /// `SetVIfTable(i, dmac, smac, oport)`; `None` keeps the packet's MAC. Errors name the argument.
+    /// `SetVIfTable(i, dmac, smac, oport)`; `None` keeps the packet's MAC. Errors name the
+    /// argument.
     pub fn set_vif_table(
         &mut self,
         i: u64,
@@ -271,7 +276,8 @@ impl Program {
         Ok(())
     }
 
-    /// `WriteRegister(reg, value)`: registers that the program sets when it is committed. Errors: not writable, or not so.
+    /// `WriteRegister(reg, value)`: registers that the program sets when it is committed. Errors:
+    /// not writable, or not so.
     pub fn set_register(&mut self, register: Register, value: u64) -> Result<(), Flaw> {
         register.check(value)?;
         if !register.is_switch() {
@@ -283,8 +289,8 @@ impl Program {
         Ok(())
     }
 
-    /// What is wrong with the program as a whole, each with the entry that it is about: interfaces that are not set, and values
-    /// that stand twice in a table of exact matches or prefixes.
+    /// What is wrong with the program as a whole, each with the entry that it is about: interfaces
+    /// that are not set, and values that stand twice in a table of exact matches or prefixes.
     pub fn check(&self) -> Vec<(Place, Flaw)> {
         let mut flaws = Vec::new();
         for table in Table::ALL {
@@ -320,7 +326,8 @@ impl Program {
         flaws
     }
 
-    /// TCAM entries that can never match, as one of a higher index has the same key, value and mask: (it, the other).
+    /// TCAM entries that can never match, as one of a higher index has the same key, value and
+    /// mask: (it, the other).
     pub fn shadowed(&self) -> Vec<(u32, u32)> {
         let mut seen: BTreeMap<(u8, &[u8], &[u8]), u32> = BTreeMap::new();
         let entries = self.table(Table::Tcam).iter().rev();

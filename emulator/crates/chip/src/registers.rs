@@ -1,4 +1,5 @@
-//! Registers by name `[serverswitch §3.3.2]`: counters of ports, reasons for which packets were discarded, and switches.
+//! Registers by name `[serverswitch §3.3.2]`: counters of ports, reasons for which packets were
+//! discarded, and switches.
 
 use std::fmt;
 
@@ -40,7 +41,8 @@ pub enum Register {
     L3Enable,
     /// `MPLS_ENABLE`, 1 at first: 0 treats MPLS packets as plain Ethernet.
     MplsEnable,
-    /// `MISS_TO_CPU`, 0 at first: 1 sends packets that match nothing to the CPU instead of discarding them.
+    /// `MISS_TO_CPU`, 0 at first: 1 sends packets that match nothing to the CPU instead of
+    /// discarding them.
     MissToCpu,
 }
 
@@ -120,7 +122,8 @@ impl Register {
         )
     }
 
-    /// Whether a value can be written. Errors: read only, a counter that is not cleared, a switch that is neither 0 nor 1.
+    /// Whether a value can be written. Errors: read only, a counter that is not cleared, a switch
+    /// that is neither 0 nor 1.
     pub fn check(self, value: u64) -> Result<(), Flaw> {
         if matches!(self, Register::QueueBytes(_)) {
             let fix = "The port fills and empties its queue: read it.";

@@ -1,8 +1,10 @@
-//! The TCAM executed: of all entries that match, the one with the highest index `[serverswitch §5.1]`.
+//! The TCAM executed: of all entries that match, the one with the highest index
+//! `[serverswitch §5.1]`.
 //!
-//! Entries with the same key and mask form a tuple: one look-up in a hash table finds whether any of them matches. Before that, a
-//! bit vector over the tuples is ANDed for every byte of the keys, so that only tuples are looked up of which each single byte
-//! can match: a BCube program of 2,028 entries has ten tuples, and a packet asks about three. `[ours]`
+//! Entries with the same key and mask form a tuple: one look-up in a hash table finds whether any
+//! of them matches. Before that, a bit vector over the tuples is ANDed for every byte of the keys,
+//! so that only tuples are looked up of which each single byte can match: a BCube program of 2,028
+//! entries has ten tuples, and a packet asks about three. `[ours]`
 
 use std::collections::HashMap;
 
@@ -40,7 +42,8 @@ pub(crate) struct Prune {
 }
 
 impl Tcam {
-    /// The TCAM of some entries by index. O(bytes that masks ask about x (entries + 256 x tuples)), where masks ask about whole bytes.
+    /// The TCAM of some entries by index. O(bytes that masks ask about x (entries + 256 x tuples)),
+    /// where masks ask about whole bytes.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, &'a Entry)>) -> Tcam {
         let entries: Vec<(u32, &Entry)> = entries.into_iter().collect();
         let mut best: HashMap<(usize, Key), u32, FxBuildHasher> = HashMap::default();
@@ -137,8 +140,8 @@ impl Tcam {
         self.tuples.len()
     }
 
-    /// Its parts, for an execution elsewhere: tuples by falling best index, bit vectors over them, and the highest index of each
-    /// tuple and masked key.
+    /// Its parts, for an execution elsewhere: tuples by falling best index, bit vectors over them,
+    /// and the highest index of each tuple and masked key.
     pub(crate) fn parts(&self) -> (&[Tuple], &[Prune], impl Iterator<Item = (u32, Key, u32)>) {
         let entries = self.entries.iter();
         let entries = entries.map(|(&(tuple, masked), &index)| (tuple, masked, index));
@@ -146,7 +149,8 @@ impl Tcam {
     }
 }
 
-/// The values of a byte that match a value under its mask: one where the whole byte counts. O(number of them).
+/// The values of a byte that match a value under its mask: one where the whole byte counts.
+/// O(number of them).
 fn matching(wanted: u8, mask: u8) -> impl Iterator<Item = u8> {
     let free = !mask;
     let mut rest = Some(0_u8);

@@ -1,4 +1,5 @@
-//! What a packet meets on its path through the chip, stage by stage. The chip itself runs; an observer writes down what happens.
+//! What a packet meets on its path through the chip, stage by stage. The chip itself runs; an
+//! observer writes down what happens.
 
 use serde::Serialize;
 
@@ -130,7 +131,8 @@ pub struct Hit {
 }
 
 impl Chip {
-    /// Lets a packet through and says what it met. Counts like any packet. Errors: no such port, too long a packet.
+    /// Lets a packet through and says what it met. Counts like any packet. Errors: no such port,
+    /// too long a packet.
     pub fn trace(&mut self, in_port: u8, packet: &[u8]) -> Result<Trace, Flaw> {
         let mut frame = Frame::new(packet)?;
         let mut tracer = Tracer::default();
@@ -412,7 +414,8 @@ impl Observer for Tracer {
     }
 }
 
-/// Which bytes of `after` are other than before; of bytes put in or taken out, what stands between the common ends.
+/// Which bytes of `after` are other than before; of bytes put in or taken out, what stands between
+/// the common ends.
 fn changed(before: &[u8], after: &[u8]) -> Vec<usize> {
     if before.len() == after.len() {
         return (0..after.len()).filter(|&at| before[at] != after[at]).collect();

@@ -1,9 +1,11 @@
-//! User-defined lookup keys: what the programmable parser takes from a packet `[serverswitch §3.3.2, §4.1]`.
+//! User-defined lookup keys: what the programmable parser takes from a packet
+//! `[serverswitch §3.3.2, §4.1]`.
 //!
-//! A key is made of bytes of the packet's first 128, counted from the Ethernet header's first, and of the port that the
-//! packet came in by. The bytes touch at most four aligned blocks of four. "Aligned" is 2 mod 4, as in the paper's own
-//! example (B22-25, B30-33, B34-41): a block begins where the words of an IP header do, behind 14 bytes of Ethernet. The
-//! block that begins before the packet has only B0-1, so that B0-5 is two blocks.
+//! A key is made of bytes of the packet's first 128, counted from the Ethernet header's first, and
+//! of the port that the packet came in by. The bytes touch at most four aligned blocks of four.
+//! "Aligned" is 2 mod 4, as in the paper's own example (B22-25, B30-33, B34-41): a block begins
+//! where the words of an IP header do, behind 14 bytes of Ethernet. The block that begins before
+//! the packet has only B0-1, so that B0-5 is two blocks.
 
 use std::fmt;
 

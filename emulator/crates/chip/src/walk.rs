@@ -1,4 +1,5 @@
-//! A packet's path through the chips of a BCube's servers and the mini-switches between them `[serverswitch §5.1]`.
+//! A packet's path through the chips of a BCube's servers and the mini-switches between them
+//! `[serverswitch §5.1]`.
 
 use cubeyard_routing::bcube::{Hop, Shape, build_path_set};
 use cubeyard_topology::{NodeId, Topology};
@@ -10,7 +11,8 @@ use crate::pipeline::Chip;
 use crate::profile::EXTERNAL_PORTS;
 use crate::trace::Trace;
 
-/// Chips that a packet passes at most: the source's, those of eight hops, and one to see that it goes no further.
+/// Chips that a packet passes at most: the source's, those of eight hops, and one to see that it
+/// goes no further.
 const MAX_CHIPS: usize = bcube::MAX_HOPS + 2;
 
 /// One server on the path.
@@ -35,7 +37,8 @@ pub struct Walk {
     pub arrived: bool,
 }
 
-/// The `k + 1` parallel paths from one server to another `[bcube §3.3]`. Errors: the same server, or none.
+/// The `k + 1` parallel paths from one server to another `[bcube §3.3]`. Errors: the same server,
+/// or none.
 pub fn paths(shape: &Shape, source: NodeId, destination: NodeId) -> Result<Vec<Vec<Hop>>, Flaw> {
     let servers = shape.servers();
     for (field, server) in [("from", source), ("to", destination)] {

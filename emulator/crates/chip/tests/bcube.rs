@@ -1,4 +1,5 @@
-//! BCube on the chip: packets take exactly the path that their source wrote into them `[serverswitch §5.1]`.
+//! BCube on the chip: packets take exactly the path that their source wrote into them
+//! `[serverswitch §5.1]`.
 
 use cubeyard_chip::bcube::{self, program};
 use cubeyard_chip::walk::{paths, walk};

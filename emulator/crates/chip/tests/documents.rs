@@ -1,4 +1,5 @@
-//! Programs as JSON that are no programs: each error names the field, the value and what it may be, in our words.
+//! Programs as JSON that are no programs: each error names the field, the value and what it may be,
+//! in our words.
 
 use cubeyard_chip::document;
 use proptest::prelude::*;

@@ -240,8 +240,9 @@ fn one_that_sends_and_one_that_has_another_card_are_not_silent() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever fails between switches, and while they learn of it one by one: no packet passes more than five switches, and in the end
-    /// those pairs reach each other that have a way up and down.
+    /// Whatever fails between switches, and while they learn of it one by one: no packet passes
+    /// more than five switches, and in the end those pairs reach each other that have a way up and
+    /// down.
     #[test]
     fn no_failure_makes_a_loop(failures in proptest::collection::vec((16_u32..36, 0_u8..4, any::<bool>()), 0..7), gap in 0_u64..3_000) {
         let mut network = Network::new();
@@ -278,7 +279,8 @@ proptest! {
     }
 }
 
-/// The control of real switches has the programs that the network in virtual time ends with, whoever carries the frames.
+/// The control of real switches has the programs that the network in virtual time ends with,
+/// whoever carries the frames.
 #[test]
 fn control_without_time_ends_with_the_same_programs() {
     let mut network = Network::new();
@@ -300,7 +302,8 @@ fn control_without_time_ends_with_the_same_programs() {
         );
         frame
     };
-    // In the order of the network's events: each host asks for the next one, which answers whoever asks it.
+    // In the order of the network's events: each host asks for the next one, which answers whoever
+    // asks it.
     for from in tree.hosts() {
         let to = (from + 1) % 16;
         let (edge, port) = tree.edge_of(from);
@@ -334,7 +337,8 @@ fn control_without_time_ends_with_the_same_programs() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever fails between switches: a flow's path goes up and down, over links that carry packets, and there is one where the tree has a way.
+    /// Whatever fails between switches: a flow's path goes up and down, over links that carry
+    /// packets, and there is one where the tree has a way.
     #[test]
     fn paths_avoid_what_has_failed(failures in proptest::collection::vec((16_u32..36, 0_u8..4), 0..9), from in 0_u32..16, to in 0_u32..16, port: u16) {
         prop_assume!(from != to);
@@ -397,7 +401,8 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// Everything that follows, by what is known in the end: programs, and what the fabric manager knows.
+/// Everything that follows, by what is known in the end: programs, and what the fabric manager
+/// knows.
 fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec<String>, Vec<String>) {
     let tree = Tree::new();
     let mut counts = [0_u64; 16];

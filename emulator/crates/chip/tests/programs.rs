@@ -88,7 +88,8 @@ fn mac(port: u8, id: u32) -> String {
     format!("02CB{port:02X}{id:06X}")
 }
 
-/// The server at the other end of a server's link of level 1, and itself as `(DCell, place)`: [i, j - 1] and [j, i] for i < j.
+/// The server at the other end of a server's link of level 1, and itself as `(DCell, place)`: [i,
+/// j - 1] and [j, i] for i < j.
 fn across(cell: u32, place: u32) -> (u32, u32) {
     if place < cell {
         (place, cell - 1)
@@ -183,6 +184,7 @@ fn dcell_forwards_by_destination_between_all_pairs() {
             }
         }
     }
-    // Of each 19: 3 in the own DCell, 1 straight across, 3 + 3 with one more link on one side, 9 with both.
+    // Of each 19: 3 in the own DCell, 1 straight across, 3 + 3 with one more link on one side, 9
+    // with both.
     assert_eq!(hops_in_all, 20 * (3 + 1 + 2 * 6 + 3 * 9));
 }

@@ -6,7 +6,8 @@ use cubeyard_chip::{Action, Chip, Entry, Field, Forward, Key, Program, Table};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
-/// Few different bytes, so that entries overlap and packets match; masks with whole and with part bytes.
+/// Few different bytes, so that entries overlap and packets match; masks with whole and with part
+/// bytes.
 fn entry() -> impl Strategy<Value = Entry> {
     let byte = prop_oneof![Just(0_u8), Just(1), Just(2), Just(0x80), any::<u8>()];
     let mask = prop_oneof![4 => Just(0_u8), 4 => Just(0xff), 1 => Just(0x0f), 1 => any::<u8>()];

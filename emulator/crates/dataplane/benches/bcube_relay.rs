@@ -1,6 +1,7 @@
-//! What a byte costs through one and two relays: the fast path and ServerSwitch's chip beside the kernel's own IPv4 forwarding, for
-//! one TCP connection, everything on one CPU. Rounds take turns, so that whatever else the machine does falls on both. Fails
-//! when the promise is broken. Needs root. Run with `cargo bench -p cubeyard-dataplane`.
+//! What a byte costs through one and two relays: the fast path and ServerSwitch's chip beside the
+//! kernel's own IPv4 forwarding, for one TCP connection, everything on one CPU. Rounds take turns,
+//! so that whatever else the machine does falls on both. Fails when the promise is broken. Needs
+//! root. Run with `cargo bench -p cubeyard-dataplane`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -26,7 +27,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet changes CPUs.
+/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet
+/// changes CPUs.
 fn chain_on_one_cpu(relays: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain> {
     let chain = Chain::new(relays + 2, dataplane, mtu)?;
     chain.servers.iter().for_each(|server| server.namespace.pin(0));

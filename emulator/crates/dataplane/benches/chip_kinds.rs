@@ -1,6 +1,6 @@
-//! What a packet costs in the chip in the kernel by the kind of the table that decides, each at its full size.
-//! Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is broken. Needs root.
-//! Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
+//! What a packet costs in the chip in the kernel by the kind of the table that decides, each at its
+//! full size. Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is
+//! broken. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,6 +1,7 @@
-//! What a packet costs in the chip in the kernel by the size of its TCAM, beside BCube's own program, and what a commit costs. Single
-//! packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is broken. Needs root.
-//! Run with `cargo bench -p cubeyard-dataplane --bench chip_tables`.
+//! What a packet costs in the chip in the kernel by the size of its TCAM, beside BCube's own
+//! program, and what a commit costs. Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails
+//! when a promise is broken. Needs root. Run with
+//! `cargo bench -p cubeyard-dataplane --bench chip_tables`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -29,7 +30,8 @@ const RELAYS: u32 = 7;
 const MTU: u32 = 1500;
 /// `TC_ACT_REDIRECT`.
 const REDIRECT: u32 = 7;
-/// Digits and levels of the BCubes: neighbours make eight entries each, and every chip has twelve more.
+/// Digits and levels of the BCubes: neighbours make eight entries each, and every chip has twelve
+/// more.
 const SHAPES: [(u32, u32); 4] = [(4, 2), (9, 4), (32, 2), (64, 4)];
 /// Of the largest program over the smallest, a packet.
 const GROWTH_BOUND: f64 = 1.3;

@@ -1,7 +1,9 @@
-//! The one-to-one maps between a server's id and its addresses: the same ones for every protocol. `[ours]`
+//! The one-to-one maps between a server's id and its addresses: the same ones for every protocol.
+//! `[ours]`
 //!
-//! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is `100.(64 + port).0.0 + id + 1`:
-//! the control plane's own. No id's address is the first or last of its network.
+//! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is
+//! `100.(64 + port).0.0 + id + 1`: the control plane's own. No id's address is the first or last of
+//! its network.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +36,8 @@ pub fn server_of(ip: Ipv4Addr) -> Option<NodeId> {
     (server <= MAX_SERVER).then_some(server)
 }
 
-/// Whether an address is in the virtual network `10.0.0.0/8`; all others are outside, behind a gateway.
+/// Whether an address is in the virtual network `10.0.0.0/8`; all others are outside, behind a
+/// gateway.
 pub fn is_virtual(ip: Ipv4Addr) -> bool {
     ip.octets()[0] == 10
 }
@@ -52,7 +55,8 @@ pub fn port_of(ip: Ipv4Addr) -> Option<(NodeId, u8)> {
     (port < MAX_PORTS && server <= MAX_SERVER).then_some((server, port))
 }
 
-/// The address of a switch that is a router, `172.16.0.0 + id + 1`: what `traceroute` shows. `None` past [`MAX_SWITCH`].
+/// The address of a switch that is a router, `172.16.0.0 + id + 1`: what `traceroute` shows. `None`
+/// past [`MAX_SWITCH`].
 pub fn switch_ip(switch: NodeId) -> Option<Ipv4Addr> {
     (switch <= MAX_SWITCH).then(|| Ipv4Addr::from_bits(SWITCH_NETWORK + switch + 1))
 }
@@ -63,12 +67,14 @@ pub fn switch_of(ip: Ipv4Addr) -> Option<NodeId> {
     (switch <= MAX_SWITCH).then_some(switch)
 }
 
-/// Whether an address is a control plane's, in `100.64.0.0/10`: such packets go to the stack untouched.
+/// Whether an address is a control plane's, in `100.64.0.0/10`: such packets go to the stack
+/// untouched.
 pub fn is_control(ip: Ipv4Addr) -> bool {
     ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 64
 }
 
-/// The hardware address of a server's port: locally administered, `02:cb:<port>:<id in three bytes>`.
+/// The hardware address of a server's port: locally administered,
+/// `02:cb:<port>:<id in three bytes>`.
 pub fn port_mac(server: NodeId, port: u8) -> [u8; 6] {
     let [_, high, middle, low] = server.to_be_bytes();
     [0x02, 0xcb, port, high, middle, low]
@@ -84,8 +90,8 @@ const SEGMENT_NETWORK: u128 = 0xfd63_7962 << 96;
 /// Bits of a segment that name the ToR that it is entered from, and those that name its relay too.
 pub const SEGMENT_PREFIX_BITS: [u8; 2] = [64, 96];
 
-/// The address by which a detour names a relay: the ToR that it is entered from, the relay, the ToR that it sends to.
-/// `[subways §6, RFC 8986]`
+/// The address by which a detour names a relay: the ToR that it is entered from, the relay, the ToR
+/// that it sends to. `[subways §6, RFC 8986]`
 pub fn segment(from: NodeId, relay: NodeId, to: NodeId) -> Ipv6Addr {
     let [from, relay, to] = [from, relay, to].map(u128::from);
     Ipv6Addr::from_bits(SEGMENT_NETWORK | from << 64 | relay << 32 | to)

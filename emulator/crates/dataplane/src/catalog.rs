@@ -1,7 +1,9 @@
-//! The catalogue: every protocol that servers can run, and every way of forwarding its packets. A protocol is one
-//! folder beside this file, one folder in `bpf/` if the kernel forwards for it, and one entry here.
+//! The catalogue: every protocol that servers can run, and every way of forwarding its packets. A
+//! protocol is one folder beside this file, one folder in `bpf/` if the kernel forwards for it, and
+//! one entry here.
 //!
-//! Protocol (who decides) and forwarding (who moves packets) are two axes: an entry lists the forwardings that carry it.
+//! Protocol (who decides) and forwarding (who moves packets) are two axes: an entry lists the
+//! forwardings that carry it.
 
 use cubeyard_chip::Flaw;
 use cubeyard_topology::TopologySpec;
@@ -80,7 +82,8 @@ pub struct ProtocolEntry {
     pub protocol: Option<MakeProtocol>,
     /// What forwards its packets; empty where servers forward nothing.
     pub forwardings: &'static [ForwardingEntry],
-    /// Largest subnetwork around a server that a slice can name by its order; `None` where the family has none.
+    /// Largest subnetwork around a server that a slice can name by its order; `None` where the
+    /// family has none.
     pub slice_around_max_k: Option<u32>,
 }
 
@@ -149,7 +152,8 @@ pub struct OwnForwarding {
 }
 
 impl ForwardingEntry {
-    /// A protocol's own programs in the kernel, an object of `bpf/` with programs of the usual names.
+    /// A protocol's own programs in the kernel, an object of `bpf/` with programs of the usual
+    /// names.
     pub const fn in_kernel(object: &'static [u8], own: OwnForwarding) -> ForwardingEntry {
         let kind = ForwardingKind::Kernel(KernelObject {
             bytes: object,
@@ -294,7 +298,8 @@ const ROUTERS: [Setting; 3] = [
     },
 ];
 
-/// Every protocol, in the order in which they are offered: of two that serve a family, the first is its default.
+/// Every protocol, in the order in which they are offered: of two that serve a family, the first is
+/// its default.
 pub const PROTOCOLS: &[ProtocolEntry] = &[
     bcube::ENTRY,
     camcube::ENTRY,

@@ -94,7 +94,8 @@ impl NeighbourAddress {
 /// All servers of a run.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
-    /// Every server's place, in the order of the run's description. All have the same topology and settings.
+    /// Every server's place, in the order of the run's description. All have the same topology and
+    /// settings.
     pub servers: Vec<Configuration>,
 }
 

@@ -1,4 +1,5 @@
-//! What a server has carried, counted alike by every forwarding: the maps `traffic` and `flow_counts` in the kernel.
+//! What a server has carried, counted alike by every forwarding: the maps `traffic` and
+//! `flow_counts` in the kernel.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -7,7 +8,8 @@ pub const PORTS: usize = 8;
 /// Flows that are remembered per server; the least recently used one is forgotten first.
 pub const FLOWS: usize = 4096;
 
-/// What a flow has sent: value of `flow_counts`, byte for byte `struct cy_flow_count`. Only the forwarding writes it.
+/// What a flow has sent: value of `flow_counts`, byte for byte `struct cy_flow_count`. Only the
+/// forwarding writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct FlowCount {
@@ -21,8 +23,8 @@ pub struct FlowCount {
     pub path_id: u32,
 }
 
-/// What a server has carried: the one entry of `traffic` on each CPU, byte for byte `struct cy_traffic`. Bytes are
-/// without the protocol's header.
+/// What a server has carried: the one entry of `traffic` on each CPU, byte for byte
+/// `struct cy_traffic`. Bytes are without the protocol's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Traffic {

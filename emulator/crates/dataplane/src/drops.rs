@@ -1,11 +1,13 @@
-//! Why a packet was dropped: one numbered list for every forwarding, in the kernel and in user space, and the metrics.
+//! Why a packet was dropped: one numbered list for every forwarding, in the kernel and in user
+//! space, and the metrics.
 
 use std::fmt;
 
 /// Declares the enum, its names and the list of all in one place.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal;)*) => {
-        /// Why a packet was dropped. The numbers are those of `enum cy_drop` in `bpf/common/cubeyard.h`.
+        /// Why a packet was dropped. The numbers are those of `enum cy_drop` in
+        /// `bpf/common/cubeyard.h`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
         pub enum DropReason {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::flow::Flow;
 use crate::inspection::{Cell, ColumnKind};
 
-/// An event. Kinds that fit every protocol have a variant; a protocol's own are [`Event::Reported`].
+/// An event. Kinds that fit every protocol have a variant; a protocol's own are
+/// [`Event::Reported`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {

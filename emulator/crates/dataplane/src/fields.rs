@@ -1,5 +1,6 @@
-//! A protocol's header as data: which fields it has, where they are and what they mean, so that who shows packets need not know
-//! the protocol. A protocol's own code reads its header by itself; its tests hold the two together.
+//! A protocol's header as data: which fields it has, where they are and what they mean, so that who
+//! shows packets need not know the protocol. A protocol's own code reads its header by itself; its
+//! tests hold the two together.
 
 use serde::Serialize;
 
@@ -63,7 +64,8 @@ pub struct HeaderField {
     pub count: u32,
     /// Of several, the name of the field that says how many are used; empty where all are.
     pub used: &'static str,
-    /// Lengths in bits of the numbers that each consists of, the most significant first; empty for one number.
+    /// Lengths in bits of the numbers that each consists of, the most significant first; empty for
+    /// one number.
     pub parts: &'static [u32],
 }
 
@@ -137,7 +139,8 @@ impl HeaderField {
         HeaderField { parts, ..self }
     }
 
-    /// The number at one of the field's places in a header's bytes; `None` where they are too short.
+    /// The number at one of the field's places in a header's bytes; `None` where they are too
+    /// short.
     pub fn read(&self, bytes: &[u8], nth: u32) -> Option<u32> {
         let first = self.offset_bits + nth * self.bits;
         (first..first + self.bits).try_fold(0, |value: u32, bit| {

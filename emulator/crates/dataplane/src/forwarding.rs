@@ -1,7 +1,7 @@
 //! What every forwarding in user space offers: the packet half of a server.
 //!
-//! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do the same with the
-//! same tables, and both are held to the same vectors.
+//! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do
+//! the same with the same tables, and both are held to the same vectors.
 
 use cubeyard_chip::ServerSwitch;
 
@@ -13,7 +13,8 @@ use crate::inspection::Section;
 use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
 
-/// What is to be done with a frame. A frame may have several verdicts (broadcast, replication), or none.
+/// What is to be done with a frame. A frame may have several verdicts (broadcast, replication), or
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send the buffer's frame by a port.
@@ -41,7 +42,8 @@ pub trait Forwarding {
     /// Free bytes that [`Forwarding::send`] needs before a frame.
     fn headroom_bytes(&self) -> usize;
 
-    /// A frame of the server's own applications, as the virtual network card sent it. Verdicts are added to `out`.
+    /// A frame of the server's own applications, as the virtual network card sent it. Verdicts are
+    /// added to `out`.
     fn send(&mut self, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>);
 
     /// A frame that arrived by a port. Verdicts are added to `out`.
@@ -50,9 +52,9 @@ pub trait Forwarding {
     /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError>;
 
-    /// Puts a user's program in place of the present one, where the catalogue says that there are such
-    /// ([`crate::catalog::ForwardingEntry::program`]). Errors: no such program, or one that cannot be run here; then nothing
-    /// has changed.
+    /// Puts a user's program in place of the present one, where the catalogue says that there are
+    /// such ([`crate::catalog::ForwardingEntry::program`]). Errors: no such program, or one that
+    /// cannot be run here; then nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<(), TableError> {
         let _ = text;
         Err(TableError::new(
@@ -61,7 +63,8 @@ pub trait Forwarding {
         ))
     }
 
-    /// The switching chip that forwards, for programs that call it while it runs; `None` where there is none.
+    /// The switching chip that forwards, for programs that call it while it runs; `None` where
+    /// there is none.
     fn chip(&mut self) -> Option<&mut ServerSwitch> {
         None
     }

@@ -1,4 +1,5 @@
-//! Frames in memory: a buffer with room in front for a header, and what all forwardings read of Ethernet.
+//! Frames in memory: a buffer with room in front for a header, and what all forwardings read of
+//! Ethernet.
 
 /// Length of an Ethernet header.
 pub const ETHERNET_BYTES: usize = 14;
@@ -56,8 +57,8 @@ impl PacketBuffer {
         &mut self.bytes[self.start..self.end]
     }
 
-    /// Makes the frame longer at its front by `count` bytes of any content; `false`, and nothing is changed, where the
-    /// buffer has no room.
+    /// Makes the frame longer at its front by `count` bytes of any content; `false`, and nothing is
+    /// changed, where the buffer has no room.
     #[must_use]
     pub fn grow_front(&mut self, count: usize) -> bool {
         let room = self.start >= count;
@@ -90,8 +91,8 @@ impl PacketBuffer {
         self.start += count;
     }
 
-    /// Makes room for `count` bytes behind the first `kept` bytes, which the frame must have; `false` where the buffer has
-    /// none.
+    /// Makes room for `count` bytes behind the first `kept` bytes, which the frame must have;
+    /// `false` where the buffer has none.
     #[must_use]
     pub fn insert_behind(&mut self, kept: usize, count: usize) -> bool {
         let grown = self.grow_front(count);

@@ -1,4 +1,5 @@
-//! A protocol's state as data: sections of columns and rows, which a page draws without knowing the protocol.
+//! A protocol's state as data: sections of columns and rows, which a page draws without knowing the
+//! protocol.
 
 use cubeyard_topology::NodeId;
 use serde::{Deserialize, Serialize};
@@ -100,7 +101,8 @@ impl Inspection {
 }
 
 impl Section {
-    /// A section with these columns, given as name, title and kind. Rows past [`MAX_ROWS`] are counted only.
+    /// A section with these columns, given as name, title and kind. Rows past [`MAX_ROWS`] are
+    /// counted only.
     pub fn new(
         name: &str,
         title: &str,

@@ -1,13 +1,15 @@
-//! What a server of an emulated network does: its protocol ([`protocol`]), how its packets are forwarded
-//! ([`forwarding`]), and the catalogue ([`catalog`]) of those that there are.
+//! What a server of an emulated network does: its protocol ([`protocol`]), how its packets are
+//! forwarded ([`forwarding`]), and the catalogue ([`catalog`]) of those that there are.
 //!
-//! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go out as values, so that
-//! the same code runs in a container and in virtual time.
+//! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go
+//! out as values, so that the same code runs in a container and in virtual time.
 //!
-//! A protocol is one folder beside this file and one entry of the catalogue; no other file names it. Everything else
-//! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, header descriptions, neighbour
-//! maintenance, frames and their form on a wire, rate limits, and keys and values for memcached's clients. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
-//! (`cubeyard-fabric`), messages between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
+//! A protocol is one folder beside this file and one entry of the catalogue; no other file names
+//! it. Everything else here fits all protocols: configuration, settings, tables, events,
+//! inspections, addresses, counts, drops, header descriptions, neighbour maintenance, frames and
+//! their form on a wire, rate limits, and keys and values for memcached's clients. Not here:
+//! sockets and the clock (`cubeyard-node`), namespaces and the kernel (`cubeyard-fabric`), messages
+//! between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
 
 pub mod address;
 pub mod bcube;

@@ -1,17 +1,20 @@
-//! Link state, for every protocol that wants it: what each server of a scope says of its own links, flooded to all of them.
+//! Link state, for every protocol that wants it: what each server of a scope says of its own links,
+//! flooded to all of them.
 //!
-//! A server's advertisement lists its links, each by both its ends, under a sequence number that only grows (as RFC 1982
-//! counts, so it may wrap). A link between two servers of the scope counts only if both ends report it; a link that leaves
-//! the scope counts if its end in the scope does. `[ours]` Advertisements go out when links change and periodically, and one
-//! that is not refreshed is dropped `[dcell §7.1]`. A receiver passes on what is new by all ports but the one it came in by,
-//! and drops duplicates, as DCellBroadcast does `[dcell §4.2]`.
+//! A server's advertisement lists its links, each by both its ends, under a sequence number that
+//! only grows (as RFC 1982 counts, so it may wrap). A link between two servers of the scope counts
+//! only if both ends report it; a link that leaves the scope counts if its end in the scope does.
+//! `[ours]` Advertisements go out when links change and periodically, and one that is not refreshed
+//! is dropped `[dcell §7.1]`. A receiver passes on what is new by all ports but the one it came in
+//! by, and drops duplicates, as DCellBroadcast does `[dcell §4.2]`.
 //!
-//! Senders are not authenticated, so nothing here believes more than the topology allows: origins are servers of the scope,
-//! links are those that the topology has, state is bounded by both, and what one origin may change in a second is limited.
-//! A server that meets a forged or forgotten advertisement of its own answers with a greater number. `[ours]`
+//! Senders are not authenticated, so nothing here believes more than the topology allows: origins
+//! are servers of the scope, links are those that the topology has, state is bounded by both, and
+//! what one origin may change in a second is limited. A server that meets a forged or forgotten
+//! advertisement of its own answers with a greater number. `[ours]`
 //!
-//! Sans-IO: bytes and times come in, messages to neighbours go out. Not here: who is alive at the other end of a port
-//! (`neighbours`), and what the links are used for, which is the protocol's.
+//! Sans-IO: bytes and times come in, messages to neighbours go out. Not here: who is alive at the
+//! other end of a port (`neighbours`), and what the links are used for, which is the protocol's.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -21,13 +24,15 @@ use cubeyard_topology::NodeId;
 use crate::protocol::Time;
 use crate::rate_limit::RateLimit;
 
-/// Most links that one advertisement can list: what fits a control message with a protocol's own bytes before it.
+/// Most links that one advertisement can list: what fits a control message with a protocol's own
+/// bytes before it.
 pub const MAX_LINKS: usize = 160;
 /// Advertisements a second that are taken in from one origin on average. `[ours]`
 const ADVERTISEMENTS_PER_SEC: f64 = 50.0;
 /// Answers a second to neighbours that know less than we do, on average. `[ours]`
 const ANSWERS_PER_SEC: f64 = 100.0;
-/// Advertisements of our own that may go out at once: a change just after a refresh must not wait. `[ours]`
+/// Advertisements of our own that may go out at once: a change just after a refresh must not wait.
+/// `[ours]`
 const BURST: u32 = 4;
 const HEAD_BYTES: usize = 11;
 const LINK_BYTES: usize = 6;
@@ -63,7 +68,8 @@ pub struct Timing {
     pub refresh: Duration,
     /// Age at which an advertisement does not count any more.
     pub expire: Duration,
-    /// Least time between two advertisements in the long run, whatever changes; a few may go out at once.
+    /// Least time between two advertisements in the long run, whatever changes; a few may go out at
+    /// once.
     pub least_gap: Duration,
 }
 
@@ -126,7 +132,8 @@ impl Refusal {
     }
 }
 
-/// Whether a sequence number is newer than another; false for both ways round where they are half the circle apart.
+/// Whether a sequence number is newer than another; false for both ways round where they are half
+/// the circle apart.
 pub fn is_newer(one: u32, than: u32) -> bool {
     (one.wrapping_sub(than) as i32) > 0
 }
@@ -208,7 +215,8 @@ pub struct LinkState {
     timing: Timing,
     entries: BTreeMap<NodeId, Entry>,
     next_refresh: Time,
-    /// When our own next advertisement would be due if all came evenly, and whether one has to go out.
+    /// When our own next advertisement would be due if all came evenly, and whether one has to go
+    /// out.
     even_at: Time,
     pending: bool,
     /// When a neighbour was last told all that we know.
@@ -218,7 +226,8 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// All links of the plan are taken for alive until their servers say otherwise, or nothing. `me` is in the plan.
+    /// All links of the plan are taken for alive until their servers say otherwise, or nothing.
+    /// `me` is in the plan.
     pub fn new(me: NodeId, plan: Plan, timing: Timing, now: Time) -> LinkState {
         let entries = plan.iter().map(|(&server, links)| {
             let entry = Entry {
@@ -244,7 +253,8 @@ impl LinkState {
         }
     }
 
-    /// Whether a link counts: its end `from` reports it and, where the neighbour is in the scope, so does the neighbour.
+    /// Whether a link counts: its end `from` reports it and, where the neighbour is in the scope,
+    /// so does the neighbour.
     pub fn is_up(&self, from: NodeId, link: LinkEnd) -> bool {
         let back = LinkEnd {
             port: link.far_port,
@@ -260,7 +270,8 @@ impl LinkState {
         entry.is_some_and(|entry| !entry.expired && entry.links.contains(&link))
     }
 
-    /// Takes in which of our own links work; whether that has changed. Links that the plan does not have are left out.
+    /// Takes in which of our own links work; whether that has changed. Links that the plan does not
+    /// have are left out.
     pub fn set_own(&mut self, now: Time, links: impl IntoIterator<Item = LinkEnd>) -> bool {
         let (Some(planned), Some(own)) = (self.plan.get(&self.me), self.entries.get_mut(&self.me)) else {
             return false;
@@ -324,7 +335,8 @@ impl LinkState {
         Ok(Heard::New { changed })
     }
 
-    /// Somebody has an advertisement of ours: one that we do not remember, or that was forged, has to be outnumbered.
+    /// Somebody has an advertisement of ours: one that we do not remember, or that was forged, has
+    /// to be outnumbered.
     fn on_own(&mut self, now: Time, heard: &Advertisement) {
         let Some(own) = self.entries.get_mut(&self.me) else {
             return;
@@ -370,7 +382,8 @@ impl LinkState {
             .fold(own.max(self.free_at()), Time::min)
     }
 
-    /// Tells a neighbour that has just come alive all that we know, at most once an interval of refreshing.
+    /// Tells a neighbour that has just come alive all that we know, at most once an interval of
+    /// refreshing.
     pub fn on_neighbour_alive(&mut self, now: Time, port: u8, neighbour: NodeId) {
         let told_at = self.told_all_at.get(&(port, neighbour));
         let lately = told_at.is_some_and(|at| now < *at + self.timing.refresh);
@@ -378,7 +391,8 @@ impl LinkState {
             return;
         }
         self.told_all_at.insert((port, neighbour), now);
-        // Of what is too old, only the neighbour's own can matter to it: the number that it may have forgotten.
+        // Of what is too old, only the neighbour's own can matter to it: the number that it may
+        // have forgotten.
         let entries = self.entries.iter();
         // Our own goes out to everybody anyway, since the neighbour's link is new in it.
         let others = entries.filter(|(origin, _)| **origin != self.me);

@@ -1,12 +1,14 @@
-//! Neighbour maintenance, for every protocol: who is alive at the other end of each port. `[bcube §7.2, §7.5]`
+//! Neighbour maintenance, for every protocol: who is alive at the other end of each port.
+//! `[bcube §7.2, §7.5]`
 //!
-//! Every neighbour gets a hello of its own at each interval, which also says whether the sender hears the receiver: a
-//! cable that carries in one direction only is dead in both. `[ours]` A neighbour is dead when no such hello has come
-//! for the dead interval, at once when the port loses its carrier, and at once when it reports by another path that it
-//! does not reach us. It is alive again with the next hello in which it says that it hears us.
+//! Every neighbour gets a hello of its own at each interval, which also says whether the sender
+//! hears the receiver: a cable that carries in one direction only is dead in both. `[ours]` A
+//! neighbour is dead when no such hello has come for the dead interval, at once when the port loses
+//! its carrier, and at once when it reports by another path that it does not reach us. It is alive
+//! again with the next hello in which it says that it hears us.
 //!
-//! Neighbours are numbered in the order of the configuration: by port, then as listed there. How a hello looks on the
-//! wire is the protocol's.
+//! Neighbours are numbered in the order of the configuration: by port, then as listed there. How a
+//! hello looks on the wire is the protocol's.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -139,7 +141,8 @@ impl Neighbours {
         &self.list
     }
 
-    /// The index of the neighbour with an address, if it is one of that port's: all others are strangers.
+    /// The index of the neighbour with an address, if it is one of that port's: all others are
+    /// strangers.
     pub fn sender(&self, port: u8, ip: Ipv4Addr) -> Option<usize> {
         self.list
             .iter()
@@ -164,8 +167,8 @@ impl Neighbours {
         }
     }
 
-    /// Notes that a flow of ours moves to a port, and what it may take there. Without that, flows that choose within
-    /// one measurement of each other would all follow the first. `[ours]`
+    /// Notes that a flow of ours moves to a port, and what it may take there. Without that, flows
+    /// that choose within one measurement of each other would all follow the first. `[ours]`
     pub fn claim(&mut self, now: Time, port: u8, bits_per_sec: f64) {
         if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
             state.claims.retain(|(until, _)| now < *until);
@@ -183,7 +186,8 @@ impl Neighbours {
         dead.map(|(index, _)| index)
     }
 
-    /// Takes in a hello: whether the neighbour lives again, and whether it should have an answer at once.
+    /// Takes in a hello: whether the neighbour lives again, and whether it should have an answer at
+    /// once.
     pub fn on_hello(&mut self, now: Time, index: usize, hears_us: bool) -> (bool, bool) {
         let carrier = self.carrier_of(index);
         let pause_over = |at: Option<Time>| at.is_none_or(|at| now >= at + ANSWER_PAUSE);

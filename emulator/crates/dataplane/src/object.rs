@@ -1,7 +1,7 @@
 //! Compiled programs for the kernel, which travel inside the binaries.
 //!
-//! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`: see `bpf/common/`)
-//! and its own tables, by the names of their schemas.
+//! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`:
+//! see `bpf/common/`) and its own tables, by the names of their schemas.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -23,7 +23,8 @@ pub const REGISTERS: usize = COUNTERS;
 pub const REGISTER_STRIDE: usize = 64;
 const _: () = assert!(REGISTERS <= REGISTER_STRIDE);
 
-/// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is passed over.
+/// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is
+/// passed over.
 pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     let port = u8::try_from(port).ok().filter(|port| *port < PORTS);
     let slot = port.and_then(|port| Register::QueueBytes(port).slot());
@@ -32,13 +33,15 @@ pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     }
 }
 
-/// Where what has been sent by a port stands among [`REGISTERS`]; `None` of a port that a chip has not.
+/// Where what has been sent by a port stands among [`REGISTERS`]; `None` of a port that a chip has
+/// not.
 pub fn sent_bytes(port: u8) -> Option<usize> {
     let port = Some(port).filter(|port| *port < PORTS)?;
     Register::OutBytes(port).slot()
 }
 
-/// Where the packets that have come in by a port stand among [`REGISTERS`]; `None` of a port that a chip has not.
+/// Where the packets that have come in by a port stand among [`REGISTERS`]; `None` of a port that a
+/// chip has not.
 pub fn received_packets(port: u8) -> Option<usize> {
     let port = Some(port).filter(|port| *port < PORTS)?;
     Register::InPackets(port).slot()
@@ -53,7 +56,8 @@ pub struct KernelObject {
     pub virtual_nic: Option<&'static str>,
     /// The program at the ingress of each port.
     pub port: &'static str,
-    /// Tables that the object has beside the protocol's; `None` where it forwards by the protocol's own.
+    /// Tables that the object has beside the protocol's; `None` where it forwards by the protocol's
+    /// own.
     pub own_tables: Option<OwnTables>,
 }
 
@@ -64,15 +68,16 @@ pub struct OwnTables {
     pub schemas: &'static [TableSchema],
     /// Makes the translation of one server.
     pub translate: fn() -> Box<dyn Translate>,
-    /// The question in a copy for the CPU, a record of the object's ring `punts`; `None` of a copy that asks nothing.
+    /// The question in a copy for the CPU, a record of the object's ring `punts`; `None` of a copy
+    /// that asks nothing.
     pub question: fn(&[u8]) -> Option<Question>,
-    /// The program at the egress of the virtual network card's other end, for packets that users' programs hand to the chip; `None`
-    /// where they cannot.
+    /// The program at the egress of the virtual network card's other end, for packets that users'
+    /// programs hand to the chip; `None` where they cannot.
     pub from_programs: Option<&'static str>,
 }
 
-/// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue that the packet joins?
-/// `[serverswitch §5.2]`
+/// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue
+/// that the packet joins? `[serverswitch §5.2]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// When, on the monotonic clock.
@@ -89,30 +94,31 @@ pub struct Question {
 
 /// Keeps an object's own tables in step with the protocol's.
 pub trait Translate: Send + std::fmt::Debug {
-    /// What a change of the protocol's tables means for all of the object's, in the order to apply it. The change itself is among
-    /// it. Errors: a change that the object's tables cannot follow.
+    /// What a change of the protocol's tables means for all of the object's, in the order to apply
+    /// it. The change itself is among it. Errors: a change that the object's tables cannot follow.
     fn translate(
         &mut self,
         update: &TableUpdate,
         read: &ReadEntry<'_>,
     ) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// What puts a user's program in place of the present one. Errors: no such program, or one that cannot be run here; then
-    /// nothing has changed.
+    /// What puts a user's program in place of the present one. Errors: no such program, or one that
+    /// cannot be run here; then nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// Has the server mark a packet every so many bytes of its own that go out by a port, on average; 0: none.
+    /// Has the server mark a packet every so many bytes of its own that go out by a port, on
+    /// average; 0: none.
     fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate;
 
-    /// What the object's own tables hold now, for people. `counters` are those of the object's map `registers`, added up over
-    /// processors, with the bytes that wait at each port filled in.
+    /// What the object's own tables hold now, for people. `counters` are those of the object's map
+    /// `registers`, added up over processors, with the bytes that wait at each port filled in.
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section>;
 
     /// Every register with its value.
     fn registers(&self, counters: &[u64]) -> Vec<(String, u64)>;
 
-    /// One register; `counter` reads what the object has counted at its place among [`REGISTERS`], and is called for no other. Errors:
-    /// no such register.
+    /// One register; `counter` reads what the object has counted at its place among [`REGISTERS`],
+    /// and is called for no other. Errors: no such register.
     fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError>;
 
     /// What writes a register. Errors: no such register, or none that can have this value.
@@ -134,8 +140,8 @@ pub trait CalledInKernel {
     /// The driver: the program with what calls have set over it. Its counters count nothing.
     fn driver(&self) -> &ServerSwitch;
 
-    /// What carries out a text of calls, all of it or none. Errors: everything that is wrong, or that the kernel's chip does not have;
-    /// then nothing has changed.
+    /// What carries out a text of calls, all of it or none. Errors: everything that is wrong, or
+    /// that the kernel's chip does not have; then nothing has changed.
     fn execute(&mut self, calls: &str, read: &ReadEntry<'_>) -> Result<Vec<TableUpdate>, Vec<Flaw>>;
 
     /// Packets that entries have decided about. O(entries).
@@ -175,8 +181,8 @@ macro_rules! include_object {
     }};
 }
 
-/// Keeps the stack out of the packets of a server whose node forwards in user space: at the ingress of each port and
-/// of the virtual network card's inner end.
+/// Keeps the stack out of the packets of a server whose node forwards in user space: at the ingress
+/// of each port and of the virtual network card's inner end.
 pub const GUARD: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/guard/guard.bpf.o"),
     virtual_nic: None,
@@ -192,7 +198,8 @@ pub const FAIR: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// Reads how much waits at a port when a packet that leaves by it asks. Its licence is the GPL's too.
+/// Reads how much waits at a port when a packet that leaves by it asks. Its licence is the GPL's
+/// too.
 pub const QUEUE: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/queue/queue.bpf.o"),
     virtual_nic: None,
@@ -200,7 +207,8 @@ pub const QUEUE: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// The programs of [`FAIR`] that give each service a queue of its own: at a server, and at a switch.
+/// The programs of [`FAIR`] that give each service a queue of its own: at a server, and at a
+/// switch.
 pub const FAIR_SERVICES: [&str; 2] = ["cubeyard_services_server", "cubeyard_services_switch"];
 
 /// The program of [`FAIR`] that gives all packets one queue.

@@ -45,8 +45,8 @@ impl<'a> Ipv4Packet<'a> {
         usize::from(u16::from_be_bytes([self.0[2], self.0[3]]))
     }
 
-    /// The five-tuple. Ports are 0 in protocols that have none, in packets too short for them, and in all fragments of
-    /// a datagram, so that they take one path.
+    /// The five-tuple. Ports are 0 in protocols that have none, in packets too short for them, and
+    /// in all fragments of a datagram, so that they take one path.
     pub fn flow(&self) -> Flow {
         let proto = self.0[9];
         let fragment = u16::from_be_bytes([self.0[6], self.0[7]]) & MORE_OR_OFFSET != 0;

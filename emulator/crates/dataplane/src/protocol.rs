@@ -1,8 +1,9 @@
 //! What every per-server protocol offers: the control half of a server.
 //!
-//! A protocol is sans-IO: the caller passes the time and what happened ([`Input`]) and asks for what to do
-//! ([`Output`]). A container feeds it from sockets and the monotonic clock; the crate `cubeyard-virtual` feeds it from
-//! an event queue in virtual time. Packets are the other half: see [`crate::forwarding`].
+//! A protocol is sans-IO: the caller passes the time and what happened ([`Input`]) and asks for
+//! what to do ([`Output`]). A container feeds it from sockets and the monotonic clock; the crate
+//! `cubeyard-virtual` feeds it from an event queue in virtual time. Packets are the other half: see
+//! [`crate::forwarding`].
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -30,16 +31,18 @@ pub trait Protocol {
     /// The protocol's state, for people.
     fn inspect(&self, now: Time) -> Inspection;
 
-    /// Number of the path that a flow from this server takes now; 0 where there is none or paths have no numbers.
+    /// Number of the path that a flow from this server takes now; 0 where there is none or paths
+    /// have no numbers.
     fn path_of(&self, flow: &Flow) -> u32;
 
-    /// The services that run beside it, of which each server has an instance; `None` for a protocol without.
+    /// The services that run beside it, of which each server has an instance; `None` for a protocol
+    /// without.
     fn services(&mut self) -> Option<&mut dyn Services> {
         None
     }
 
-    /// Time over which the caller smooths what it reports as [`Input::Available`]: a load older than this counts for
-    /// less than a third. `[ours]`
+    /// Time over which the caller smooths what it reports as [`Input::Available`]: a load older
+    /// than this counts for less than a third. `[ours]`
     fn load_memory(&self) -> Duration {
         Duration::from_secs(1)
     }
@@ -59,9 +62,11 @@ pub enum Input<'a> {
         /// The datagram's payload.
         bytes: &'a [u8],
     },
-    /// A record that the forwarding half wrote, in the protocol's own format: a new flow, a dead next hop.
+    /// A record that the forwarding half wrote, in the protocol's own format: a new flow, a dead
+    /// next hop.
     Notice(&'a [u8]),
-    /// What a flow from this server sends now, in bits per second; also a sign that the flow is alive.
+    /// What a flow from this server sends now, in bits per second; also a sign that the flow is
+    /// alive.
     FlowRate {
         /// The flow.
         flow: Flow,

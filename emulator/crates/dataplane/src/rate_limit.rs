@@ -1,11 +1,12 @@
-//! The one rate limit: of messages, of rounds of probing, of notices from the kernel (`bpf/common/events.h`).
+//! The one rate limit: of messages, of rounds of probing, of notices from the kernel
+//! (`bpf/common/events.h`).
 
 use std::time::Duration;
 
 use crate::protocol::Time;
 
-/// Lets events pass at a rate, with a burst after silence. It keeps the time at which the next event would be due if
-/// all came evenly, which may run ahead of the clock by the burst (GCRA).
+/// Lets events pass at a rate, with a burst after silence. It keeps the time at which the next
+/// event would be due if all came evenly, which may run ahead of the clock by the burst (GCRA).
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
     gap_nanos: u64,

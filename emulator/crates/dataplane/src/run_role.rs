@@ -1,5 +1,5 @@
-//! What belongs to a run and not to one server's protocol: controllers that read telemetry and write tables. Services, of
-//! which each server has an instance, are in [`crate::service`].
+//! What belongs to a run and not to one server's protocol: controllers that read telemetry and
+//! write tables. Services, of which each server has an instance, are in [`crate::service`].
 
 use cubeyard_topology::NodeId;
 
@@ -7,8 +7,8 @@ use crate::event::Event;
 use crate::protocol::Time;
 use crate::tables::TableUpdate;
 
-/// What a controller sees of the network, once a tick. Columns are over the run's directed links: link `i` from its
-/// end a to its end b is `2 * i`, and back `2 * i + 1`.
+/// What a controller sees of the network, once a tick. Columns are over the run's directed links:
+/// link `i` from its end a to its end b is `2 * i`, and back `2 * i + 1`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tick {
     /// What each carried since the tick before, in bits per second.
@@ -29,7 +29,8 @@ pub trait Controller {
 /// What a controller wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControllerOutput {
-    /// Change an entry of a server's forwarding tables. The run's rules check it as they do a protocol's.
+    /// Change an entry of a server's forwarding tables. The run's rules check it as they do a
+    /// protocol's.
     Table {
         /// The server.
         server: NodeId,

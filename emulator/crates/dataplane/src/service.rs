@@ -1,9 +1,10 @@
-//! Services: programs that run beside a server's protocol, an instance on every server, and route their own packets.
-//! `[camcube §2.1.1, §5]`
+//! Services: programs that run beside a server's protocol, an instance on every server, and route
+//! their own packets. `[camcube §2.1.1, §5]`
 //!
-//! A service is sans-IO as everything here: it is called with packets, messages and times, and acts through the calls of
-//! its [`Context`]. The same service runs in a container and in virtual time. Who hosts services is the protocol
-//! ([`crate::protocol::Protocol::services`]); who owns sockets polls it for packets whenever a link is free.
+//! A service is sans-IO as everything here: it is called with packets, messages and times, and acts
+//! through the calls of its [`Context`]. The same service runs in a container and in virtual time.
+//! Who hosts services is the protocol ([`crate::protocol::Protocol::services`]); who owns sockets
+//! polls it for packets whenever a link is free.
 
 use serde::Serialize;
 
@@ -17,8 +18,8 @@ pub const LOCAL: u8 = 255;
 pub type ClientId = u32;
 /// Most coordinates that [`Service::route`] may return.
 pub const MAX_KEYS: usize = 16;
-/// Longest module of a service that a user wrote, in bytes; most of them in one run; and least of their numbers: those below
-/// are of the services that every server has.
+/// Longest module of a service that a user wrote, in bytes; most of them in one run; and least of
+/// their numbers: those below are of the services that every server has.
 pub const MAX_MODULE_BYTES: usize = 128 * 1024;
 /// See [`MAX_MODULE_BYTES`].
 pub const MAX_USER_SERVICES: usize = 4;
@@ -31,7 +32,8 @@ pub const MAX_SERVICES: usize = 16;
 /// Most queues of one service on one server.
 pub const MAX_QUEUES: usize = 16;
 
-/// Longest message to a service from outside, in bytes: it travels as hexadecimal digits in one datagram to the node.
+/// Longest message to a service from outside, in bytes: it travels as hexadecimal digits in one
+/// datagram to the node.
 pub const MAX_MESSAGE_BYTES: usize = 30 * 1024;
 
 /// Whether a text can be a service's name: small letters, digits and hyphens, a letter first.
@@ -81,7 +83,8 @@ pub struct Packet {
 /// What becomes of a packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The routing service takes it: on to its key, or, where this server answers for that, to what [`Service::route`] says.
+    /// The routing service takes it: on to its key, or, where this server answers for that, to what
+    /// [`Service::route`] says.
     Pass,
     /// [`Service::route`] says where it goes, whoever answers for its key.
     Route,
@@ -131,8 +134,9 @@ pub trait Service {
     /// A packet arrived by a port, or from this server itself ([`LOCAL`]). It may be changed.
     fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action;
 
-    /// The function F `[camcube §5]`: the key coordinates of which the packet goes to one next, at most [`MAX_KEYS`]; none
-    /// if it goes no further. `at` is the coordinate for which it is asked, which after failures may be another server's.
+    /// The function F `[camcube §5]`: the key coordinates of which the packet goes to one next, at
+    /// most [`MAX_KEYS`]; none if it goes no further. `at` is the coordinate for which it is asked,
+    /// which after failures may be another server's.
     fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key>;
 
     /// The queue of a packet, below [`MAX_QUEUES`]; of any other the packet is lost.
@@ -147,7 +151,8 @@ pub trait Service {
         QueuePolicy::default()
     }
 
-    /// A packet of the service has left by a port, whose link takes the next one: services are polled. `[camcube §2.1.1]`
+    /// A packet of the service has left by a port, whose link takes the next one: services are
+    /// polled. `[camcube §2.1.1]`
     fn sent(&mut self, context: &mut dyn Context, port: u8) {
         let _ = (context, port);
     }
@@ -167,7 +172,8 @@ pub trait Service {
         let _ = (context, bytes);
     }
 
-    /// What it has waited for is there, as [`Services::wake`] says: the answers of a program outside.
+    /// What it has waited for is there, as [`Services::wake`] says: the answers of a program
+    /// outside.
     fn woken(&mut self, context: &mut dyn Context) {
         let _ = context;
     }
@@ -187,13 +193,15 @@ pub trait Service {
         let _ = (context, client, bytes);
     }
 
-    /// A client sends nothing more. It may still read: the service answers what it has been asked, then hangs up.
+    /// A client sends nothing more. It may still read: the service answers what it has been asked,
+    /// then hangs up.
     fn client_ended(&mut self, context: &mut dyn Context, client: ClientId) {
         context.hang_up(client);
     }
 }
 
-/// What a service can ask and do while it is called. Distances are hops in the whole torus, whatever has failed.
+/// What a service can ask and do while it is called. Distances are hops in the whole torus,
+/// whatever has failed.
 pub trait Context {
     /// The time.
     fn now(&self) -> Time;
@@ -209,7 +217,8 @@ pub trait Context {
     fn responsible(&self, key: Key) -> bool {
         self.root_of(key) == Some(self.here())
     }
-    /// A number that changes with what [`Context::neighbour`], [`Context::reachable`] and [`Context::root_of`] say.
+    /// A number that changes with what [`Context::neighbour`], [`Context::reachable`] and
+    /// [`Context::root_of`] say.
     fn version(&self) -> u64;
     /// The ports by which [`Context::send`] would send now, a bit each.
     fn free_ports(&self) -> u8;
@@ -224,14 +233,15 @@ pub trait Context {
 
     /// Sends a packet one hop by a port, if its link is free; else it is the service's to keep.
     fn send(&mut self, port: u8, packet: Packet) -> bool;
-    /// Hands a packet to the routing service, which asks [`Service::route`] for this server's coordinate.
+    /// Hands a packet to the routing service, which asks [`Service::route`] for this server's
+    /// coordinate.
     fn route(&mut self, packet: Packet);
     /// Sends a copy of a packet to one of these keys, without asking [`Service::route`] here.
     fn transmit(&mut self, packet: Packet, keys: &[Key]);
     /// How far the packet has come that the call is about.
     fn journey(&self) -> Journey;
-    /// Sends a packet to one of these keys, as one that has come so far, in a queue of the caller's choice: what
-    /// [`Service::packet`] would have said, said later.
+    /// Sends a packet to one of these keys, as one that has come so far, in a queue of the caller's
+    /// choice: what [`Service::packet`] would have said, said later.
     fn forward(&mut self, packet: Packet, keys: &[Key], queue: u8, journey: Journey);
     /// Answers whoever talks to the service from outside.
     fn deliver(&mut self, bytes: Vec<u8>);
@@ -279,8 +289,8 @@ pub trait ServesClients {
 
 /// A server's services, as whoever has its sockets sees them.
 pub trait Services: ServesClients {
-    /// Hosts one more service by a number of its own, from now on. Errors: the number or the name is taken, or there are
-    /// [`MAX_SERVICES`] already; a sentence that says so.
+    /// Hosts one more service by a number of its own, from now on. Errors: the number or the name
+    /// is taken, or there are [`MAX_SERVICES`] already; a sentence that says so.
     fn host(&mut self, now: Time, id: u16, service: Box<dyn Service>) -> Result<(), String>;
 
     /// A packet of a service arrived by a port.
@@ -292,7 +302,8 @@ pub trait Services: ServesClients {
     /// Whether packets were queued since the last call, so that free links should be polled.
     fn has_news(&mut self) -> bool;
 
-    /// A message to a service from outside. Errors: there is no such service; the answer names those that there are.
+    /// A message to a service from outside. Errors: there is no such service; the answer names
+    /// those that there are.
     fn message(&mut self, now: Time, service: &str, bytes: &[u8]) -> Result<(), String>;
 
     /// Lets the service of a number do what it has waited for ([`Service::woken`]).

@@ -1,4 +1,5 @@
-//! A protocol's settings as data: names, units, limits and defaults, from which forms are made and values checked.
+//! A protocol's settings as data: names, units, limits and defaults, from which forms are made and
+//! values checked.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,8 @@ pub type Given = BTreeMap<String, f64>;
 
 /// Every setting of a schema, from what was given or its default.
 ///
-/// Errors: a name that the schema does not have, a value out of its limits, a fraction of a whole number.
+/// Errors: a name that the schema does not have, a value out of its limits, a fraction of a whole
+/// number.
 pub fn read(schema: &[Setting], given: &Given) -> Result<BTreeMap<&'static str, f64>, ConfigurationError> {
     let unknown = given
         .keys()

@@ -1,7 +1,9 @@
-//! Switches that are switching chips: what a protocol provides whose packets the switches' own tables forward.
+//! Switches that are switching chips: what a protocol provides whose packets the switches' own
+//! tables forward.
 //!
-//! The tables are in the kernel ([`crate::chip_tables`]); the chips' CPUs are one [`SwitchControl`] for all switches of a run, which
-//! its owner tells what has happened. Sans-IO as all here: packets come in and go out as values.
+//! The tables are in the kernel ([`crate::chip_tables`]); the chips' CPUs are one [`SwitchControl`]
+//! for all switches of a run, which its owner tells what has happened. Sans-IO as all here: packets
+//! come in and go out as values.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -43,13 +45,15 @@ pub trait SwitchControl: Send + Debug {
     /// A frame that came in by a port of a switch is its CPU's.
     fn on_frame(&mut self, switch: NodeId, port: u8, frame: &[u8]) -> Effects;
 
-    /// Servers are looked at, about once a second: who has fallen silent? `packets` have come in by a port of a switch so far.
+    /// Servers are looked at, about once a second: who has fallen silent? `packets` have come in by
+    /// a port of a switch so far.
     fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects;
 
     /// These links, by the two nodes of each, carry nothing, and all others do.
     fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects;
 
-    /// The nodes that packets of a flow pass between two servers, both included; none where there is no way, or it is not known.
+    /// The nodes that packets of a flow pass between two servers, both included; none where there
+    /// is no way, or it is not known.
     fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId>;
 
     /// What the CPU of a switch knows, for people.

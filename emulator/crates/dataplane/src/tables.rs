@@ -1,5 +1,5 @@
-//! Forwarding tables as data: a protocol writes them as [`TableUpdate`]s, whoever forwards applies them. The same
-//! bytes are an entry of a map in the kernel and of a table in user space.
+//! Forwarding tables as data: a protocol writes them as [`TableUpdate`]s, whoever forwards applies
+//! them. The same bytes are an entry of a map in the kernel and of a table in user space.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -43,8 +43,9 @@ impl TableUpdate {
         }
     }
 
-    /// Has `write` change the entry of a table in user space: table, key and value, which have the lengths that its schema says.
-    /// An error where there is no such table, or `write` knows no such entry.
+    /// Has `write` change the entry of a table in user space: table, key and value, which have the
+    /// lengths that its schema says. An error where there is no such table, or `write` knows no
+    /// such entry.
     pub fn write_to(
         &self,
         schemas: &[TableSchema],
@@ -121,7 +122,8 @@ pub enum TableKind {
     Hash,
     /// Entries by key; the least recently used one makes room.
     LruHash,
-    /// Entries by prefixes of keys: a key begins with the number of its bits that count, a `u32` in the machine's byte order.
+    /// Entries by prefixes of keys: a key begins with the number of its bits that count, a `u32` in
+    /// the machine's byte order.
     Trie,
 }
 
@@ -178,8 +180,8 @@ impl TableSchema {
         }
     }
 
-    /// Checks the shape of an update, as the server's protocol may send it: lengths, bounds, and whether it may write
-    /// this table.
+    /// Checks the shape of an update, as the server's protocol may send it: lengths, bounds, and
+    /// whether it may write this table.
     pub fn check(&self, update: &TableUpdate) -> Result<(), TableError> {
         let refuse = |message: String| Err(TableError::new(&update.table, message));
         if update.key.0.len() != self.key_bytes {
@@ -249,15 +251,18 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// What the tables of a run may hold: the check that a server writes nothing but its own network into them.
+/// What the tables of a run may hold: the check that a server writes nothing but its own network
+/// into them.
 pub trait TableRules: fmt::Debug + Send + Sync {
-    /// What a server's tables hold before its protocol has written anything: enough to carry packets.
+    /// What a server's tables hold before its protocol has written anything: enough to carry
+    /// packets.
     fn initial(&self, server: NodeId) -> Vec<TableUpdate>;
 
     /// Whether a server's protocol may make a change whose shape [`TableSchema::check`] has passed.
     fn check(&self, server: NodeId, update: &TableUpdate) -> Result<(), TableError>;
 
-    /// The gateways by which a server is reached from outside, the best first; none for a protocol without gateways.
+    /// The gateways by which a server is reached from outside, the best first; none for a protocol
+    /// without gateways.
     fn gateways_of(&self, server: NodeId) -> Vec<NodeId> {
         let _ = server;
         Vec::new()
@@ -267,7 +272,8 @@ pub trait TableRules: fmt::Debug + Send + Sync {
 /// Makes the rules of one run.
 pub type MakeRules = fn(&RunPlan) -> Result<Box<dyn TableRules>, ConfigurationError>;
 
-/// The entries that follow from a server's own place alone: who it is, and its neighbours, all taken for alive.
+/// The entries that follow from a server's own place alone: who it is, and its neighbours, all
+/// taken for alive.
 pub type OwnEntries = fn(&Configuration) -> Result<Vec<TableUpdate>, ConfigurationError>;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Packets that the kernel has not finished, as they would be on a wire: checksums that a network card would fill in, and each of several
-//! packets that the kernel carries as one. `[linux Documentation/networking/checksum-offloads.rst, segmentation-offloads.rst]`
+//! Packets that the kernel has not finished, as they would be on a wire: checksums that a network
+//! card would fill in, and each of several packets that the kernel carries as one.
+//! `[linux Documentation/networking/checksum-offloads.rst, segmentation-offloads.rst]`
 
 use cubeyard_chip::frame::ones_complement_sum;
 
@@ -26,8 +27,8 @@ const FRAGMENT: u16 = 0x3fff;
 const LAST_ONLY: u8 = 0x09;
 const FIRST_ONLY: u8 = 0x80;
 
-/// Finishes a frame of IPv4, or of IPv4 behind `header_bytes` of a protocol's header that begins with one of IPv4 too. Frames of anything
-/// else stay as they are. O(bytes).
+/// Finishes a frame of IPv4, or of IPv4 behind `header_bytes` of a protocol's header that begins
+/// with one of IPv4 too. Frames of anything else stay as they are. O(bytes).
 pub fn finish(frame: &mut [u8], header_bytes: usize, part: Option<Part>) {
     if frame.get(12..ETHERNET_BYTES) != Some(&IPV4[..]) {
         return;
@@ -106,8 +107,9 @@ fn become_one(packet: &mut [u8], part: Part) {
     }
 }
 
-/// Fills in the checksum of TCP or UDP where the kernel has left it to others: there stands the sum of the addresses, the protocol and
-/// the length. A wrong one is left as it is, unless it has to be `anew`.
+/// Fills in the checksum of TCP or UDP where the kernel has left it to others: there stands the sum
+/// of the addresses, the protocol and the length. A wrong one is left as it is, unless it has to be
+/// `anew`.
 fn fill_checksum(packet: &mut [u8], anew: bool) {
     let Some(header) = ip_bytes(packet) else {
         return;
@@ -148,7 +150,8 @@ mod tests {
     const HEADER: usize = 36;
     const SEQUENCE: u32 = u32::MAX - 5000;
 
-    /// A frame of a protocol's header and a packet of TCP or UDP with these data, as the kernel carries it: the checksum is to be filled in.
+    /// A frame of a protocol's header and a packet of TCP or UDP with these data, as the kernel
+    /// carries it: the checksum is to be filled in.
     fn frame(protocol: u8, data: &[u8]) -> (Vec<u8>, usize) {
         let transport = if protocol == TCP { 32 } else { 8 };
         let mut packet = vec![0; IP_BYTES + transport];

@@ -1,4 +1,5 @@
-//! The header's two layers: values survive their bytes, damaged bytes have a reason, no bytes make a panic.
+//! The header's two layers: values survive their bytes, damaged bytes have a reason, no bytes make
+//! a panic.
 
 use std::net::Ipv4Addr;
 
@@ -71,8 +72,8 @@ proptest! {
         prop_assert_eq!(HeaderView::parse(&packet[..cut]).unwrap_err(), DropReason::Malformed);
     }
 
-    /// The whole way of a packet: each relay takes one hop, the checksum holds without being written again, and what
-    /// the destination gets is what the source sent.
+    /// The whole way of a packet: each relay takes one hop, the checksum holds without being
+    /// written again, and what the destination gets is what the source sent.
     #[test]
     fn a_packet_walks_its_path(hops in prop::collection::vec(any::<u8>(), 1..=8), payload in 0usize..100) {
         let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 99));

@@ -1,4 +1,5 @@
-//! Source routes go one to one to servers and back, and only paths that exist are written to tables.
+//! Source routes go one to one to servers and back, and only paths that exist are written to
+//! tables.
 
 use crate::bcube_run as run;
 
@@ -31,7 +32,8 @@ proptest! {
         }
     }
 
-    /// Any bytes, or a real path with a byte changed: what passes leads where the entry says, along neighbours.
+    /// Any bytes, or a real path with a byte changed: what passes leads where the entry says, along
+    /// neighbours.
     #[test]
     fn only_paths_that_exist_are_allowed(
         server in 0u32..16, destination in 0u32..16, hops in prop::collection::vec(any::<u8>(), 1..=3),
@@ -86,7 +88,8 @@ fn what_the_bytes_cannot_name_is_refused() {
 
 #[test]
 fn what_the_rules_write_first_they_would_allow() {
-    // All of a BCube_1, and a slice without the digit-correcting relays: 00, 01 and 11, whose relay is 01.
+    // All of a BCube_1, and a slice without the digit-correcting relays: 00, 01 and 11, whose relay
+    // is 01.
     for present in [None, Some(&[0, 1, 5][..])] {
         let run = run(4, 1, present, &[]);
         let rules = Rules::new(&run).unwrap();

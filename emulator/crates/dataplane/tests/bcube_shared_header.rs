@@ -1,4 +1,5 @@
-//! `bpf/bcube/bcube.h` and the Rust side of it say the same: the header's shape, limits, kinds of notices, structs.
+//! `bpf/bcube/bcube.h` and the Rust side of it say the same: the header's shape, limits, kinds of
+//! notices, structs.
 
 use std::collections::BTreeMap;
 

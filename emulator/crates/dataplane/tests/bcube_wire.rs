@@ -1,5 +1,5 @@
-//! Unmodified TCP and UDP over the fast path, BCube's own and ServerSwitch's chip, through real interfaces. Needs root; fails in CI
-//! without it.
+//! Unmodified TCP and UDP over the fast path, BCube's own and ServerSwitch's chip, through real
+//! interfaces. Needs root; fails in CI without it.
 
 use crate::chain;
 
@@ -66,7 +66,8 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
     }
 }
 
-/// What one write sends at once ends in a packet of any length, one byte of data among them: it counts as a packet at every server.
+/// What one write sends at once ends in a packet of any length, one byte of data among them: it
+/// counts as a packet at every server.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn the_last_packet_of_a_super_packet_counts_however_short() {
@@ -83,7 +84,8 @@ fn the_last_packet_of_a_super_packet_counts_however_short() {
     }
 }
 
-/// Writes so many bytes each time from the first server to the last, which answers each with a byte.
+/// Writes so many bytes each time from the first server to the last, which answers each with a
+/// byte.
 fn exchange(chain: &Chain, lengths: &[usize]) {
     let last = chain.servers.len() - 1;
     let listener = chain.servers[last]
@@ -196,7 +198,8 @@ fn what_is_not_the_fast_paths_own_does_not_come_in_by_a_port() {
         let Some(mut chain) = Chain::new(2, dataplane, MTU) else {
             return;
         };
-        // The sender writes a bare packet for the other's virtual address straight to its port, as a forger would.
+        // The sender writes a bare packet for the other's virtual address straight to its port, as
+        // a forger would.
         chain.servers[0]
             .namespace
             .ip("route add 10.0.0.2/32 dev p1 src 10.0.0.1");

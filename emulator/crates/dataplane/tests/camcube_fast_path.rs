@@ -1,7 +1,7 @@
 //! CamCube in the kernel against the vectors, and against user space on random frames.
 //!
-//! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN: without them the
-//! tests say so and pass, in CI (`CI` set) they fail.
+//! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
+//! without them the tests say so and pass, in CI (`CI` set) they fail.
 
 use crate::camcube_common as common;
 use crate::damage;

@@ -1,4 +1,5 @@
-//! The runtime of CamCube's services: fair shares of a link, bounds of queues, never back, and services that misbehave.
+//! The runtime of CamCube's services: fair shares of a link, bounds of queues, never back, and
+//! services that misbehave.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! `bpf/camcube/camcube.h` and the Rust side of it say the same: the option's shape, limits, structs.
+//! `bpf/camcube/camcube.h` and the Rust side of it say the same: the option's shape, limits,
+//! structs.
 
 use std::collections::BTreeMap;
 

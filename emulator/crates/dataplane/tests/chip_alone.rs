@@ -1,5 +1,6 @@
-//! The chip in the kernel without a protocol around it: random programs of all tables and actions, and random packets, go as they go
-//! through the model: by the same port, with the same bytes, hits and registers.
+//! The chip in the kernel without a protocol around it: random programs of all tables and actions,
+//! and random packets, go as they go through the model: by the same port, with the same bytes, hits
+//! and registers.
 
 use crate::bcube_common as common;
 use crate::bcube_kernel as kernel;
@@ -248,7 +249,8 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
                     .or_default() += 1;
                 if verdict == Verdict::Sent {
                     let (port, last) = left.pop().unwrap();
-                    // What comes back by the port that it came in by leads to the loopback interface here.
+                    // What comes back by the port that it came in by leads to the loopback
+                    // interface here.
                     let expected = if port < EXTERNAL_PORTS {
                         TC_ACT_REDIRECT
                     } else {
@@ -354,7 +356,8 @@ fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() 
     }
 }
 
-/// What an entry that a call has set sends to the CPU is the calling program's, whole; what is more than the ring holds is counted.
+/// What an entry that a call has set sends to the CPU is the calling program's, whole; what is more
+/// than the ring holds is counted.
 #[test]
 fn packets_for_users_programs_are_whole_or_counted() {
     let vectors = Vectors::read();
@@ -412,7 +415,8 @@ fn packets_for_users_programs_are_whole_or_counted() {
     );
 }
 
-/// Several packets in one, as the kernel carries TCP's, come to programs one by one, each as a network card would send it.
+/// Several packets in one, as the kernel carries TCP's, come to programs one by one, each as a
+/// network card would send it.
 #[test]
 fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     const HEADER: usize = 36;
@@ -469,7 +473,8 @@ fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     }
 }
 
-/// Hits of entries go on over a commit where it is told, and an entry of a call says so in the kernel alone.
+/// Hits of entries go on over a commit where it is told, and an entry of a call says so in the
+/// kernel alone.
 #[test]
 fn hits_that_are_handed_on_go_on() {
     let vectors = Vectors::read();

@@ -1,4 +1,5 @@
-//! The tables of a chip in the kernel are changed thousands of times while it relays packets. Needs root; fails in CI without it.
+//! The tables of a chip in the kernel are changed thousands of times while it relays packets. Needs
+//! root; fails in CI without it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -16,12 +17,14 @@ use cubeyard_dataplane::drops::DropReason;
 
 const MTU: u32 = 1500;
 const COMMITS: u32 = 4000;
-/// Of two programs: what its interfaces add to a next hop's number, the end of the source MAC, and the DSCP.
+/// Of two programs: what its interfaces add to a next hop's number, the end of the source MAC, and
+/// the DSCP.
 const KINDS: [(u32, u16, u8); 2] = [(0, 0x0a0a, 10), (1000, 0x1414, 20)];
 const REDIRECT: &str = "action.act = REDIRECT_VIF;  action.vif = nha;";
 const INTERFACE: &str = "SetVIfTable(nha, dstmac[nha], srcmac[nha], oport[nha]);";
 
-/// BCube's program, whose entries set a DSCP and whose interfaces set a source MAC: both of one kind.
+/// BCube's program, whose entries set a DSCP and whose interfaces set a source MAC: both of one
+/// kind.
 fn relaying((offset, mac, dscp): (u32, u16, u8)) -> String {
     let redirect = format!("action.act = REDIRECT_VIF;  action.vif = nha + {offset};  action.dscp = {dscp};");
     let interface = format!(r#"SetVIfTable(nha + {offset}, dstmac[nha], "02000000{mac:04x}", oport[nha]);"#);
@@ -65,8 +68,8 @@ fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
     (grows, count)
 }
 
-/// Each packet meets wholly the old program or wholly the new one, and none is lost but those that two commits overtake on their way
-/// through the chip, which are counted.
+/// Each packet meets wholly the old program or wholly the new one, and none is lost but those that
+/// two commits overtake on their way through the chip, which are counted.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {

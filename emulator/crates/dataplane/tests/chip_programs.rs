@@ -1,5 +1,5 @@
-//! The chip in the kernel runs any program that it has room for as the model does: random entries of the TCAM, committed one
-//! program after the other into the same chip.
+//! The chip in the kernel runs any program that it has room for as the model does: random entries
+//! of the TCAM, committed one program after the other into the same chip.
 
 use crate::bcube_common as common;
 use crate::bcube_kernel as kernel;
@@ -344,7 +344,8 @@ fn gone_by(held: &Held) -> Held {
     found
 }
 
-/// Entries that calls set and take back, one at a time: in place or not, the tables become those of the program written whole.
+/// Entries that calls set and take back, one at a time: in place or not, the tables become those of
+/// the program written whole.
 #[test]
 fn calls_leave_the_tables_that_a_whole_commit_would() {
     const BASE: &str = "SetUDLK(1, (B30-33)); SetVIfTable(1, NULL, NULL, 1);

@@ -1,4 +1,5 @@
-//! `bpf/serverswitch/chip.h` and the Rust side of it say the same: sizes, sources of keys, acts, structs.
+//! `bpf/serverswitch/chip.h` and the Rust side of it say the same: sizes, sources of keys, acts,
+//! structs.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Link state over random networks in virtual time: it converges, each advertisement is taken in once, and what a hostile
-//! neighbour says is refused, bounded or outlived.
+//! Link state over random networks in virtual time: it converges, each advertisement is taken in
+//! once, and what a hostile neighbour says is refused, bounded or outlived.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -200,8 +200,8 @@ fn advertisement(origin: NodeId, sequence: u32, links: &[LinkEnd]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// After any pulls and plugs, everybody sees exactly what works among those it reaches, has taken in each advertisement
-    /// once, and re-plugging everything gives everything back.
+    /// After any pulls and plugs, everybody sees exactly what works among those it reaches, has
+    /// taken in each advertisement once, and re-plugging everything gives everything back.
     #[test]
     fn all_servers_come_to_see_the_links_that_work((servers, pairs) in network(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>(), 0u64..200), 0..12)) {
         let mut net = Net::new(servers, &pairs);
@@ -230,7 +230,8 @@ proptest! {
         }
     }
 
-    /// A flood costs at most one message each way on every link, and a flapping cable is limited by the least gap.
+    /// A flood costs at most one message each way on every link, and a flapping cable is limited by
+    /// the least gap.
     #[test]
     fn a_flapping_cable_causes_a_bounded_number_of_messages((servers, pairs) in network(), flaps in 1u64..200) {
         let mut net = Net::new(servers, &pairs);
@@ -244,13 +245,15 @@ proptest! {
         net.run(100);
         let took = net.now - started;
         let floods = 2 * (took.as_millis() / TIMING.least_gap.as_millis() + 5) as u64 + u64::from(servers) * (took.as_secs() + 2);
-        // What a neighbour that comes alive is told, once a second from either side, and what it passes on as new to it.
+        // What a neighbour that comes alive is told, once a second from either side, and what it
+        // passes on as new to it.
         let told = 2 * u64::from(servers) * (took.as_secs() + 1);
         let directed = 2 * pairs.len() as u64;
         prop_assert!(net.sent <= (floods + told) * directed, "{} messages", net.sent);
     }
 
-    /// Any bytes from a neighbour: no panic, strangers and unknown links refused, and the truth again soon after.
+    /// Any bytes from a neighbour: no panic, strangers and unknown links refused, and the truth
+    /// again soon after.
     #[test]
     fn hostile_messages_are_outlived(messages in prop::collection::vec((0u32..7, any::<u32>(), prop::collection::vec((0u8..4, 0u32..7, 0u8..4), 0..5), prop::collection::vec(any::<u8>(), 0..4)), 0..60)) {
         let pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)];

@@ -1,6 +1,7 @@
-//! How long TCP flows pause when a ToR of Subways goes off, and when it keeps its carriers but passes nothing on, at the sources'
-//! side and at the destinations': the longest pause of any flow, as the receivers' applications see it, with what the same
-//! flows pause without a fault. Fails when the promise is broken. Needs root. Run with
+//! How long TCP flows pause when a ToR of Subways goes off, and when it keeps its carriers but
+//! passes nothing on, at the sources' side and at the destinations': the longest pause of any flow,
+//! as the receivers' applications see it, with what the same flows pause without a fault. Fails
+//! when the promise is broken. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench dead_tor`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
@@ -28,11 +29,13 @@ const RATE_BITS_PER_SEC: f64 = 1e8;
 const SERVERS_OF_RACK: u32 = 4;
 const FLOWS: u32 = 16;
 const FIRST_PORT: u16 = 7000;
-/// What a flow sends, and how often: half of the flows fit into one link, so that no queue is full and a pause is the fault's. Flows
-/// that fill their links pause for as long without one, after a timeout.
+/// What a flow sends, and how often: half of the flows fit into one link, so that no queue is full
+/// and a pause is the fault's. Flows that fill their links pause for as long without one, after a
+/// timeout.
 const BLOCK_BYTES: usize = 4 * 1024;
 const EVERY: Duration = Duration::from_millis(4);
-/// What is told, the fault, whether the dead ToR is the sources', and how long any flow may pause: the promises.
+/// What is told, the fault, whether the dead ToR is the sources', and how long any flow may pause:
+/// the promises.
 const CASES: [(&str, &str, bool, Duration); 4] = [
     (
         "off, the sources' ToR",

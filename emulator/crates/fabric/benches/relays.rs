@@ -1,9 +1,11 @@
-//! What a byte costs through relays of DCell and CamCube beside the kernel's own IPv4 forwarding, for one TCP connection,
-//! everything on one CPU: over bare cables, and over links that are shaped as those of a run are, CamCube's with a class for each
-//! service. Rounds take turns, so that whatever else the machine does falls on all. Fails when the promise is broken. Needs
-//! root. Run with `cargo bench -p cubeyard-fabric`.
+//! What a byte costs through relays of DCell and CamCube beside the kernel's own IPv4 forwarding,
+//! for one TCP connection, everything on one CPU: over bare cables, and over links that are shaped
+//! as those of a run are, CamCube's with a class for each service. Rounds take turns, so that
+//! whatever else the machine does falls on all. Fails when the promise is broken. Needs root. Run
+//! with `cargo bench -p cubeyard-fabric`.
 //!
-//! The links have the highest rate that a run may have, so that nothing ever waits and only the shaper's work is in it.
+//! The links have the highest rate that a run may have, so that nothing ever waits and only the
+//! shaper's work is in it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -37,7 +39,8 @@ enum Ends {
     Services,
 }
 
-/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet changes CPUs.
+/// A chain whose servers all run on one CPU; ends and relays take turns there, and no packet
+/// changes CPUs.
 fn chain_on_one_cpu(relays: u32, dataplane: Dataplane, mtu: u32, ends: Ends) -> Option<Chain> {
     let chain = Chain::new(relays + 2, dataplane, mtu)?;
     for (at, server) in chain.servers.iter().enumerate() {

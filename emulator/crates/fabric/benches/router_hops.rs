@@ -1,6 +1,7 @@
-//! What a packet and a byte cost over switches that are routers, beside switches that are bridges: the same tree made by the
-//! fabric with each kind, one CPU for everything. Rounds take turns, so that whatever else the machine does falls on both.
-//! Fails when the promise is broken. Needs root. Run with `cargo bench -p cubeyard-fabric --bench router_hops`.
+//! What a packet and a byte cost over switches that are routers, beside switches that are bridges:
+//! the same tree made by the fabric with each kind, one CPU for everything. Rounds take turns, so
+//! that whatever else the machine does falls on both. Fails when the promise is broken. Needs root.
+//! Run with `cargo bench -p cubeyard-fabric --bench router_hops`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
 
@@ -136,7 +137,8 @@ impl Pair {
     }
 }
 
-/// Nanoseconds of CPU that this thread spent on some work, with that of the kernel's packet thread of its CPU.
+/// Nanoseconds of CPU that this thread spent on some work, with that of the kernel's packet thread
+/// of its CPU.
 fn nanos(work: impl FnOnce()) -> f64 {
     let spent = || run_nanos("/proc/thread-self") + kernel_thread().map_or(0, |thread| run_nanos(&thread));
     let before = spent();

@@ -1,6 +1,7 @@
-//! How long 1,000 updates of weights take: groups of next hops replaced one after the other in a namespace of its own, each
-//! request sent by itself as when weights of one node change, and all in one batch. Fails when the promise is broken. Needs
-//! root. Run with `cargo bench -p cubeyard-fabric --bench weights`.
+//! How long 1,000 updates of weights take: groups of next hops replaced one after the other in a
+//! namespace of its own, each request sent by itself as when weights of one node change, and all in
+//! one batch. Fails when the promise is broken. Needs root. Run with
+//! `cargo bench -p cubeyard-fabric --bench weights`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
 

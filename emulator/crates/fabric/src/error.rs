@@ -13,7 +13,8 @@ pub struct FabricError(Box<Details>);
 /// The content of an error, as the API sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Details {
-    /// A short fixed word a program can branch on: `bad-input`, `not-found`, `state`, `unsupported`, `system`, `denied`.
+    /// A short fixed word a program can branch on: `bad-input`, `not-found`, `state`,
+    /// `unsupported`, `system`, `denied`.
     pub code: &'static str,
     /// The field that is wrong, for example `links[3].a`; absent for failures of the host.
     #[serde(skip_serializing_if = "Option::is_none")]

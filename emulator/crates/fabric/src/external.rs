@@ -1,8 +1,8 @@
-//! The external network: a namespace of the run, joined to every gateway by a cable without a rate limit, like an
-//! aggregator's fast uplink. `[bcube §5.3]`
+//! The external network: a namespace of the run, joined to every gateway by a cable without a rate
+//! limit, like an aggregator's fast uplink. `[bcube §5.3]`
 //!
-//! It reaches each server by its nearest gateway, and by the next one if that gateway's cable is down: the metrics of
-//! its routes are in that order.
+//! It reaches each server by its nearest gateway, and by the next one if that gateway's cable is
+//! down: the metrics of its routes are in that order.
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -65,8 +65,8 @@ impl External {
         }))
     }
 
-    /// Gives a server that has just been wired its default route: a gateway over its cable, the others over their
-    /// virtual network card.
+    /// Gives a server that has just been wired its default route: a gateway over its cable, the
+    /// others over their virtual network card.
     pub fn join(&mut self, network: &Network, server: usize, kernel: &mut ServerKernel) -> Result<()> {
         let mut inside = Batch::new();
         let index = if network.is_gateway(server) {

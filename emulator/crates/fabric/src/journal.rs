@@ -1,4 +1,5 @@
-//! What each run has made in the kernel, on disk before it is made, so that the next start can remove it after a crash.
+//! What each run has made in the kernel, on disk before it is made, so that the next start can
+//! remove it after a crash.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -123,7 +124,8 @@ impl State {
         written.during(|| format!("writing the journal of run {}", entry.run))
     }
 
-    /// All entries, by run. An entry that cannot be read was never finished, so nothing was made for it.
+    /// All entries, by run. An entry that cannot be read was never finished, so nothing was made
+    /// for it.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let files = self.journal.entries()?;
         let mut entries: Vec<Entry> = files

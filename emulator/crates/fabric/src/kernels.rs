@@ -1,5 +1,6 @@
-//! Everything that a run has in the kernel of this host: the namespaces of servers and switches, links between them, and
-//! the external network. Servers are made side by side, links in one batch per namespace.
+//! Everything that a run has in the kernel of this host: the namespaces of servers and switches,
+//! links between them, and the external network. Servers are made side by side, links in one batch
+//! per namespace.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -51,8 +52,9 @@ impl Kernels {
         self.servers.iter().flatten().count() + self.rooms.len()
     }
 
-    /// Wires some servers: those of this host in a new run, at once or as they come, or those whose containers were started
-    /// again. `fresh` names them and where they are. All their links are made whose other ends are there.
+    /// Wires some servers: those of this host in a new run, at once or as they come, or those whose
+    /// containers were started again. `fresh` names them and where they are. All their links are
+    /// made whose other ends are there.
     pub fn wire(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let network = self.network.clone();
         let is_new = self.rooms.is_empty();
@@ -87,8 +89,8 @@ impl Kernels {
 
     /// Removes what is left of the links of servers that are wired again, at their far ends.
     ///
-    /// The kernel takes a namespace that nobody holds down when it gets to it; until then its links exist, and their far
-    /// ends have the names and numbers that the new ones need.
+    /// The kernel takes a namespace that nobody holds down when it gets to it; until then its links
+    /// exist, and their far ends have the names and numbers that the new ones need.
     fn remove_links(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let mut requests = Requests::default();
         for (server, _) in fresh {
@@ -100,7 +102,8 @@ impl Kernels {
         self.run(requests, gone_already)
     }
 
-    /// Makes the links of fresh servers, and those between switches in a new run. Gives the indices of the links.
+    /// Makes the links of fresh servers, and those between switches in a new run. Gives the indices
+    /// of the links.
     fn make_links(&mut self, is_new: bool, is_fresh: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let network = self.network.clone();
         let wanted = |link: &usize| {
@@ -238,7 +241,8 @@ impl Kernels {
 
     /// Connects a gateway to the external network, or disconnects it.
     pub fn set_external(&mut self, server: usize, joined: bool) -> Result<()> {
-        // A container that is gone has taken its cable along; it comes back when the server is wired again.
+        // A container that is gone has taken its cable along; it comes back when the server is
+        // wired again.
         match (&mut self.external, &self.servers[server]) {
             (Some(external), Some(_)) => external.set_joined(&self.network, server, joined),
             _ => Ok(()),

@@ -1,5 +1,6 @@
-//! Names and numbers of interfaces, hardware addresses and names of namespaces. All follow from ids, so that two runs of
-//! the same network are wired alike and the kernel does not have to be queried.
+//! Names and numbers of interfaces, hardware addresses and names of namespaces. All follow from
+//! ids, so that two runs of the same network are wired alike and the kernel does not have to be
+//! queried.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +16,8 @@ pub type Mac = [u8; 6];
 pub const VIRTUAL_NIC: &str = "cy0";
 /// Its other end, in the same namespace.
 pub const VIRTUAL_NIC_PEER: &str = "cy0x";
-/// Interface number of [`VIRTUAL_NIC`]. Numbers below are left to what a container finds in its namespace.
+/// Interface number of [`VIRTUAL_NIC`]. Numbers below are left to what a container finds in its
+/// namespace.
 pub const VIRTUAL_NIC_INDEX: u32 = 1001;
 /// Interface number of [`VIRTUAL_NIC_PEER`].
 pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
@@ -55,7 +57,8 @@ impl RunId {
         rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
-    /// Name of the namespace that the run's bridges share; names of namespaces of single switches start with it.
+    /// Name of the namespace that the run's bridges share; names of namespaces of single switches
+    /// start with it.
     pub fn switch_namespace(&self) -> String {
         format!("cy-{}-sw", self.short())
     }
@@ -144,7 +147,8 @@ pub fn link_bridge_mac(link: u32) -> Mac {
     mac(0xfa, link)
 }
 
-/// Hardware address of an end of a gateway's cable to the external network (0 the external end, 1 the gateway's).
+/// Hardware address of an end of a gateway's cable to the external network (0 the external end, 1
+/// the gateway's).
 pub fn outer_mac(gateway: u32, end: usize) -> Mac {
     mac(0xf6 + end as u8, gateway)
 }

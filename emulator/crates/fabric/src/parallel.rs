@@ -7,7 +7,8 @@ use crate::error::Result;
 /// More threads than this would only wait for the kernel's lock on network configuration.
 const MOST_WORKERS: usize = 8;
 
-/// Does `work` for each item on a few threads. Returns the results in the items' order, or the first error.
+/// Does `work` for each item on a few threads. Returns the results in the items' order, or the
+/// first error.
 ///
 /// The threads are fresh and end afterwards, so `work` may move them into other namespaces.
 pub fn for_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {

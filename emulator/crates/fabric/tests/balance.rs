@@ -1,4 +1,5 @@
-//! Balancing by load without a kernel: nodes that tell each other over the links of a topology, and what they refuse.
+//! Balancing by load without a kernel: nodes that tell each other over the links of a topology, and
+//! what they refuse.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,8 @@ fn topology(spec: &str) -> Topology {
     Topology::build(&TopologySpec::from_json(&serde_json::from_str(spec).unwrap()).unwrap()).unwrap()
 }
 
-/// Nodes that tell each other over the links between them; each server sends so much, or gets it, split as its weights say.
+/// Nodes that tell each other over the links between them; each server sends so much, or gets it,
+/// split as its weights say.
 struct Nodes {
     /// 0 where servers send, 1 where they get.
     side: usize,
@@ -160,8 +162,8 @@ impl Nodes {
         self.counted.entry(link).or_default().wrapped_bytes[way] += bytes;
     }
 
-    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up, or from where it comes down to its
-    /// destination.
+    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up, or from
+    /// where it comes down to its destination.
     fn send_by_detours(&mut self) {
         let racks = self.plan.racks;
         for server in 0..self.plan.servers() {
@@ -270,7 +272,8 @@ fn heats_up_and_cools_down(side: usize) {
             .filter(|rack| *rack != hot)
             .all(|rack| known(&nodes, rack).iter().all(|ways| *ways == 0))
     );
-    // The load goes on: so do the detours, though its own ToRs have cooled down, and with another controller.
+    // The load goes on: so do the detours, though its own ToRs have cooled down, and with another
+    // controller.
     nodes.run(8.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
     let told = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
@@ -295,7 +298,8 @@ fn heats_up_and_cools_down(side: usize) {
     );
 }
 
-/// The example of §5: two racks side by side send as much as three ToRs can; the one that they share gets twice as much.
+/// The example of §5: two racks side by side send as much as three ToRs can; the one that they
+/// share gets twice as much.
 #[test]
 fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
     for spec in [ONE_CLUSTER, TWO_CLUSTERS] {

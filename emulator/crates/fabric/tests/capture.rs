@@ -149,7 +149,8 @@ fn a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller() {
     assert!(parts >= 3 && packets_of(&file).len() >= 20, "{parts} parts");
     line(&mut other);
     assert!(!packets_of(&digits_of(&line(&mut other)["part"])).is_empty());
-    // A caller that leaves makes room: more callers, one after the other, than may capture at a time.
+    // A caller that leaves makes room: more callers, one after the other, than may capture at a
+    // time.
     drop(other);
     for _ in 0..20 {
         let mut brief = begin(600.0);

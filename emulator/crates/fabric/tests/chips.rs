@@ -1,4 +1,5 @@
-//! Networks whose switches are switching chips, in the kernel (root): who is reached, by which path, with and without failures.
+//! Networks whose switches are switching chips, in the kernel (root): who is reached, by which
+//! path, with and without failures.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Queues that tell sources of congestion, with real packets `[serverswitch §5.2, §6.3]`: a source of UDP at 100 Mb/s behind a chip
-//! whose port then carries 20. Root.
+//! Queues that tell sources of congestion, with real packets `[serverswitch §5.2, §6.3]`: a source
+//! of UDP at 100 Mb/s behind a chip whose port then carries 20. Root.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 mod common;
@@ -23,12 +23,15 @@ const SLOW_BITS_PER_SEC: f64 = 2e7;
 /// Ticks of a tenth of a second: for the source to settle, and those that count.
 const SETTLING: usize = 15;
 const TICKS: usize = 20;
-/// Packets stay charged to the socket that sent them until they leave the last queue, so that one socket alone fills no queue.
+/// Packets stay charged to the socket that sent them until they leave the last queue, so that one
+/// socket alone fills no queue.
 const SENDERS: u16 = 8;
-/// Of a reply, the median, while these senders and the kernel's work for their packets have the processors.
+/// Of a reply, the median, while these senders and the kernel's work for their packets have the
+/// processors.
 const REPLY_MICROS: f64 = 150.0;
 
-/// Queues of the port in bytes, what it dropped in all, and what the run says of questions and answers.
+/// Queues of the port in bytes, what it dropped in all, and what the run says of questions and
+/// answers.
 struct Seen {
     queue_bytes: f64,
     drops: u64,
@@ -36,7 +39,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// What the queue grows by at most until a source has reacted: a machine that is busy with other work answers late.
+    /// What the queue grows by at most until a source has reacted: a machine that is busy with
+    /// other work answers late.
     fn grown_bytes(&self) -> f64 {
         let reaction_secs = self.counts["reaction_micros"].as_f64().unwrap() * 1e-6;
         (LINE_BITS_PER_SEC - SLOW_BITS_PER_SEC) / 8.0 * reaction_secs

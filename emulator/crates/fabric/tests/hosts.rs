@@ -78,8 +78,8 @@ fn build(hosts: &mut [Host]) -> String {
     run
 }
 
-/// Whether one server reaches another. Of three echoes one is enough: the first may come before the kernel has put a
-/// link that was just recovered into use.
+/// Whether one server reaches another. Of three echoes one is enough: the first may come before the
+/// kernel has put a link that was just recovered into use.
 fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
     let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
     let (bytes, address) = (bytes.to_string(), format!("10.0.0.{}", to + 1));
@@ -290,7 +290,8 @@ fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
     }
     let mut hosts = hosts::<2>(UNDERLAY_MTU);
     let run = fresh_run();
-    // In the row 0, 1, 3, 2 the first two servers are on host 0: the cable from 1 to 3 is between the hosts.
+    // In the row 0, 1, 3, 2 the first two servers are on host 0: the cable from 1 to 3 is between
+    // the hosts.
     for (here, host) in hosts.iter_mut().enumerate() {
         let mut network = row(4, &run, "kernel", |server| server as usize / 2);
         let underlays = ["10.77.0.1", "10.77.0.2"];

@@ -1,4 +1,5 @@
-//! Networks whose switches are routers, in the kernel (root): who is reached, by which path, with and without failures.
+//! Networks whose switches are routers, in the kernel (root): who is reached, by which path, with
+//! and without failures.
 
 mod common;
 
@@ -62,7 +63,8 @@ impl Routed {
             let bind = || UdpSocket::bind((address(server), PORT));
             let mut bound = bind();
             let latest = Instant::now() + Duration::from_secs(2);
-            // A process that another test starts has a copy of a closed socket until it executes its program.
+            // A process that another test starts has a copy of a closed socket until it executes
+            // its program.
             while matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrInUse)
                 && Instant::now() < latest
             {
@@ -76,7 +78,8 @@ impl Routed {
         })
     }
 
-    /// Pairs of servers between which nothing arrives, among some: neither of two datagrams. On a busy machine one may come too late.
+    /// Pairs of servers between which nothing arrives, among some: neither of two datagrams. On a
+    /// busy machine one may come too late.
     fn lost(&self, servers: &[u32]) -> Vec<(u32, u32)> {
         let sockets: BTreeMap<u32, UdpSocket> = servers.iter().map(|&one| (one, self.socket(one))).collect();
         let pairs = servers.iter().flat_map(|&a| servers.iter().map(move |&b| (a, b)));
@@ -152,7 +155,8 @@ fn address(server: u32) -> Ipv4Addr {
     virtual_ip(server).expect("an address")
 }
 
-/// The ids of the switches that a packet passes, as `traceroute` finds them: from whom its time to live is exceeded.
+/// The ids of the switches that a packet passes, as `traceroute` finds them: from whom its time to
+/// live is exceeded.
 fn trace(network: &Routed, source: u32, destination: u32, flow: u16) -> Vec<u32> {
     network.within(source, || {
         let socket = UdpSocket::bind((address(source), 40_000 + flow)).expect("a port");

@@ -1,10 +1,11 @@
 //! One life: parts fail when their lifetimes end, visits repair what the kit allows.
 //!
-//! Discrete events in virtual time. Between two visits nothing is repaired, so that a stretch of the life is a time of failure
-//! for each node and link; all counts follow from these.
+//! Discrete events in virtual time. Between two visits nothing is repaired, so that a stretch of
+//! the life is a time of failure for each node and link; all counts follow from these.
 //!
-//! A swap renews the part that failed. The other parts of the unit keep their age, which changes nothing for exponential
-//! lifetimes; it also means that more spares never leave less alive in any life. `[ours]`
+//! A swap renews the part that failed. The other parts of the unit keep their age, which changes
+//! nothing for exponential lifetimes; it also means that more spares never leave less alive in any
+//! life. `[ours]`
 
 use std::collections::BTreeMap;
 
@@ -166,7 +167,8 @@ impl<'a> Life<'a> {
         let Some(share) = self.policy.visit_below else {
             return f64::INFINITY;
         };
-        // The call goes out when the count falls below the share: at the failure after the last that it allows.
+        // The call goes out when the count falls below the share: at the failure after the last
+        // that it allows.
         let servers = self.parts.servers as usize;
         let needed = (servers as f64 * share - 1e-9).ceil() as usize;
         let allowed = servers.saturating_sub(needed);
@@ -175,7 +177,8 @@ impl<'a> Life<'a> {
             return f64::INFINITY;
         }
         let (_, call, _) = down.select_nth_unstable_by(allowed, f64::total_cmp);
-        // A visit that left too few, for want of spares, is the last one: the next could do no more.
+        // A visit that left too few, for want of spares, is the last one: the next could do no
+        // more.
         if *call <= stretch.from && self.taken.visits > 0 {
             return f64::INFINITY;
         }

@@ -1,11 +1,13 @@
-//! Throughput between computed states: a curve that never rises over a weighted share of what is down.
+//! Throughput between computed states: a curve that never rises over a weighted share of what is
+//! down.
 //!
-//! The weights of servers, switches and links are those, of a coarse grid, under which states that were left out are met best;
-//! the curve is the isotonic regression of the computed states (pool adjacent violators) with straight lines between.
-//! Each value has the error of the states left out, and lives scatter around the curve as those states do. `[ours]`
+//! The weights of servers, switches and links are those, of a coarse grid, under which states that
+//! were left out are met best; the curve is the isotonic regression of the computed states (pool
+//! adjacent violators) with straight lines between. Each value has the error of the states left
+//! out, and lives scatter around the curve as those states do. `[ours]`
 
-/// Shares of servers, switches, links and PDUs that are down. A PDU's servers and switches count by themselves too; that they go
-/// together costs more.
+/// Shares of servers, switches, links and PDUs that are down. A PDU's servers and switches count by
+/// themselves too; that they go together costs more.
 pub type Shares = [f64; 4];
 
 /// Steps of the grid of weights.
@@ -29,7 +31,8 @@ pub struct Between {
     knots: Vec<(f64, f64)>,
     /// Ascending: what the states left out have more than the curve.
     scatter: Vec<f64>,
-    /// Of the states left out, by how much of the whole network's throughput the curve was off: mean and largest.
+    /// Of the states left out, by how much of the whole network's throughput the curve was off:
+    /// mean and largest.
     pub error: Option<(f64, f64)>,
 }
 
@@ -61,9 +64,10 @@ impl Between {
         on_line(&self.knots, weighed(shares, self.weights))
     }
 
-    /// The same for a life that has this place, 0 to 1, among those with as much down: where servers and switches fail matters
-    /// too, so that states scatter around the curve. A life keeps its place, so that its throughput never rises by itself; with
-    /// little lost there is little scatter, and none with nothing down.
+    /// The same for a life that has this place, 0 to 1, among those with as much down: where
+    /// servers and switches fail matters too, so that states scatter around the curve. A life keeps
+    /// its place, so that its throughput never rises by itself; with little lost there is little
+    /// scatter, and none with nothing down.
     pub fn left_at(&self, shares: Shares, place: f64) -> f64 {
         let left = self.left(shares);
         let at = (place * self.scatter.len() as f64) as usize;
@@ -198,7 +202,8 @@ mod tests {
         assert!(between.error.unwrap().1 < 0.1, "{:?}", between.error);
     }
 
-    /// Of two kinds of states with as much down, one loses twice as much: places are on both sides of the curve, in order.
+    /// Of two kinds of states with as much down, one loses twice as much: places are on both sides
+    /// of the curve, in order.
     #[test]
     fn places_spread_as_the_states_do() {
         let known: Vec<Known> = (1..60)

@@ -1,4 +1,5 @@
-//! What is alive at each point of a curve: servers, servers that are connected, failed switches and links.
+//! What is alive at each point of a curve: servers, servers that are connected, failed switches and
+//! links.
 
 use cubeyard_routing::random::mix;
 
@@ -39,8 +40,9 @@ impl Census {
         }
     }
 
-    /// Enters the points of the grid within a stretch; the last stretch has its end too. Linear in nodes, links and points:
-    /// from its end back nothing but comes alive, so that connected parts only join.
+    /// Enters the points of the grid within a stretch; the last stretch has its end too. Linear in
+    /// nodes, links and points: from its end back nothing but comes alive, so that connected parts
+    /// only join.
     pub fn enter(&mut self, stretch: &Stretch, parts: &Parts, months: &[f64], last: bool) {
         let within = |&&month: &&f64| month >= stretch.from && (last || month < stretch.until);
         let first = months.partition_point(|&month| month < stretch.from);

@@ -1,7 +1,8 @@
 //! What spares and visits cost, from the plan's bill and the price book.
 //!
-//! A unit's price is the mean of its lines in the bill: a server with its cards, a switch, a cable with its transceivers, a PDU.
-//! Work is the book's minutes for putting the unit in; taking the old one out is not counted. `[ours]`
+//! A unit's price is the mean of its lines in the bill: a server with its cards, a switch, a cable
+//! with its transceivers, a PDU. Work is the book's minutes for putting the unit in; taking the old
+//! one out is not counted. `[ours]`
 
 use cubeyard_plan::Plan;
 use cubeyard_plan::bom::Category;
@@ -67,7 +68,8 @@ impl Prices {
             .into()
     }
 
-    /// What the lives of a policy cost in the mean. A kit is bought whole; without one, what is swapped is bought.
+    /// What the lives of a policy cost in the mean. A kit is bought whole; without one, what is
+    /// swapped is bought.
     pub fn of_policy(&self, policy: &Policy, taken: &[Taken]) -> Value {
         let mean = |of: &dyn Fn(&Taken) -> u32| {
             taken.iter().map(|one| f64::from(of(one))).sum::<f64>() / taken.len().max(1) as f64
@@ -115,7 +117,8 @@ fn lines<'a>(
         .filter(|line| wanted.contains(&line.category))
 }
 
-/// The price of these lines without their spares, over `count`; `None` if one has no price or there is none.
+/// The price of these lines without their spares, over `count`; `None` if one has no price or there
+/// is none.
 fn per(plan: &Plan, wanted: &[Category], count: f64) -> Option<f64> {
     let mut total = 0.0;
     let mut any = false;

@@ -1,4 +1,5 @@
-//! The document: curves with bands over seeds, times below the floors, swaps and costs, and what each policy buys.
+//! The document: curves with bands over seeds, times below the floors, swaps and costs, and what
+//! each policy buys.
 
 use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Value, json};
@@ -84,7 +85,8 @@ fn abt_curve(lived: &Lived, whole_gbps: f64) -> Value {
     curve
 }
 
-/// The computed values of a policy, by month: `[month, gbps]`, each once; without those of the whole network.
+/// The computed values of a policy, by month: `[month, gbps]`, each once; without those of the
+/// whole network.
 fn computed(prepared: &Prepared, lived: &Lived, whole_gbps: f64) -> Vec<Value> {
     let mut values: Vec<(usize, f64)> = Vec::new();
     for (left, exact) in lived.left.iter().zip(&lived.exact) {

@@ -8,8 +8,8 @@ pub(crate) fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
-/// The first point of each life below `floor`, as a document: the share of lives by month, and months of quantiles.
-/// `null` for a quantile that the lives do not reach.
+/// The first point of each life below `floor`, as a document: the share of lives by month, and
+/// months of quantiles. `null` for a quantile that the lives do not reach.
 pub(crate) fn below<'a>(lives: impl Iterator<Item = &'a [f64]>, floor: f64, months: &[f64]) -> Value {
     let firsts: Vec<Option<usize>> = lives
         .map(|values| values.iter().position(|&value| value < floor * (1.0 - 1e-12)))

@@ -39,7 +39,8 @@ pub(crate) struct Part {
     pub unit_kind: UnitKind,
     /// Which of these.
     pub unit: u32,
-    /// What its lifetimes are drawn by: the kind and a number within it, so that a plan's other parts change nothing.
+    /// What its lifetimes are drawn by: the kind and a number within it, so that a plan's other
+    /// parts change nothing.
     pub draw: u64,
 }
 
@@ -146,8 +147,8 @@ impl Parts {
     }
 }
 
-/// The PDU of each node, and how many there are: those of the bill, spread over the racks by power, and the devices of a rack
-/// over its PDUs in order. `[ours]`
+/// The PDU of each node, and how many there are: those of the bill, spread over the racks by power,
+/// and the devices of a rack over its PDUs in order. `[ours]`
 fn pdus_of(plan: &Plan) -> (Vec<u32>, u32) {
     let layout = &plan.layout;
     let bought: f64 = plan

@@ -40,7 +40,8 @@ pub struct Rate {
     pub afr: f64,
     /// `published` or `assumed`, as in price books.
     pub basis: String,
-    /// `high`: measured on many parts like this; `medium`: derived from such a measurement; `low`: our estimate or split.
+    /// `high`: measured on many parts like this; `medium`: derived from such a measurement; `low`:
+    /// our estimate or split.
     pub confidence: String,
     /// When the source said so, ISO.
     pub date: String,
@@ -69,9 +70,11 @@ pub(crate) struct Lifetime {
 }
 
 impl Lifetime {
-    /// The share `afr` of new parts fails within the first year, at `factor` times the hazard. Infinite where that is none.
+    /// The share `afr` of new parts fails within the first year, at `factor` times the hazard.
+    /// Infinite where that is none.
     ///
-    /// A Weibull lifetime has the survival `exp(-(t / scale)^shape)`; shape 1 is the exponential one.
+    /// A Weibull lifetime has the survival `exp(-(t / scale)^shape)`; shape 1 is the exponential
+    /// one.
     pub fn new(afr: f64, factor: f64, shape: f64) -> Lifetime {
         // Of a rate of 0 the logarithm is a negative zero.
         let hazard_of_a_year = ((1.0 - afr).ln() * factor).abs();

@@ -1,4 +1,5 @@
-//! The computation: all lives under all policies, then the throughput of the states that are paid for, then the document.
+//! The computation: all lives under all policies, then the throughput of the states that are paid
+//! for, then the document.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -263,10 +264,12 @@ fn check(progress: &Progress) -> Result<(), PredictError> {
     }
 }
 
-/// Lives the lives of a question. `frames` gets, from the calling thread and in this order: `plan`; for each policy `progress` of
-/// lives and `servers` with its curves; `progress` of throughput. The document has everything.
+/// Lives the lives of a question. `frames` gets, from the calling thread and in this order: `plan`;
+/// for each policy `progress` of lives and `servers` with its curves; `progress` of throughput. The
+/// document has everything.
 ///
-/// Memory is a few dozen bytes for each life and point. The time is that of the computed states: each routes every flow.
+/// Memory is a few dozen bytes for each life and point. The time is that of the computed states:
+/// each routes every flow.
 ///
 /// # Errors
 /// As of [`Prepared::new`]; [`PredictError::Cancelled`] soon after `progress.cancelled` is set.

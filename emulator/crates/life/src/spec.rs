@@ -79,8 +79,8 @@ pub struct Policy {
     /// How long after the call that visit comes; 1 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_months: Option<f64>,
-    /// Units to swap over the whole life, by kind: `server`, `switch`, `cable`, `pdu`. As many as needed where left out; where
-    /// given, kinds that are not named have none.
+    /// Units to swap over the whole life, by kind: `server`, `switch`, `cable`, `pdu`. As many as
+    /// needed where left out; where given, kinds that are not named have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spares: Option<BTreeMap<String, u32>>,
 }

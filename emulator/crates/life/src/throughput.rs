@@ -1,4 +1,5 @@
-//! The throughput of what is left: which states are computed, and computing them with the flow engine.
+//! The throughput of what is left: which states are computed, and computing them with the flow
+//! engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +47,8 @@ impl Carrier {
         servers * servers.saturating_sub(1)
     }
 
-    /// The aggregate bottleneck throughput without these nodes and links, in Gb/s: as a prediction with the default seed.
+    /// The aggregate bottleneck throughput without these nodes and links, in Gb/s: as a prediction
+    /// with the default seed.
     ///
     /// # Errors
     /// Cancelled.
@@ -92,9 +94,10 @@ pub(crate) fn budget(spec: &LifeSpec, flows: u64) -> usize {
         .unwrap_or_else(|| ((FLOWS / flows.max(1)) as usize).clamp(LEAST_STATES, MOST_STATES))
 }
 
-/// The states that are computed: all that differ if that many are paid for; else, of each policy, evenly spaced points of evenly
-/// spaced lives, each life's a little later than those of the one before, so that they meet every time between two visits.
-/// The whole network is computed beside them.
+/// The states that are computed: all that differ if that many are paid for; else, of each policy,
+/// evenly spaced points of evenly spaced lives, each life's a little later than those of the one
+/// before, so that they meet every time between two visits. The whole network is computed beside
+/// them.
 pub(crate) fn chosen(censuses: &[Vec<Census>], whole: u128, budget: usize) -> Vec<At> {
     let mut seen = BTreeSet::from([whole]);
     let mut all = Vec::new();
@@ -183,7 +186,8 @@ mod tests {
     use cubeyard_plan::read_spec;
     use cubeyard_sim::predict;
 
-    /// The throughput without some servers, switches and links is what a prediction gives with them as faults by name.
+    /// The throughput without some servers, switches and links is what a prediction gives with them
+    /// as faults by name.
     #[test]
     fn what_is_left_is_what_a_prediction_gives() {
         for text in [

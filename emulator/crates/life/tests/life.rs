@@ -47,8 +47,9 @@ fn small() -> Value {
     json!({"family": "bcube", "n": 4, "k": 1})
 }
 
-/// Without repairs, a server with independent parts is alive at `t` with probability `exp(-sum of (t / scale)^shape)`. The mean of
-/// 300 lives of 64 servers is within 4.5 standard errors at every point of three curves.
+/// Without repairs, a server with independent parts is alive at `t` with probability
+/// `exp(-sum of (t / scale)^shape)`. The mean of 300 lives of 64 servers is within 4.5 standard
+/// errors at every point of three curves.
 #[test]
 fn the_mean_of_servers_alive_is_the_closed_form() {
     for (shape, rates) in [
@@ -76,7 +77,8 @@ fn the_mean_of_servers_alive_is_the_closed_form() {
     }
 }
 
-/// A PDU takes all that it feeds with it: with PDUs alone failing, servers go by the same closed form.
+/// A PDU takes all that it feeds with it: with PDUs alone failing, servers go by the same closed
+/// form.
 #[test]
 fn a_pdu_takes_its_servers_and_switches_down() {
     let document = lived(&json!({
@@ -124,7 +126,8 @@ fn without_failures_everything_stays() {
     assert_eq!(document["policies"][1]["buys"]["server_years"], 0.0);
 }
 
-/// Values between computed states against computing every state: the median of ABT, by month, and the stated error.
+/// Values between computed states against computing every state: the median of ABT, by month, and
+/// the stated error.
 #[test]
 fn interpolated_throughput_is_near_the_computed_one() {
     let question = |states: usize| {
@@ -213,7 +216,8 @@ fn what_cannot_be_is_refused_by_field() {
     }
 }
 
-/// A visit that is called below a floor brings the servers back; a kit that is used up ends the visits.
+/// A visit that is called below a floor brings the servers back; a kit that is used up ends the
+/// visits.
 #[test]
 fn visits_below_a_floor_come_when_called() {
     let document = lived(&json!({
@@ -244,7 +248,8 @@ fn any_plan() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// In every life, at every time: no repairs leave what is dead dead, and more spares leave no less alive.
+    /// In every life, at every time: no repairs leave what is dead dead, and more spares leave no
+    /// less alive.
     #[test]
     fn more_spares_never_leave_less(
         plan in any_plan(), seed in any::<u64>(), shape in 0.5f64..3.0, factor in 1.0f64..20.0,

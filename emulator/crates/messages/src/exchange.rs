@@ -1,4 +1,5 @@
-//! Requests and responses: what the two ends of a client and its server are told, and the latencies that a client reports.
+//! Requests and responses: what the two ends of a client and its server are told, and the latencies
+//! that a client reports.
 
 use serde::{Deserialize, Serialize};
 

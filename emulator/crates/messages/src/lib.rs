@@ -1,5 +1,6 @@
-//! The words between the fabric of a host and the nodes of a run, used by both: JSON, one document a datagram, over a
-//! SEQPACKET socket a node. Which socket a message came by says which node sent it.
+//! The words between the fabric of a host and the nodes of a run, used by both: JSON, one document
+//! a datagram, over a SEQPACKET socket a node. Which socket a message came by says which node sent
+//! it.
 //!
 //! | file | job |
 //! |---|---|
@@ -9,8 +10,8 @@
 //! | `exchange.rs` | requests and responses: what both ends are told, and latencies |
 //! | `limits.rs` | every limit of both directions |
 //!
-//! Nothing untyped crosses: unknown fields and kinds are refused by whoever receives them. Not here: sockets, and the
-//! calls of the fabric's own callers.
+//! Nothing untyped crosses: unknown fields and kinds are refused by whoever receives them. Not
+//! here: sockets, and the calls of the fabric's own callers.
 
 mod exchange;
 pub mod limits;

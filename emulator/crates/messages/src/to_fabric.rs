@@ -43,7 +43,8 @@ pub enum ToFabric {
         /// The answer without its length.
         answer: HexBytes,
     },
-    /// A request of a user's program about the tables or registers of the server's chip in the kernel (`cubeyard_chip::api`).
+    /// A request of a user's program about the tables or registers of the server's chip in the
+    /// kernel (`cubeyard_chip::api`).
     Call {
         /// Which program asks, as the node numbers them: the answer has it too.
         asker: u32,

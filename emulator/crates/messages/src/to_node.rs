@@ -50,7 +50,8 @@ pub enum ToNode {
     Stop,
     /// Send the protocol's state.
     Inspect,
-    /// A part of a service that a user wrote, in order: the server hosts it once it has the last one.
+    /// A part of a service that a user wrote, in order: the server hosts it once it has the last
+    /// one.
     ServiceModule {
         /// The service's name.
         service: String,
@@ -83,8 +84,9 @@ pub enum ToNode {
         /// The request without its length.
         request: HexBytes,
     },
-    /// The CPU's side of the server's chip in the kernel, before the configuration: with the message come two descriptors, of the ring
-    /// with packets for users' programs and of the socket by which those send.
+    /// The CPU's side of the server's chip in the kernel, before the configuration: with the
+    /// message come two descriptors, of the ring with packets for users' programs and of the socket
+    /// by which those send.
     Cpu,
     /// Users' programs call the server's chip at a socket. Its descriptor comes with this message,
     /// before the configuration.

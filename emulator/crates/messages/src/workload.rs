@@ -37,7 +37,8 @@ pub struct FlowOrder {
     pub id: u32,
     /// Which end.
     pub role: Role,
-    /// Address of this end where it is not the server's own: MPTCP's first subflow is from a port's.
+    /// Address of this end where it is not the server's own: MPTCP's first subflow is from a
+    /// port's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_ip: Option<Ipv4Addr>,
     /// Address of the other end's applications.
@@ -109,7 +110,8 @@ pub struct SubflowRow {
     pub retransmits: u64,
 }
 
-/// Flow orders in lists that each fit a datagram: at most [`ORDER_BYTES`] a list, unless one order alone is longer.
+/// Flow orders in lists that each fit a datagram: at most [`ORDER_BYTES`] a list, unless one order
+/// alone is longer.
 pub fn split_orders(orders: &[FlowOrder]) -> Vec<Vec<FlowOrder>> {
     let mut lists: Vec<Vec<FlowOrder>> = Vec::new();
     let mut room = 0;

@@ -50,8 +50,8 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Meters of ports whose links have the given rate each way. What was carried longer ago than `memory` counts for
-    /// less than a third.
+    /// Meters of ports whose links have the given rate each way. What was carried longer ago than
+    /// `memory` counts for less than a third.
     pub fn new(rate_bits_per_sec: f64, ports: &[(u8, String)], memory: Duration, now: Time) -> Meters {
         let meter = |(port, name): &(u8, String)| Meter {
             port: *port,
@@ -68,7 +68,8 @@ impl Meters {
         }
     }
 
-    /// Nothing is sent any more: what was measured so far says nothing of what comes. All rates are free.
+    /// Nothing is sent any more: what was measured so far says nothing of what comes. All rates are
+    /// free.
     pub fn forget(&mut self) -> Vec<Available> {
         let all_free = |meter: &mut Meter| {
             (meter.in_bits_per_sec, meter.out_bits_per_sec) = (0.0, 0.0);

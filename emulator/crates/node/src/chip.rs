@@ -1,5 +1,6 @@
-//! The socket on which users' programs call the server's chip `[serverswitch §3.3.2]`: `chip.sock` beside the fabric's. Whoever reaches it can
-//! set this server's tables and send by its ports, and nothing else; what all of them cost together is bounded.
+//! The socket on which users' programs call the server's chip `[serverswitch §3.3.2]`: `chip.sock`
+//! beside the fabric's. Whoever reaches it can set this server's tables and send by its ports, and
+//! nothing else; what all of them cost together is bounded.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,7 +22,8 @@ use crate::poller::{Interest, Poller, Token};
 
 /// Programs at a time; further ones are hung up on.
 const MOST_PROGRAMS: usize = 16;
-/// Answers and packets that a program has not read: with so many, its requests wait and packets for it are lost.
+/// Answers and packets that a program has not read: with so many, its requests wait and packets for
+/// it are lost.
 const SLOW_BYTES: usize = 256 * 1024;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -32,7 +34,8 @@ const BURST: Duration = Duration::from_millis(200);
 
 /// A server's chip, wherever it is.
 pub trait ServerChip {
-    /// Carries out a request, a message without its length; `None` where the answer comes later ([`ChipServer::on_called`]).
+    /// Carries out a request, a message without its length; `None` where the answer comes later
+    /// ([`ChipServer::on_called`]).
     fn call(
         &mut self,
         asker: u32,
@@ -44,7 +47,8 @@ pub trait ServerChip {
     /// The next packet for users' programs, and the CPU port that it came by.
     fn next_punt(&mut self) -> Option<(u8, Vec<u8>)>;
 
-    /// Packets for users' programs that were lost before they came here, and of programs that found no room on their way out.
+    /// Packets for users' programs that were lost before they came here, and of programs that found
+    /// no room on their way out.
     fn lost_punts(&mut self) -> u64;
 }
 
@@ -200,7 +204,8 @@ impl ChipServer {
         bytes.get(4..).unwrap_or_default().to_vec()
     }
 
-    /// The answer to a request that could not be answered at once, and what it cost. A program that has gone does not need it.
+    /// The answer to a request that could not be answered at once, and what it cost. A program that
+    /// has gone does not need it.
     pub fn on_called(
         &mut self,
         id: u32,

@@ -1,4 +1,5 @@
-//! The socket by which users' programs send, which the fabric has opened: the node itself may not. `[man 7 packet]`
+//! The socket by which users' programs send, which the fabric has opened: the node itself may not.
+//! `[man 7 packet]`
 #![allow(
     unsafe_code,
     reason = "no library has a safe way to name an interface to a packet socket"
@@ -23,7 +24,8 @@ impl ChipSocket {
         ChipSocket { fd, priority: None }
     }
 
-    /// Sends a frame from an interface with a priority. Errors: `ENOBUFS` where the interface, or a program at it, does not take it.
+    /// Sends a frame from an interface with a priority. Errors: `ENOBUFS` where the interface, or a
+    /// program at it, does not take it.
     pub fn send(&mut self, index: u32, priority: u8, frame: &[u8]) -> nix::Result<()> {
         if self.priority != Some(priority) {
             let value = libc::c_int::from(priority);

@@ -1,5 +1,5 @@
-//! TCP connections to a server's address, for whatever serves clients there: services with a text protocol of their own, and the values
-//! of a server that answers a workload's requests.
+//! TCP connections to a server's address, for whatever serves clients there: services with a text
+//! protocol of their own, and the values of a server that answers a workload's requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,7 +15,8 @@ const MOST_CLIENTS: usize = 256;
 /// Bytes that are read at once, and reads before the others have their turn.
 const READ_BYTES: usize = 64 * 1024;
 const TURN: usize = 4;
-/// Answers that a client has not read: with so many, nothing more is read from it; with more, it is closed.
+/// Answers that a client has not read: with so many, nothing more is read from it; with more, it is
+/// closed.
 const SLOW_BYTES: usize = 256 * 1024;
 const STUCK_BYTES: usize = 16 << 20;
 

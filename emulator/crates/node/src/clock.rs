@@ -1,4 +1,5 @@
-//! The monotonic clock: the same for all containers of a host, so that their events can be compared.
+//! The monotonic clock: the same for all containers of a host, so that their events can be
+//! compared.
 
 use std::time::Duration;
 

@@ -43,7 +43,8 @@ pub fn open(poller: &Poller, server: NodeId, ports: &[(u8, String)]) -> io::Resu
 fn open_one(ip: Ipv4Addr, interface: &str) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((ip, CONTROL_PORT))?;
     socket.set_nonblocking(true)?;
-    // Only what comes in by this very cable counts: a message for this address by another one is not a neighbour's.
+    // Only what comes in by this very cable counts: a message for this address by another one is
+    // not a neighbour's.
     setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
     setsockopt(&socket, sockopt::Ipv4Tos, &TYPE_OF_SERVICE)?;
     setsockopt(&socket, sockopt::Priority, &PRIORITY)?;
@@ -58,7 +59,8 @@ impl ControlSocket {
 
     /// Takes in what has come, a burst at most.
     pub fn receive(&self, mut take: impl FnMut(Ipv4Addr, &[u8])) {
-        // One byte more than the longest message, so that the protocol sees that a longer one is too long.
+        // One byte more than the longest message, so that the protocol sees that a longer one is
+        // too long.
         let mut buffer = [0; MAX_MESSAGE_BYTES + 1];
         for _ in 0..BURST {
             match self.socket.recv_from(&mut buffer) {

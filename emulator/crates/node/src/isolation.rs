@@ -1,4 +1,5 @@
-//! What runs in a pod before a user's program does: it waits until the fabric has taken the cluster's network down.
+//! What runs in a pod before a user's program does: it waits until the fabric has taken the
+//! cluster's network down.
 
 use std::fs;
 use std::io;
@@ -22,7 +23,8 @@ pub fn wait() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether every interface below this folder but loopback is down. Flags that cannot be read are of one that is up.
+/// Whether every interface below this folder but loopback is down. Flags that cannot be read are of
+/// one that is up.
 fn is_isolated(interfaces: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(interfaces)? {
         let entry = entry?;

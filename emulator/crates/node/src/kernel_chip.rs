@@ -1,5 +1,6 @@
-//! A chip in the kernel as users' programs reach it from here: packets come by a ring that the kernel fills, and go by a socket from
-//! which the chip takes them. Both are the fabric's, which hands them over; requests about tables and registers go to it, as it has them.
+//! A chip in the kernel as users' programs reach it from here: packets come by a ring that the
+//! kernel fills, and go by a socket from which the chip takes them. Both are the fabric's, which
+//! hands them over; requests about tables and registers go to it, as it has them.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -81,7 +82,8 @@ impl KernelChip {
         self.asks.pop_front()
     }
 
-    /// Counts a packet that found no room: lost as behind a port, and told with those that were lost on their way to programs.
+    /// Counts a packet that found no room: lost as behind a port, and told with those that were
+    /// lost on their way to programs.
     fn without_room(&mut self) -> Verdict {
         self.dropped += 1;
         Verdict::Sent

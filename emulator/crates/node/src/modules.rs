@@ -27,8 +27,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Takes a part in; with the last one, the service is hosted. Errors: parts out of order or too long, a module that is no
-    /// service, a name or number that is taken.
+    /// Takes a part in; with the last one, the service is hosted. Errors: parts out of order or too
+    /// long, a module that is no service, a name or number that is taken.
     pub fn take(&mut self, part: &Part<'_>, services: &mut dyn Services) -> Result<(), String> {
         if part.offset == 0 {
             self.begun.clear();

@@ -499,7 +499,8 @@ impl Server {
         }
     }
 
-    /// A server that answers requests has values for memcached's clients too, unless one of its services has them.
+    /// A server that answers requests has values for memcached's clients too, unless one of its
+    /// services has them.
     fn open_values(&mut self, poller: &Poller) -> Result<(), String> {
         if self.clients.is_none() && self.key_values.is_none() && self.workload.answers_requests() {
             let opened = AskedValues::open(self.workload.address(), poller);

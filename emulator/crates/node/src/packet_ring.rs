@@ -1,5 +1,6 @@
-//! The ring of packets that a server's chip in the kernel leaves to users' programs, read where it lies: the fabric, whose map it is,
-//! hands over its descriptor. `[linux Documentation/bpf/ringbuf.rst]`
+//! The ring of packets that a server's chip in the kernel leaves to users' programs, read where it
+//! lies: the fabric, whose map it is, hands over its descriptor.
+//! `[linux Documentation/bpf/ringbuf.rst]`
 #![allow(unsafe_code, reason = "the ring's memory is mapped by its descriptor")]
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -24,7 +25,8 @@ pub struct PacketRing {
     fd: OwnedFd,
     /// How far this side has read: a page that both sides map, and only this one writes.
     read: Mapping,
-    /// How far the kernel has written: a page; behind it the records, twice, so that each lies in one piece.
+    /// How far the kernel has written: a page; behind it the records, twice, so that each lies in
+    /// one piece.
     written: Mapping,
 }
 
@@ -38,8 +40,8 @@ struct Mapping {
 /// A record.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, its bytes, and which of several it is, that
-    /// the kernel carries as one.
+    /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, its
+    /// bytes, and which of several it is, that the kernel carries as one.
     Packet(u64, u8, Vec<u8>, Option<Part>),
     /// What came from the CPU was discarded, for a reason by its place among all.
     Discarded(u8),
@@ -68,7 +70,8 @@ impl Mapping {
 
     /// The counter at its beginning.
     fn position(&self) -> &AtomicU64 {
-        // SAFETY: a mapping begins at a page, is at least one long, and stays as long as this is; both sides use it atomically.
+        // SAFETY: a mapping begins at a page, is at least one long, and stays as long as this is;
+        // both sides use it atomically.
         unsafe { self.begin.cast().as_ref() }
     }
 }
@@ -128,7 +131,8 @@ impl PacketRing {
     fn state(&self, at: usize) -> Option<u32> {
         let place = page_bytes() + at;
         (at.is_multiple_of(RECORD_HEAD_BYTES) && place + RECORD_HEAD_BYTES <= self.written.bytes).then(|| {
-            // SAFETY: the place lies in the mapping and is aligned; the kernel writes the word atomically.
+            // SAFETY: the place lies in the mapping and is aligned; the kernel writes the word
+            // atomically.
             let state: &AtomicU32 = unsafe { self.written.begin.add(place).cast().as_ref() };
             state.load(Ordering::Acquire)
         })

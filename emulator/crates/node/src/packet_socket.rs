@@ -1,4 +1,5 @@
-//! Packet sockets (AF_PACKET): whole frames from and to one interface. They need NET_RAW. `[man 7 packet]`
+//! Packet sockets (AF_PACKET): whole frames from and to one interface. They need NET_RAW.
+//! `[man 7 packet]`
 #![allow(
     unsafe_code,
     reason = "no library has a safe address, message or option of a packet socket"
@@ -13,7 +14,8 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, setsoc
 
 /// EtherType of a frame with a VLAN tag.
 const TAGGED: [u8; 2] = [0x81, 0x00];
-/// Bytes that may wait to be read, or to leave; the kernel gives as many of them as the host allows.
+/// Bytes that may wait to be read, or to leave; the kernel gives as many of them as the host
+/// allows.
 const WAITING_BYTES: usize = 4 << 20;
 
 /// Frames of one interface.
@@ -32,7 +34,8 @@ union Control {
 }
 
 impl PacketSocket {
-    /// Opens an interface. What comes in by it is read before anybody else sees it, what leaves by it is not.
+    /// Opens an interface. What comes in by it is read before anybody else sees it, what leaves by
+    /// it is not.
     pub fn open(interface: &str) -> nix::Result<PacketSocket> {
         let ifindex = if_nametoindex(interface)?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -45,7 +48,8 @@ impl PacketSocket {
         // SAFETY: all fields are integers, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        // Of every protocol: sockets of one alone come after TC, where the guard has dropped what is ours.
+        // Of every protocol: sockets of one alone come after TC, where the guard has dropped what
+        // is ours.
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = ifindex as i32;
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
@@ -55,8 +59,9 @@ impl PacketSocket {
         Ok(PacketSocket { fd, ifindex })
     }
 
-    /// The next frame, if there is one: its length, which may be more than the buffer has room for. Of a frame with a
-    /// VLAN tag, which the kernel has taken out of it, the EtherType is the tag's.
+    /// The next frame, if there is one: its length, which may be more than the buffer has room for.
+    /// Of a frame with a VLAN tag, which the kernel has taken out of it, the EtherType is the
+    /// tag's.
     pub fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let mut control = Control { room: [0; 64] };
         let mut part = libc::iovec {
@@ -70,8 +75,8 @@ impl PacketSocket {
         message.msg_control = (&raw mut control).cast();
         message.msg_controllen = size_of::<Control>();
         let length = loop {
-            // SAFETY: the message points to `part`, which says where `buffer` is and how long, and to `control`, whose
-            // size stands beside it; all of them outlive the call.
+            // SAFETY: the message points to `part`, which says where `buffer` is and how long, and
+            // to `control`, whose size stands beside it; all of them outlive the call.
             let result = unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_TRUNC) };
             match Errno::result(result) {
                 Ok(length) => break length as usize,
@@ -87,7 +92,8 @@ impl PacketSocket {
         Some(length)
     }
 
-    /// Sends a frame; whether the interface took it. What its queue drops counts as taken: the queue counts it itself.
+    /// Sends a frame; whether the interface took it. What its queue drops counts as taken: the
+    /// queue counts it itself.
     pub fn send(&self, frame: &[u8]) -> bool {
         let sent = send(self.fd.as_raw_fd(), frame, MsgFlags::empty());
         matches!(sent, Ok(_) | Err(Errno::ENOBUFS))
@@ -100,7 +106,8 @@ impl PacketSocket {
             tp_drops: 0,
         };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes, the size of `stats`, which outlives the call.
+        // SAFETY: the kernel writes at most `length` bytes, the size of `stats`, which outlives the
+        // call.
         let result = unsafe {
             libc::getsockopt(
                 self.fd.as_raw_fd(),
@@ -116,7 +123,8 @@ impl PacketSocket {
 
 /// Whether the kernel took a VLAN tag out of a frame.
 fn is_tagged(message: &libc::msghdr) -> bool {
-    // SAFETY: the message is as recvmsg left it, and the room of its control messages is still there.
+    // SAFETY: the message is as recvmsg left it, and the room of its control messages is still
+    // there.
     let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() };
     let Some(header) = header.filter(|header| {
         header.cmsg_level == libc::SOL_PACKET
@@ -125,7 +133,8 @@ fn is_tagged(message: &libc::msghdr) -> bool {
     }) else {
         return false;
     };
-    // SAFETY: the message says that it is a `tpacket_auxdata`, and is long enough; its place need not be aligned.
+    // SAFETY: the message says that it is a `tpacket_auxdata`, and is long enough; its place need
+    // not be aligned.
     let auxdata = unsafe {
         libc::CMSG_DATA(header)
             .cast::<libc::tpacket_auxdata>()

@@ -109,7 +109,8 @@ impl Processes {
         self.fill(index, services, poller);
     }
 
-    /// Passes calls on to every process, as far as it reads, and ends the connections that services want ended.
+    /// Passes calls on to every process, as far as it reads, and ends the connections that services
+    /// want ended.
     pub fn fill_all(&mut self, services: &mut dyn Services, poller: &Poller) {
         for index in 0..self.processes.len() {
             self.fill(index, services, poller);

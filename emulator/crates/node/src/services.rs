@@ -1,8 +1,10 @@
-//! Packets of services: datagrams between the control addresses of ports, one socket on each port with one neighbour.
+//! Packets of services: datagrams between the control addresses of ports, one socket on each port
+//! with one neighbour.
 //!
-//! A socket's buffer holds what services send in few turns, so that room in it means a free link: services are polled for the
-//! next packet when there is some. At the link's end each has a queue and turns of its own, beside applications' packets. That is
-//! what makes them share a link fairly, whatever they send.
+//! A socket's buffer holds what services send in few turns, so that room in it means a free link:
+//! services are polled for the next packet when there is some. At the link's end each has a queue
+//! and turns of its own, beside applications' packets. That is what makes them share a link fairly,
+//! whatever they send.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,8 +21,9 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Turns of services that a socket's buffer has room for: two of two services that send all they can, so that each has a turn's
-/// bytes at the link when it comes. The kernel takes twice as much as it is asked for, and counts up to twice a packet's bytes.
+/// Turns of services that a socket's buffer has room for: two of two services that send all they
+/// can, so that each has a turn's bytes at the link when it comes. The kernel takes twice as much
+/// as it is asked for, and counts up to twice a packet's bytes.
 const TURNS: usize = 4;
 /// Packets of one socket before the others have their turn.
 const TURN: usize = 64;
@@ -34,7 +37,8 @@ struct ServiceSocket {
     socket: UdpSocket,
     /// A packet that the socket had no room for.
     unsent: Option<Vec<u8>>,
-    /// What is waited for: telling the kernel the same again would cost a call each time that links are filled.
+    /// What is waited for: telling the kernel the same again would cost a call each time that links
+    /// are filled.
     interest: Interest,
 }
 

@@ -1,5 +1,5 @@
-//! The duties of a container's first process: it has to bury orphans, and to end when it is told to, since the kernel
-//! gives it no default action for either.
+//! The duties of a container's first process: it has to bury orphans, and to end when it is told
+//! to, since the kernel gives it no default action for either.
 
 use nix::errno::Errno;
 use nix::libc;

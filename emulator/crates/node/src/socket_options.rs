@@ -42,7 +42,8 @@ const MPTCP_TCPINFO: libc::c_int = 2;
 const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
 /// Subflows that one answer has room for: more than the kernel allows.
 const MOST_SUBFLOWS: usize = 16;
-/// The head of an answer: its own length, the number of subflows, and the length of each one's part in the kernel and here.
+/// The head of an answer: its own length, the number of subflows, and the length of each one's part
+/// in the kernel and here.
 const HEAD_BYTES: usize = 16;
 /// Both of a subflow's addresses, each a `sockaddr_storage`.
 const ADDRESSES_BYTES: usize = 256;
@@ -51,8 +52,8 @@ const INFO_BYTES: usize = 128;
 const RETRANSMITS_AT: usize = 100;
 const BYTES_ACKED_AT: usize = 120;
 
-/// The subflows of an MPTCP connection now; none of one that is an ordinary TCP connection. A list that changed meanwhile is an
-/// error.
+/// The subflows of an MPTCP connection now; none of one that is an ordinary TCP connection. A list
+/// that changed meanwhile is an error.
 pub fn subflows(fd: impl AsFd) -> nix::Result<Vec<SubflowRow>> {
     let addresses = of_subflows(&fd, MPTCP_SUBFLOW_ADDRS, ADDRESSES_BYTES)?;
     let infos = of_subflows(&fd, MPTCP_TCPINFO, INFO_BYTES)?;
@@ -79,7 +80,8 @@ fn of_subflows(fd: impl AsFd, name: libc::c_int, part_bytes: usize) -> nix::Resu
     bytes[..4].copy_from_slice(&(HEAD_BYTES as u32).to_ne_bytes());
     bytes[12..16].copy_from_slice(&(part_bytes as u32).to_ne_bytes());
     let mut length = bytes.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, the size of `bytes`, which outlives the call.
+    // SAFETY: the kernel writes at most `length` bytes, the size of `bytes`, which outlives the
+    // call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_fd().as_raw_fd(),
@@ -100,7 +102,8 @@ pub fn retransmits(fd: impl AsFd) -> nix::Result<u32> {
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let fd = fd.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes at most `length` bytes, the size of `info`, which outlives the call.
+    // SAFETY: the kernel writes at most `length` bytes, the size of `info`, which outlives the
+    // call.
     let result = unsafe {
         libc::getsockopt(
             fd,

@@ -1,5 +1,5 @@
-//! Forwarding in user space: frames between the virtual network card and the ports, through whatever forwarding the
-//! server's configuration names.
+//! Forwarding in user space: frames between the virtual network card and the ports, through
+//! whatever forwarding the server's configuration names.
 
 use std::collections::BTreeMap;
 

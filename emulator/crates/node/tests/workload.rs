@@ -242,10 +242,12 @@ fn a_node_ends_at_once_when_it_is_told_to() {
     assert!(begun.elapsed() < Duration::from_secs(1));
 }
 
-/// Tests of requests run one after the other: a server of one would answer the other's clients, at the same addresses and ports.
+/// Tests of requests run one after the other: a server of one would answer the other's clients, at
+/// the same addresses and ports.
 static REQUESTS: Mutex<()> = Mutex::new(());
 
-/// Requests of one client to two servers and their responses, by both ends, with what is beside in `asking`.
+/// Requests of one client to two servers and their responses, by both ends, with what is beside in
+/// `asking`.
 fn exchanges(transport: &str, asking: &Value) -> [Vec<Value>; 3] {
     let mut flows = [vec![], vec![], vec![]];
     for place in 0..2u32 {

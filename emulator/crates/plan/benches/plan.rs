@@ -1,7 +1,8 @@
 //! Time of a whole plan by step, for the paper's 2,048 servers and for growing structures.
 //!
-//! `cargo bench -p cubeyard-plan` prints one line a structure: the least of several runs, in milliseconds. The promise
-//! is a whole plan (topology, layout, wiring, bill) of 2,048 servers within 40 ms.
+//! `cargo bench -p cubeyard-plan` prints one line a structure: the least of several runs, in
+//! milliseconds. The promise is a whole plan (topology, layout, wiring, bill) of 2,048 servers
+//! within 40 ms.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::hint::black_box;

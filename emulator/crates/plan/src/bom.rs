@@ -1,10 +1,12 @@
-//! The bill of materials: what to order and the hours to fit it, by part, length and colour, in the units that people
-//! order: boxes of cable, whole trays, sheets of labels, packs of ties, hours.
+//! The bill of materials: what to order and the hours to fit it, by part, length and colour, in the
+//! units that people order: boxes of cable, whole trays, sheets of labels, packs of ties, hours.
 //!
-//! Inside: the lines and their totals (here), cables (`cables`), racks, trays, labels and fittings (`site`), work (`labour`).
+//! Inside: the lines and their totals (here), cables (`cables`), racks, trays, labels and fittings
+//! (`site`), work (`labour`).
 //!
-//! Built only from the layout, the wiring and the book. Every cable of the plan is in exactly one line (or one
-//! entry of the cut list, when cut from bulk); the plan's cost is the sum of the lines.
+//! Built only from the layout, the wiring and the book. Every cable of the plan is in exactly one
+//! line (or one entry of the cut list, when cut from bulk); the plan's cost is the sum of the
+//! lines.
 
 mod cables;
 mod labour;
@@ -268,7 +270,8 @@ pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, 
     label_line(&mut to, spec, topology, layout, wiring);
     out.labour_minutes = labour::lines(&mut to, topology, selection, layout, &counts, tray_metres);
     out.lines = to.lines;
-    // Lines of one part bought by several tiers are already merged; order is by category, then as found.
+    // Lines of one part bought by several tiers are already merged; order is by category, then as
+    // found.
     out.lines.sort_by_key(|line| line.category);
     for (i, line) in out.lines.iter_mut().enumerate() {
         line.line = i as u32 + 1;

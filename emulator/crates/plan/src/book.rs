@@ -1,7 +1,8 @@
 //! A price book: the parts a plan may use, each value with the place it comes from.
 //!
-//! A book is data (`books/*.json`), pinned by a plan through its content hash. Nothing here invents a
-//! value: a price the source does not give is `null`, and every total that meets it says "at least".
+//! A book is data (`books/*.json`), pinned by a plan through its content hash. Nothing here invents
+//! a value: a price the source does not give is `null`, and every total that meets it says "at
+//! least".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +60,8 @@ impl PartKind {
     }
 }
 
-/// How far a value can be trusted: printed in a publication, stated by the vendor, or assumed by us.
+/// How far a value can be trusted: printed in a publication, stated by the vendor, or assumed by
+/// us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -79,7 +81,8 @@ impl Basis {
     }
 }
 
-/// Where a value comes from. `date` is ISO `YYYY-MM-DD`: when the source said so, not when it was typed in.
+/// Where a value comes from. `date` is ISO `YYYY-MM-DD`: when the source said so, not when it was
+/// typed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -111,7 +114,8 @@ pub struct Attributes {
     /// pdu: sockets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlets: Option<u32>,
-    /// label: labels on a sheet; tie: ties in a pack. The price and weight are those of a sheet or pack.
+    /// label: labels on a sheet; tie: ties in a pack. The price and weight are those of a sheet or
+    /// pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pieces_per_unit: Option<u32>,
     /// label: the paper of a sheet, `a4` or `letter`.
@@ -146,8 +150,9 @@ pub struct Attributes {
     pub medium: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gbps: Option<f64>,
-    /// cable: links that it carries, where they are several: a breakout. `max_gbps`, `diameter_mm` and the bend radius are of one
-    /// leg, weights and prices of the whole; `connector` is the trunk's.
+    /// cable: links that it carries, where they are several: a breakout. `max_gbps`, `diameter_mm`
+    /// and the bend radius are of one leg, weights and prices of the whole; `connector` is the
+    /// trunk's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<u32>,
     /// cable: the plug of each leg of a breakout.
@@ -269,7 +274,8 @@ impl Part {
         self.attributes.per_unit.unwrap_or(1).max(1)
     }
 
-    /// Price of one cable of `stock_mm` from stock. `None` when the book gives no price for that length.
+    /// Price of one cable of `stock_mm` from stock. `None` when the book gives no price for that
+    /// length.
     pub fn cable_price_usd(&self, stock_mm: u32) -> Option<f64> {
         let lengths = self.attributes.lengths_metres.as_ref()?;
         let prices = self.attributes.length_prices_usd.as_ref()?;
@@ -310,7 +316,8 @@ pub fn metres_to_mm(metres: f64) -> u32 {
     (metres * 1000.0).round().max(0.0) as u32
 }
 
-/// Currencies that money is paid in, by code. [ISO 4217, list one, without funds, metals and test codes]
+/// Currencies that money is paid in, by code. [ISO 4217, list one, without funds, metals and test
+/// codes]
 pub const CURRENCIES: [&str; 155] = [
     "AED", "AFN", "ALL", "AMD", "AOA", "ARS", "AUD", "AWG", "AZN", "BAM", "BBD", "BDT", "BHD", "BIF", "BMD",
     "BND", "BOB", "BRL", "BSD", "BTN", "BWP", "BYN", "BZD", "CAD", "CDF", "CHF", "CLP", "CNY", "COP", "CRC",
@@ -325,8 +332,8 @@ pub const CURRENCIES: [&str; 155] = [
     "XPF", "YER", "ZAR", "ZMW", "ZWG",
 ];
 
-/// A versioned price book. Every amount in it, and in what is computed from it, is in `currency`: the fields that end in `_usd`
-/// have that name from when all books were in dollars.
+/// A versioned price book. Every amount in it, and in what is computed from it, is in `currency`:
+/// the fields that end in `_usd` have that name from when all books were in dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Book {

@@ -22,9 +22,10 @@ pub struct NicChoice {
 }
 
 impl Book {
-    /// The smallest switch that fits: every demanded port finds a free port at least as fast, of a connector
-    /// family that takes that rate. Smallest = least total line rate, then fewest ports, then cheapest, then sku.
-    /// `connector` prefers a family (`rj45`, `sfp`) for the rates where both exist; another is taken if none fits.
+    /// The smallest switch that fits: every demanded port finds a free port at least as fast, of a
+    /// connector family that takes that rate. Smallest = least total line rate, then fewest ports,
+    /// then cheapest, then sku. `connector` prefers a family (`rj45`, `sfp`) for the rates where
+    /// both exist; another is taken if none fits.
     pub fn switch_for(&self, demand: &[PortDemand], connector: Option<&str>) -> Option<usize> {
         let fits = |wanted: Option<&str>| {
             self.parts_of(PartKind::Switch)
@@ -37,8 +38,8 @@ impl Book {
             .or_else(|| fits(None))
     }
 
-    /// NIC cards for one server's ports at one rate: fewest cards, then the smallest card that does.
-    /// Three ports take one 4-port card, as the paper buys for DCell [bcube §8].
+    /// NIC cards for one server's ports at one rate: fewest cards, then the smallest card that
+    /// does. Three ports take one 4-port card, as the paper buys for DCell [bcube §8].
     pub fn nic_for(&self, demand: PortDemand, connector: Option<&str>) -> Option<NicChoice> {
         if demand.ports == 0 {
             return None;
@@ -61,8 +62,8 @@ impl Book {
             .or_else(|| best(None))
     }
 
-    /// The server model that stands `servers_per_unit` side by side, else the nearest density above, else the
-    /// densest; the first in the book among equals.
+    /// The server model that stands `servers_per_unit` side by side, else the nearest density
+    /// above, else the densest; the first in the book among equals.
     pub fn server_for(&self, servers_per_unit: u32) -> Option<usize> {
         let wanted = servers_per_unit.max(1);
         self.parts_of(PartKind::Server)
@@ -89,8 +90,8 @@ impl Book {
             .map(|(i, _)| i)
     }
 
-    /// The part that an enclosure is: the container of that inside length, or the room of that name. What the book says of
-    /// its limits holds for one container, or for the whole room.
+    /// The part that an enclosure is: the container of that inside length, or the room of that
+    /// name. What the book says of its limits holds for one container, or for the whole room.
     pub fn enclosure_for(&self, enclosure: Enclosure, length_metres: f64) -> Option<usize> {
         let container = matches!(enclosure, Enclosure::Container40Ft | Enclosure::Container20Ft);
         let kind = if container {
@@ -124,8 +125,8 @@ impl Book {
     }
 }
 
-/// Whether a connector family is made for a rate: RJ45 to 10G, SFP cages to 100G single-lane, QSFP from 40G.
-/// A book that names no connector makes no promise, and none is checked.
+/// Whether a connector family is made for a rate: RJ45 to 10G, SFP cages to 100G single-lane, QSFP
+/// from 40G. A book that names no connector makes no promise, and none is checked.
 fn takes_rate(connector: Option<&str>, gbps: f64) -> bool {
     match connector {
         Some("rj45") => gbps <= 10.0,

@@ -19,8 +19,8 @@ pub struct Boxes {
     pub too_long: u32,
 }
 
-/// First-fit decreasing: longest pieces first, each from the first box with enough left. Never more than
-/// 11/9 of the fewest boxes possible plus one (Dosa 2007).
+/// First-fit decreasing: longest pieces first, each from the first box with enough left. Never more
+/// than 11/9 of the fewest boxes possible plus one (Dosa 2007).
 ///
 /// `cuts` may come in any order; equal lengths may be split over entries.
 pub fn first_fit_decreasing(cuts: &[Cut], box_mm: u32) -> Boxes {
@@ -60,7 +60,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Metres in = metres out, and no more than FFD's bound over the least number of boxes by volume.
+        /// Metres in = metres out, and no more than FFD's bound over the least number of boxes by
+        /// volume.
         #[test]
         fn what_is_cut_and_what_is_left_fill_the_boxes(
             lengths in proptest::collection::vec((300u32..60_000, 1u32..50), 1..40),
@@ -71,7 +72,8 @@ mod tests {
             let used: u64 = cuts.iter().map(|c| u64::from(c.length_mm) * u64::from(c.pieces)).sum();
             prop_assert_eq!(used + boxes.waste_mm, u64::from(boxes.boxes) * 305_000);
             prop_assert_eq!(boxes.too_long, 0);
-            // No piece is above a fifth of a box, so first fit leaves every box but the last over 4/5 full.
+            // No piece is above a fifth of a box, so first fit leaves every box but the last over
+            // 4/5 full.
             let full_enough = u64::from(boxes.boxes.saturating_sub(1)) * (305_000 - 60_000);
             prop_assert!(used >= full_enough, "{used} mm in {} boxes", boxes.boxes);
         }

@@ -1,11 +1,11 @@
 //! The work order between two plans: which cables stay, move, are added and are taken out.
 //!
-//! Devices are matched first (by name, or by place along the loop where a Subways upgrade renames logical racks),
-//! then links: the same two ports, the same two devices, then those that keep one end; and a leg only becomes a leg of the breakout
-//! cable that its own becomes. `[ours]`
+//! Devices are matched first (by name, or by place along the loop where a Subways upgrade renames
+//! logical racks), then links: the same two ports, the same two devices, then those that keep one
+//! end; and a leg only becomes a leg of the breakout cable that its own becomes. `[ours]`
 //!
-//! Inside: the order and its steps (here), matched devices (`correspondence`), breakout cables that stay whole (`breakouts`), what
-//! papers claim (`claims`). Not here: prices.
+//! Inside: the order and its steps (here), matched devices (`correspondence`), breakout cables that
+//! stay whole (`breakouts`), what papers claim (`claims`). Not here: prices.
 
 mod breakouts;
 mod claims;
@@ -64,8 +64,8 @@ pub const REASONS: [&str; 6] = [
 /// No cable on this side.
 pub const NO_CABLE: u32 = u32::MAX;
 
-/// Cables to keep, move, add and remove. One entry a link: a cable, or a leg of a breakout cable. Removals first, then moves,
-/// additions, keeps; entries of one cable beside each other.
+/// Cables to keep, move, add and remove. One entry a link: a cable, or a leg of a breakout cable.
+/// Removals first, then moves, additions, keeps; entries of one cable beside each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkOrder {
     pub action: Vec<Action>,
@@ -74,7 +74,8 @@ pub struct WorkOrder {
     pub before: Vec<u32>,
     /// Link index in the plan after, or `NO_CABLE`.
     pub after: Vec<u32>,
-    /// Which cable it is: the legs of a breakout have the same number, and are handled together. Counted from 0.
+    /// Which cable it is: the legs of a breakout have the same number, and are handled together.
+    /// Counted from 0.
     pub cable: Vec<u32>,
     /// Cables by [`Action`]. A breakout whose legs differ is one that moves.
     pub counts: [u32; 4],
@@ -125,7 +126,8 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     let claims = claims::check(before, after, &devices, &matched);
     let cables = pieces.cables_of(entries.iter().map(|&(_, _, before, after)| (before, after)));
     let mut entries: Vec<_> = cables.into_iter().zip(entries).collect();
-    // The crew takes out first, so that ports and trays are free. Numbers of cables rise with the links that they are found by.
+    // The crew takes out first, so that ports and trays are free. Numbers of cables rise with the
+    // links that they are found by.
     entries.sort_by_key(|&(cable, (action, ..))| {
         let rank = match action {
             Action::Remove => 0,
@@ -300,7 +302,8 @@ struct Columns {
     /// Device and port, of the plan after, or of the one before for a removal.
     end_a: Vec<String>,
     end_b: Vec<String>,
-    /// Rack-unit-port at both ends, as labelled before and to be labelled after; empty when there is none.
+    /// Rack-unit-port at both ends, as labelled before and to be labelled after; empty when there
+    /// is none.
     from: Vec<String>,
     to: Vec<String>,
     /// Stock length after, or before for a removal.

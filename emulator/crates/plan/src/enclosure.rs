@@ -1,7 +1,9 @@
-//! What a container or a room takes: its power feed, its cooling, its gross mass and the load on its floor.
+//! What a container or a room takes: its power feed, its cooling, its gross mass and the load on
+//! its floor.
 //!
-//! The limits are data of the enclosure's part in the price book, each with its source; the spec's site may state others.
-//! They hold for one container, or for the whole room. A limit that nobody states is not checked, and the summary says so.
+//! The limits are data of the enclosure's part in the price book, each with its source; the spec's
+//! site may state others. They hold for one container, or for the whole room. A limit that nobody
+//! states is not checked, and the summary says so.
 
 use cubeyard_topology::Finding;
 use serde::Serialize;
@@ -63,7 +65,8 @@ impl Quantity {
         }
     }
 
-    /// (code where the limit is exceeded, code where the plan accepts more than the catalog's limit)
+    /// (code where the limit is exceeded, code where the plan accepts more than the catalog's
+    /// limit)
     fn codes(self) -> (&'static str, &'static str) {
         match self {
             Quantity::Power => ("enclosure-over-power", "enclosure-power-accepted"),
@@ -163,7 +166,8 @@ struct Loads {
 impl Loads {
     fn of(layout: &Layout, book: &Book, bom: &Bom, part: Option<usize>) -> Loads {
         let (site, racks) = (&layout.site, &layout.racks);
-        // A pin may set a rack outside of all containers' columns; it is counted where its column belongs.
+        // A pin may set a rack outside of all containers' columns; it is counted where its column
+        // belongs.
         let count = racks
             .container
             .iter()
@@ -221,15 +225,16 @@ impl Loads {
     }
 }
 
-/// What each container weighs with everything in it, in kilograms; the room as a whole where there are none.
+/// What each container weighs with everything in it, in kilograms; the room as a whole where there
+/// are none.
 pub(crate) fn gross_kg(layout: &Layout, book: &Book, bom: &Bom) -> Vec<f64> {
     let part = book.enclosure_for(layout.site.enclosure, layout.site.length_metres);
     Loads::of(layout, book, bom, part).gross_kg
 }
 
-/// The limits of the enclosure with what comes nearest to each; what is over a limit, or over the catalog's and accepted, is
-/// a finding. `gross_kg_in` plans with another number of containers, for [`gross_kg`]; it is called a few times where the mass
-/// is over its limit.
+/// The limits of the enclosure with what comes nearest to each; what is over a limit, or over the
+/// catalog's and accepted, is a finding. `gross_kg_in` plans with another number of containers, for
+/// [`gross_kg`]; it is called a few times where the mass is over its limit.
 pub(crate) fn check(
     spec: &PlanSpec,
     layout: &Layout,
@@ -387,8 +392,8 @@ fn repair(
     }
 }
 
-/// Containers among which the racks can be shared so that none is over the limit; `None` where sharing them out is not
-/// the planner's (loops have a shape) or does not help.
+/// Containers among which the racks can be shared so that none is over the limit; `None` where
+/// sharing them out is not the planner's (loops have a shape) or does not help.
 fn containers_needed(
     quantity: Quantity,
     limit: f64,

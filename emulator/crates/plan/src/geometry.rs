@@ -1,9 +1,9 @@
 //! Lengths of cable routes: one frame of measures, one function, whatever the plan.
 //!
-//! A route is rectilinear: out of the port to the rack's side manager, up (or down) the manager, back to the tray's
-//! centreline, along the tray over the column of racks, over the aisle on a crossing, and the same way in. The
-//! frame holds the measures; with other measures the same function gives the idealised lengths of the Subways paper
-//! (see `wiring::paper_measure`).
+//! A route is rectilinear: out of the port to the rack's side manager, up (or down) the manager,
+//! back to the tray's centreline, along the tray over the column of racks, over the aisle on a
+//! crossing, and the same way in. The frame holds the measures; with other measures the same
+//! function gives the idealised lengths of the Subways paper (see `wiring::paper_measure`).
 
 use crate::layout::{Facing, Site};
 use crate::spec::Face;
@@ -24,7 +24,8 @@ pub struct Frame {
     pub rack_depth_metres: f64,
     /// Height of the bottom edge of unit 1.
     pub first_unit_metres: f64,
-    /// Distance of the side managers from the rack's centre line; `None` when cables need no manager.
+    /// Distance of the side managers from the rack's centre line; `None` when cables need no
+    /// manager.
     pub manager_metres: Option<f64>,
     /// From the face with the ports back to the tray's centreline.
     pub tray_setback_metres: f64,
@@ -90,8 +91,8 @@ impl Frame {
         }
     }
 
-    /// Sideways distance from the port to the manager used, and that manager's x. The manager towards the target is
-    /// taken; right under the target, the nearer one.
+    /// Sideways distance from the port to the manager used, and that manager's x. The manager
+    /// towards the target is taken; right under the target, the nearer one.
     #[inline]
     fn leave(&self, end: &End, towards_x: f64) -> (f64, f64) {
         let Some(m) = self.manager_metres else {
@@ -115,8 +116,9 @@ pub fn outward(facing: Facing, face: Face) -> f64 {
     }
 }
 
-/// Offset of a port from the rack's centre line: ports are spread over the width of the device, devices side by side over
-/// the width between the posts, both from the left as seen from the side the ports are on.
+/// Offset of a port from the rack's centre line: ports are spread over the width of the device,
+/// devices side by side over the width between the posts, both from the left as seen from the side
+/// the ports are on.
 #[inline]
 pub fn port_offset_metres(slot: u8, slots: u8, port: u16, ports: u32, outward: f64) -> f64 {
     let width = INNER_WIDTH_METRES / f64::from(slots.max(1));
@@ -133,7 +135,8 @@ pub struct End {
     pub rack_x: f64,
     pub x: f64,
     pub z: f64,
-    /// Extra way between the rack and the tray's drop point, for racks moved off their grid position.
+    /// Extra way between the rack and the tray's drop point, for racks moved off their grid
+    /// position.
     pub stub: f64,
 }
 

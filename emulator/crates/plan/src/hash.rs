@@ -11,7 +11,8 @@ pub const PLAN_FORMAT_VERSION: u32 = 1;
 
 /// SHA-256, in lower-case hex, of the canonical JSON of `{"book", "plan_format_version", "spec"}`.
 ///
-/// The spec is the resolved one, so a default left out and the same value written down give one hash.
+/// The spec is the resolved one, so a default left out and the same value written down give one
+/// hash.
 pub fn plan_hash(resolved_spec: &impl Serialize, book: &Book) -> String {
     let mut text = String::with_capacity(64 * 1024);
     text.push_str("{\"book\":");
@@ -31,7 +32,8 @@ pub fn book_hash(book: &Book) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// Plain data always has a JSON form (string keys, no failing serializer); a null would only merge hashes.
+/// Plain data always has a JSON form (string keys, no failing serializer); a null would only merge
+/// hashes.
 fn to_value(data: &impl Serialize) -> Value {
     serde_json::to_value(data).unwrap_or(Value::Null)
 }

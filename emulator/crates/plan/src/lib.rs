@@ -1,11 +1,14 @@
-//! A plan is a pure function of a small spec and a price book: topology -> layout -> wiring -> bill of materials.
+//! A plan is a pure function of a small spec and a price book: topology -> layout -> wiring -> bill
+//! of materials.
 //!
-//! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`, `books/*.json`, `choice`, `selection`), where
-//! devices stand (`layout/`), cables, trays and bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what
-//! the enclosure takes (`enclosure`), the work order between two plans (`diff/`), how hard wiring is to put up and to grow (`lifecycle`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
+//! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`,
+//! `books/*.json`, `choice`, `selection`), where devices stand (`layout/`), cables, trays and
+//! bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what the enclosure takes
+//! (`enclosure`), the work order between two plans (`diff/`), how hard wiring is to put up and to
+//! grow (`lifecycle`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
 //!
-//! Everything is columnar (one vector a field) and indices are stable: a device's index is its `NodeId`, a cable's its
-//! link index. Nothing here reads a clock, a file or a hash table's order.
+//! Everything is columnar (one vector a field) and indices are stable: a device's index is its
+//! `NodeId`, a cable's its link index. Nothing here reads a clock, a file or a hash table's order.
 //!
 //! Not here: files of any format (the backend's exports), and traffic.
 #![allow(

@@ -1,7 +1,9 @@
-//! How hard a plan's wiring is to put up and to grow, by the metrics of Zhang et al. (NSDI 2019), as far as a plan knows them.
+//! How hard a plan's wiring is to put up and to grow, by the metrics of Zhang et al. (NSDI 2019),
+//! as far as a plan knows them.
 //!
-//! Inside: of one plan, what is bundled between racks; of two, what a crew rewires to get from one to the other, from the work
-//! order. Not here: the work order itself (`diff`) and the minutes that work takes (`bom`).
+//! Inside: of one plan, what is bundled between racks; of two, what a crew rewires to get from one
+//! to the other, from the work order. Not here: the work order itself (`diff`) and the minutes that
+//! work takes (`bom`).
 
 use std::collections::BTreeSet;
 
@@ -12,8 +14,8 @@ use crate::plan::Plan;
 
 /// Ports of the patch panels that are counted. `[ours]`
 const PANEL_PORTS: u32 = 48;
-/// The share of a device's links that may be out at once while a network grows: a quarter, as in the paper's example of keeping
-/// 75 % of the capacity. `[nsdi19 §5.2]`
+/// The share of a device's links that may be out at once while a network grows: a quarter, as in
+/// the paper's example of keeping 75 % of the capacity. `[nsdi19 §5.2]`
 const OUT_AT_ONCE: f64 = 0.25;
 
 /// Putting up. `[nsdi19 §3]`
@@ -23,9 +25,11 @@ pub struct Deployment {
     pub inter_rack_cables: u32,
     /// Cables between the same two racks over the same trays, pulled together.
     pub bundles: u32,
-    /// Bundles that differ in their number of cables or in their length, to the metre: each is made separately.
+    /// Bundles that differ in their number of cables or in their length, to the metre: each is made
+    /// separately.
     pub bundle_types: u32,
-    /// Panels of 48 ports if every cable between racks ended on one in each of its racks. Plans have none themselves.
+    /// Panels of 48 ports if every cable between racks ended on one in each of its racks. Plans
+    /// have none themselves.
     pub patch_panels: u32,
 }
 

@@ -50,7 +50,8 @@ impl From<Vec<Finding>> for PlanError {
     }
 }
 
-/// Book parts that a plan uses, renumbered densely in book order, so that documents carry only these.
+/// Book parts that a plan uses, renumbered densely in book order, so that documents carry only
+/// these.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsedParts {
     /// Book index of each used part.
@@ -90,7 +91,8 @@ impl UsedParts {
     }
 }
 
-/// A whole plan. Device index = `NodeId`, cable index = link index: each link is a cable, or a leg of a breakout cable.
+/// A whole plan. Device index = `NodeId`, cable index = link index: each link is a cable, or a leg
+/// of a breakout cable.
 #[derive(Debug)]
 pub struct Plan {
     /// With every default filled in.
@@ -135,7 +137,8 @@ impl Plan {
     }
 }
 
-/// A plan's parts before it has a name: without the filled-in spec, the book and the hash that needs both.
+/// A plan's parts before it has a name: without the filled-in spec, the book and the hash that
+/// needs both.
 #[derive(Debug)]
 pub struct Draft {
     pub topology: Topology,
@@ -152,7 +155,8 @@ pub struct Draft {
 /// Compute a plan. The same spec and book always give the same plan.
 ///
 /// # Errors
-/// [`PlanError`] with findings when there is nothing to draw; a plan with remarks carries them in `findings`.
+/// [`PlanError`] with findings when there is nothing to draw; a plan with remarks carries them in
+/// `findings`.
 pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
     let draft = assemble(spec, book, true)?;
     let resolved = spec.filled(&draft.layout, book);
@@ -176,8 +180,8 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
     })
 }
 
-/// The same numbers for programs that make thousands of plans: findings propose no number of containers for a mass over the
-/// limit, which takes up to three plans more, and nothing is hashed.
+/// The same numbers for programs that make thousands of plans: findings propose no number of
+/// containers for a mass over the limit, which takes up to three plans more, and nothing is hashed.
 ///
 /// # Errors
 /// As of [`plan`].

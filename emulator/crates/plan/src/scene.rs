@@ -1,4 +1,5 @@
-//! What a picture needs, in columns: racks, devices, trays and bundles. Cables travel as arrays, not here.
+//! What a picture needs, in columns: racks, devices, trays and bundles. Cables travel as arrays,
+//! not here.
 
 use std::iter;
 
@@ -317,7 +318,8 @@ fn colours() -> Vec<&'static str> {
     COLOURS.iter().map(|&(name, _)| name).collect()
 }
 
-/// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device found no room.
+/// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device
+/// found no room.
 pub fn scene_json(plan: &Plan) -> String {
     let topology = &plan.topology;
     let placements: &Placements = &plan.layout.placements;

@@ -1,7 +1,8 @@
-//! Which part stands for each logical device: one switch model per tier, NIC cards per server, one server model.
+//! Which part stands for each logical device: one switch model per tier, NIC cards per server, one
+//! server model.
 //!
-//! The rule is the same everywhere: the smallest part that fits. What nothing fits is a finding and stays
-//! without a part (and so without a price), never a failure.
+//! The rule is the same everywhere: the smallest part that fits. What nothing fits is a finding and
+//! stays without a part (and so without a price), never a failure.
 
 use cubeyard_topology::{Finding, SwitchTier, Topology};
 
@@ -19,7 +20,8 @@ pub struct PartPreferences<'a> {
     pub link_gbps: Option<f64>,
     /// Levels in breakout cables, whose ports switches have bundled.
     pub breakouts: &'a [BreakoutRule],
-    /// The medium of the spec (`auto`, `cat6`, `dac`, `aoc`, `fibre`): decides RJ45 or SFP cages at 10G.
+    /// The medium of the spec (`auto`, `cat6`, `dac`, `aoc`, `fibre`): decides RJ45 or SFP cages at
+    /// 10G.
     pub media: Option<&'a str>,
 }
 
@@ -139,7 +141,8 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
     out
 }
 
-/// RJ45 at 1G, and up to 10G where the spec wants copper; SFP cages otherwise, which DAC, AOC and fibre all fit.
+/// RJ45 at 1G, and up to 10G where the spec wants copper; SFP cages otherwise, which DAC, AOC and
+/// fibre all fit.
 fn wanted_connector(media: Option<&str>, gbps: f64) -> Option<&'static str> {
     match media {
         Some("cat6") if gbps <= 10.0 => Some("rj45"),
@@ -177,8 +180,8 @@ fn no_part(code: &'static str, field: &str, message: String, hint: String) -> Fi
     Finding::warning(code, field, message, hint)
 }
 
-/// Ports of one switch of a tier: all that the model must have, wired or not (a partial BCube's last level keeps
-/// 8-port switches with 4 ports in use [bcube §5.1]).
+/// Ports of one switch of a tier: all that the model must have, wired or not (a partial BCube's
+/// last level keeps 8-port switches with 4 ports in use [bcube §5.1]).
 fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
     let gbps = |bits_per_sec: f64| link_gbps.unwrap_or(bits_per_sec / 1e9);
     merge(&[
@@ -190,7 +193,8 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
     ])
 }
 
-/// The same demand where ports are bundled: as many fewer of their rate, and one of all their rates together for each cable.
+/// The same demand where ports are bundled: as many fewer of their rate, and one of all their rates
+/// together for each cable.
 fn with_breakouts(demand: &[PortDemand], bundled: &[BundledPorts]) -> Vec<PortDemand> {
     let mut ports: Vec<(f64, u32)> = demand.iter().map(|d| (d.gbps, d.ports)).collect();
     for one in bundled {

@@ -1,7 +1,8 @@
 //! What a planner writes: topology, site, packaging, cabling, and the price book to use.
 //!
-//! Every field but the topology may be left out; [`PlanSpec::filled`] puts in place what was chosen instead, so that a
-//! plan can be hashed and shown with nothing hidden. Unknown fields are errors that name the field.
+//! Every field but the topology may be left out; [`PlanSpec::filled`] puts in place what was chosen
+//! instead, so that a plan can be hashed and shown with nothing hidden. Unknown fields are errors
+//! that name the field.
 
 use cubeyard_topology::{Finding, HOST_NAME_MAX_CHARACTERS, TopologySpec};
 use serde::de::Error as _;
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 use crate::book::Book;
 use crate::layout::Layout;
 
-/// The whole input of a plan. A bare topology spec (an object with `family`) is promoted to `{"topology": ...}`.
+/// The whole input of a plan. A bare topology spec (an object with `family`) is promoted to
+/// `{"topology": ...}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanSpec {
     pub topology: TopologySpec,
@@ -90,10 +92,12 @@ impl Enclosure {
 #[serde(deny_unknown_fields, default)]
 pub struct SiteSpec {
     pub enclosure: Enclosure,
-    /// What every host name of the plan begins with, so that the devices of two plans differ: `dc-a` gives `dc-a-h0132`.
+    /// What every host name of the plan begins with, so that the devices of two plans differ:
+    /// `dc-a` gives `dc-a-h0132`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_prefix: Option<String>,
-    /// What the workbook and the label sheets are printed on: `a4` (by default) or `letter`. The bill buys labels of that size.
+    /// What the workbook and the label sheets are printed on: `a4` (by default) or `letter`. The
+    /// bill buys labels of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +157,8 @@ pub enum Paper {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Policy {
-    /// `bcube-5.2` for a BCube that packs so, `side-to-side` for Subways types 1 and 2, else `locality`.
+    /// `bcube-5.2` for a BCube that packs so, `side-to-side` for Subways types 1 and 2, else
+    /// `locality`.
     #[default]
     #[serde(rename = "auto")]
     Auto,
@@ -202,7 +207,8 @@ pub struct PackagingSpec {
     /// Servers side by side in the height of one server; the server part's own figure by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers_per_unit: Option<u32>,
-    /// Switches side by side in one unit, for switches that allow it; the switch part's own figure by default.
+    /// Switches side by side in one unit, for switches that allow it; the switch part's own figure
+    /// by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switches_per_unit: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,8 +287,8 @@ pub const BREAKOUT_LINKS_AT_MOST: u8 = 8;
 pub struct CablingSpec {
     /// Added to the geometric length of each cable, both ends together.
     pub slack_metres: f64,
-    /// Share of a tray's cross-section that cables may take. Above `USUAL_TRAY_FILL` it accepts fuller trays; trays are
-    /// still chosen for the usual fill.
+    /// Share of a tray's cross-section that cables may take. Above `USUAL_TRAY_FILL` it accepts
+    /// fuller trays; trays are still chosen for the usual fill.
     pub tray_fill_limit: f64,
     /// Most trays side by side where one is too full; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -329,8 +335,8 @@ impl PlanSpec {
         }
     }
 
-    /// The spec with every `auto` and every default replaced by what the layout chose. Planning it again gives the same
-    /// plan.
+    /// The spec with every `auto` and every default replaced by what the layout chose. Planning it
+    /// again gives the same plan.
     #[must_use]
     pub fn filled(&self, layout: &Layout, book: &Book) -> PlanSpec {
         let mut out = self.clone();
@@ -371,7 +377,8 @@ impl PlanSpec {
             .map_or(String::new(), |prefix| format!("{prefix}-"))
     }
 
-    /// Values out of range, each named with its limit. Errors mean that there is nothing sensible to plan.
+    /// Values out of range, each named with its limit. Errors mean that there is nothing sensible
+    /// to plan.
     pub fn validate(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let (site, packaging, cabling) = (&self.site, &self.packaging, &self.cabling);
@@ -464,7 +471,8 @@ impl PlanSpec {
         )
     }
 
-    /// The finding for a name that a user gives a node and that is too long behind the site's prefix.
+    /// The finding for a name that a user gives a node and that is too long behind the site's
+    /// prefix.
     fn too_long_host_name(&self) -> Option<Finding> {
         let (TopologySpec::Custom(custom), Some(prefix)) = (&self.topology, &self.site.host_prefix) else {
             return None;
@@ -486,7 +494,8 @@ impl PlanSpec {
     }
 }
 
-/// Longest prefix of host names; a host name of any family (but custom, whose names are checked) then stays far below the 63 characters of DNS. [ours]
+/// Longest prefix of host names; a host name of any family (but custom, whose names are checked)
+/// then stays far below the 63 characters of DNS. [ours]
 pub(crate) const HOST_PREFIX_MAX_CHARACTERS: usize = 24;
 
 /// The finding for a prefix that would make illegal host names.

@@ -90,7 +90,8 @@ struct TrayPeak {
     side_by_side: u32,
 }
 
-/// Cuts across a column of racks: the paper's sum of per-level peaks, and the worst place there really is.
+/// Cuts across a column of racks: the paper's sum of per-level peaks, and the worst place there
+/// really is.
 #[derive(Serialize)]
 struct ColumnCut<'a> {
     peak_by_level: Vec<PeakOfLevel>,

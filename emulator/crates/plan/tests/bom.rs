@@ -56,7 +56,8 @@ proptest! {
         let cables = plan.wiring.part.len();
         prop_assert_eq!(cables, plan.topology.links().len());
 
-        // Cables = pieces bought + pieces cut; every cable has two ends, two labels, two transceivers or none.
+        // Cables = pieces bought + pieces cut; every cable has two ends, two labels, two
+        // transceivers or none.
         let of = |category: Category| bom.lines.iter().filter(move |l| l.category == category);
         let bought: f64 = of(Category::Cable).filter(|l| l.unit == Unit::Each).map(|l| l.quantity).sum();
         let cut: u32 = bom.cut_list.iter().map(|c| c.pieces).sum();
@@ -117,7 +118,8 @@ proptest! {
         let used: f64 = bom.cut_list.iter().map(|c| c.length_metres * f64::from(c.pieces)).sum();
         prop_assert!((boxed - used - bom.waste_metres).abs() < 1e-3, "{boxed} {used} {}", bom.waste_metres);
 
-        // One figure for all cable in the order: what is cut or in use, what is left in boxes, and the spares.
+        // One figure for all cable in the order: what is cut or in use, what is left in boxes, and
+        // the spares.
         let spare: f64 = of(Category::Cable).map(|l| l.spares * l.length_metres.unwrap_or(0.0)).sum();
         let pieces: f64 = of(Category::Cable).filter(|l| l.unit == Unit::Each).map(|l| l.quantity * l.length_metres.unwrap_or(0.0)).sum();
         prop_assert!((bom.cable_order_metres - pieces - boxed - spare).abs() < 0.1);

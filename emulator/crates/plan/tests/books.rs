@@ -41,7 +41,8 @@ fn the_built_in_books_are_sound_and_say_where_every_value_is_from() {
     }
 }
 
-/// What we made up says so: nothing of the current book claims a vendor's or a paper's word for a price.
+/// What we made up says so: nothing of the current book claims a vendor's or a paper's word for a
+/// price.
 #[test]
 fn our_estimates_are_marked_assumed() {
     for part in &book("current-2026").parts {

@@ -1,4 +1,5 @@
-//! Breakout cables: which links share one, what is bought, labelled and plugged, and what is refused.
+//! Breakout cables: which links share one, what is bought, labelled and plugged, and what is
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +38,8 @@ fn servers_share_the_ports_of_their_leaf() {
         planned(&pods(&json!([{"level": 0, "links": 4}]))),
     );
     assert_eq!(single.topology.links().len(), broken.topology.links().len());
-    // 8 leaves with 10 servers each: two cables of four legs and one of two, whose other legs stay free.
+    // 8 leaves with 10 servers each: two cables of four legs and one of two, whose other legs stay
+    // free.
     assert_eq!(broken.wiring.breakouts.cables.len(), 8 * 3);
     assert_eq!(broken.wiring.cable_count(), single.wiring.cable_count() - 80 + 24);
     let bought = line_quantities(&broken);
@@ -50,7 +52,8 @@ fn servers_share_the_ports_of_their_leaf() {
         !bought.contains_key("DAC-25G") && !bought.contains_key("AOC-25G"),
         "{bought:?}"
     );
-    // A leaf needs 3 ports of 100G for its servers and 2 up instead of 10 ports of 25G: the same switch as a spine.
+    // A leaf needs 3 ports of 100G for its servers and 2 up instead of 10 ports of 25G: the same
+    // switch as a spine.
     assert_eq!(
         bought.get("SW-8X100GQ"),
         Some(&12.0),
@@ -163,8 +166,9 @@ fn rules_that_do_not_fit_are_refused_by_field() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
-    /// Every link of a level that is broken out is a leg of one cable, whose trunk is one switch; its legs are as long as each
-    /// other and at least as long as each route; links of other levels keep cables of their own; the bill has one piece a cable.
+    /// Every link of a level that is broken out is a leg of one cable, whose trunk is one switch;
+    /// its legs are as long as each other and at least as long as each route; links of other levels
+    /// keep cables of their own; the bill has one piece a cable.
     #[test]
     fn legs_and_cables_add_up(
         leaves in 1u32..=4, spines in 1u32..=3, servers in 1u32..=9, uplinks in 1u32..=3, pods in 1u32..=2,

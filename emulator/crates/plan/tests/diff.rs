@@ -49,8 +49,9 @@ fn bcube_grows_from_two_groups_to_four_without_touching_a_link() {
     assert_eq!(order.count(Action::Remove), 0);
     assert_eq!(order.count(Action::Add), 4_096);
     assert_eq!(order.count(Action::Keep) + order.count(Action::Move), 4_096);
-    // The layout packs 2,048 servers otherwise than 1,024 (64 to a rack instead of 32, for the 512 level-3 switches are
-    // there from the start), so cables move with their devices; none changes what it joins.
+    // The layout packs 2,048 servers otherwise than 1,024 (64 to a rack instead of 32, for the 512
+    // level-3 switches are there from the start), so cables move with their devices; none changes
+    // what it joins.
     assert!(
         order
             .reason
@@ -59,8 +60,8 @@ fn bcube_grows_from_two_groups_to_four_without_touching_a_link() {
     );
 }
 
-/// Growth from the top down adds DCell_1s to many DCell_2s and moves nothing; from filling in order to it, what is wired
-/// changes, and the claim says so `[dcell §5]`.
+/// Growth from the top down adds DCell_1s to many DCell_2s and moves nothing; from filling in order
+/// to it, what is wired changes, and the claim says so `[dcell §5]`.
 #[test]
 fn dcell_grows_from_the_top_down_without_touching_a_link() {
     let of = |racks: u32, growth: u8| {
@@ -81,8 +82,8 @@ fn dcell_grows_from_the_top_down_without_touching_a_link() {
     assert!(!claim(&order, "dcell-growth-keeps-links").holds);
 }
 
-/// "Adding capacity to servers does not require rewiring their existing connections" `[subways §4.2]`: with logical racks of
-/// the same size, each ToR gets a new run of ports.
+/// "Adding capacity to servers does not require rewiring their existing connections"
+/// `[subways §4.2]`: with logical racks of the same size, each ToR gets a new run of ports.
 #[test]
 fn more_ports_with_the_same_racks_rewire_no_server_link() {
     for (p, more) in [(1, 2), (2, 3), (3, 4), (1, 4)] {
@@ -110,8 +111,8 @@ fn doubling_ports_with_new_tors_rewires_no_server_link() {
     }
 }
 
-/// From p = 2 to p = 3 with the same ToR models the runs of servers no longer begin at the same places: the claim fails
-/// there for half of the ToRs, and the check says so.
+/// From p = 2 to p = 3 with the same ToR models the runs of servers no longer begin at the same
+/// places: the claim fails there for half of the ToRs, and the check says so.
 #[test]
 fn the_claim_can_fail() {
     let order = diff(&plan_of(&subways(1, 2, 24, 12)), &plan_of(&subways(1, 3, 24, 18)));
@@ -200,7 +201,8 @@ fn any_breakouts() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Ten servers a leaf, four legs a cable: a leaf's third cable has two legs to spare, which two more servers take.
+/// Ten servers a leaf, four legs a cable: a leaf's third cable has two legs to spare, which two
+/// more servers take.
 #[test]
 fn breakout_cables_move_as_one() {
     let of = |servers: u32, links: u32| {
@@ -215,7 +217,8 @@ fn breakout_cables_move_as_one() {
         [Action::Keep, Action::Move, Action::Add, Action::Remove].map(|action| order.count(action))
     };
     let (single, broken, more) = (of(10, 1), of(10, 4), of(12, 4));
-    // Twenty cables of a server each go, six breakouts come; the four uplinks stay, at switches that stand elsewhere.
+    // Twenty cables of a server each go, six breakouts come; the four uplinks stay, at switches
+    // that stand elsewhere.
     assert_eq!(counted(&single, &broken), [0, 4, 6, 20]);
     assert_eq!(counted(&broken, &single), [0, 4, 20, 6]);
     let [kept, moved, added, removed] = counted(&broken, &more);
@@ -242,7 +245,8 @@ fn breakout_cables_move_as_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the two plans: every cable before is kept, moved or removed once, every cable after kept, moved or added.
+    /// Whatever the two plans: every cable before is kept, moved or removed once, every cable after
+    /// kept, moved or added.
     #[test]
     fn every_cable_has_one_fate(a in any_topology(), b in any_topology()) {
         let (before, after) = (plan_of(&a), plan_of(&b));
@@ -261,8 +265,8 @@ proptest! {
         prop_assert_eq!(order.counts.iter().sum::<u32>() as usize, order.action.len());
     }
 
-    /// A leg never leaves its trunk: whatever the two plans, each of their cables is in one piece of work, and each piece of work has
-    /// one cable of each plan at most.
+    /// A leg never leaves its trunk: whatever the two plans, each of their cables is in one piece
+    /// of work, and each piece of work has one cable of each plan at most.
     #[test]
     fn breakout_cables_stay_whole(a in any_breakouts(), b in any_breakouts()) {
         let (before, after) = (plan_of(&a), plan_of(&b));
@@ -288,7 +292,8 @@ proptest! {
         }
     }
 
-    /// Nothing has to be moved that need not be: with the same topology and book, no link changes its ends.
+    /// Nothing has to be moved that need not be: with the same topology and book, no link changes
+    /// its ends.
     #[test]
     fn another_layout_moves_cables_but_rewires_none(a in any_topology(), slack in 0.0f64..4.0) {
         let (before, after) = (plan_of(&json!({"topology": a})), plan_of(&json!({

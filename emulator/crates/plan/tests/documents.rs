@@ -1,4 +1,5 @@
-//! The JSON documents: the contract's shapes, the same bytes every time, and sheets that agree with the wiring.
+//! The JSON documents: the contract's shapes, the same bytes every time, and sheets that agree with
+//! the wiring.
 
 use cubeyard_plan::scene::{cable_tables_json, scene_json};
 use cubeyard_plan::schema::plan_schema;
@@ -308,7 +309,8 @@ fn the_schema_has_the_spec_s_fields() {
     }
 }
 
-/// The site's prefix stands before every host name and nothing else; a prefix that DNS refuses is refused here.
+/// The site's prefix stands before every host name and nothing else; a prefix that DNS refuses is
+/// refused here.
 #[test]
 fn host_names_carry_the_prefix_of_the_site() {
     let hosts = |spec: &str| parsed(&scene_json(&plan_of(spec)))["devices"]["host"].clone();

@@ -1,5 +1,5 @@
-//! What a container or a room takes: values against an independent sum, findings exactly where a limit is exceeded, and
-//! repairs and acceptances that do what they say.
+//! What a container or a room takes: values against an independent sum, findings exactly where a
+//! limit is exceeded, and repairs and acceptances that do what they say.
 
 use cubeyard_plan::enclosure::{Quantity, SiteLimit};
 use cubeyard_plan::{Plan, builtin_book, plan};
@@ -114,7 +114,8 @@ fn every_limit_of_the_builtin_books_has_its_own_source() {
     }
 }
 
-/// Cables between containers are longer, so that racks weigh more there: sharing out today's mass promises too much.
+/// Cables between containers are longer, so that racks weigh more there: sharing out today's mass
+/// promises too much.
 #[test]
 fn a_repair_of_the_mass_counts_the_longer_cables_between_containers() {
     for limit_kg in (8_000..16_000).step_by(100) {

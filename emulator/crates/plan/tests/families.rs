@@ -1,4 +1,5 @@
-//! One line a family: what its default layout and wiring come to. A change of behaviour shows as a diff.
+//! One line a family: what its default layout and wiring come to. A change of behaviour shows as a
+//! diff.
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::PlanSpec;

@@ -1,4 +1,5 @@
-//! Whatever a caller writes, planning answers with a plan or with findings; it never panics and never takes for ever.
+//! Whatever a caller writes, planning answers with a plan or with findings; it never panics and
+//! never takes for ever.
 
 use cubeyard_plan::{builtin_book, plan, read_spec};
 use proptest::prelude::*;

@@ -74,8 +74,8 @@ fn the_same_plan_needs_no_rewiring() {
     }
 }
 
-/// Another tier of spines moves and adds cables; every device keeps three quarters of its links in each step, and a step fewer
-/// would not do.
+/// Another tier of spines moves and adds cables; every device keeps three quarters of its links in
+/// each step, and a step fewer would not do.
 #[test]
 fn steps_keep_three_quarters_of_every_device() {
     let before = planned(r#"{"family":"fat_tree","ports":8,"layers":2}"#);

@@ -21,7 +21,8 @@ fn books() -> Vec<Book> {
         .collect()
 }
 
-/// Three racks: the first two get more than their share of level-2 switches, and the third has room.
+/// Three racks: the first two get more than their share of level-2 switches, and the third has
+/// room.
 #[test]
 fn switches_move_to_the_rack_that_has_room() {
     for book in books() {
@@ -91,7 +92,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Rows have as many racks as it takes, so a plan without further wishes has room for every device.
+    /// Rows have as many racks as it takes, so a plan without further wishes has room for every
+    /// device.
     #[test]
     fn everything_finds_a_unit(
         topology in any_structure(),

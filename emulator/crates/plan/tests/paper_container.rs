@@ -69,7 +69,8 @@ fn cuts_are_the_papers() {
             }
         );
     }
-    // Level 2 stays within its super-rack: nothing of it over the boundary in the middle of a column.
+    // Level 2 stays within its super-rack: nothing of it over the boundary in the middle of a
+    // column.
     for i in (0..wiring.trays.len()).filter(|&i| wiring.trays.kind[i] == TrayKind::Column) {
         if wiring.trays.name[i].ends_with("-08") {
             assert_eq!(wiring.trays.cables_by_level[i * 4 + 2], 0);

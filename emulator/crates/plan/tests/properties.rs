@@ -31,7 +31,8 @@ fn plan(spec: &PlanSpec, book: &Book) -> Option<Planned> {
     })
 }
 
-/// A random list: a tree of switches with further links, servers with one or two links in any order.
+/// A random list: a tree of switches with further links, servers with one or two links in any
+/// order.
 fn custom(switches: u32, servers: u32, seed: u64) -> Value {
     let mut draws = cubeyard_topology::random::Draws::new(seed);
     let mut nodes: Vec<Value> = (0..switches)
@@ -214,7 +215,8 @@ fn check_lengths(p: &Planned, spec: &PlanSpec, book: &Book) -> Result<(), TestCa
         let b = port_metres(p, links.b[i], links.b_port[i]);
         let apart = [0, 1, 2].map(|axis| (a[axis] - b[axis]).abs());
         let length = f64::from(p.wiring.length_mm[i]) / 1000.0;
-        // Cables run along the axes: never shorter than the way along them, which is never shorter than the straight line.
+        // Cables run along the axes: never shorter than the way along them, which is never shorter
+        // than the straight line.
         let straight = apart.iter().map(|d| d * d).sum::<f64>().sqrt();
         prop_assert!(
             length >= apart.iter().sum::<f64>() - 1e-6 && length >= straight - 1e-6,
@@ -295,8 +297,8 @@ fn check_trays(p: &Planned) -> Result<(), TestCaseError> {
             .sum();
         prop_assert_eq!(crossing, in_trays, "gap {} between rows", gap);
     }
-    // Along the columns: exactly once where trays cross the aisle at every rack; elsewhere there may be detours, there
-    // and back.
+    // Along the columns: exactly once where trays cross the aisle at every rack; elsewhere there
+    // may be detours, there and back.
     let one_container = p.layout.column_container.iter().all(|&c| c == 0);
     let everywhere = p.layout.crossing_at.iter().all(|&c| c) && one_container;
     for gap in 1..p.layout.position_x_metres.len() as u32 {
@@ -346,8 +348,9 @@ fn check_trays(p: &Planned) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The bundles over a tray add up to what the tray holds, level by level; no two bundles of a pair of racks share all their
-/// trays; and each runs without a gap from the tap of one rack to that of the other.
+/// The bundles over a tray add up to what the tray holds, level by level; no two bundles of a pair
+/// of racks share all their trays; and each runs without a gap from the tap of one rack to that of
+/// the other.
 fn check_bundle_routes(p: &Planned, pairs: &[(u32, u32)]) -> Result<(), TestCaseError> {
     let (trays, bundles) = (&p.wiring.trays, &p.wiring.bundles);
     let levels = trays.level_count;

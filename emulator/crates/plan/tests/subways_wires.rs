@@ -105,7 +105,8 @@ fn figure_7_meanders() {
     );
 }
 
-/// In our own measures: the back edges of a side-to-side loop go under the floor, the paired rows need no long wire.
+/// In our own measures: the back edges of a side-to-side loop go under the floor, the paired rows
+/// need no long wire.
 #[test]
 fn policies_differ_where_the_paper_says() {
     let longest = |policy: &str| {

@@ -1,5 +1,6 @@
-//! BCube Table 2 `[bcube §8]`, cell by cell: cost, power and wires of four structures for 2,048 servers, with the
-//! paper's parts. Printed values are the paper's, rounded as it rounds; ours are exact.
+//! BCube Table 2 `[bcube §8]`, cell by cell: cost, power and wires of four structures for 2,048
+//! servers, with the paper's parts. Printed values are the paper's, rounded as it rounds; ours are
+//! exact.
 
 use cubeyard_plan::{Plan, builtin_book, plan, read_spec};
 

@@ -1,4 +1,5 @@
-//! Trays that are too full: repairs hang more trays, acceptances are called so, and neither passes for the other.
+//! Trays that are too full: repairs hang more trays, acceptances are called so, and neither passes
+//! for the other.
 
 use cubeyard_plan::{Plan, TrayKind, builtin_book, plan};
 use cubeyard_topology::{Finding, Severity};
@@ -28,7 +29,8 @@ fn crowded(servers: u64, enclosure: &str, limit: f64) -> Value {
 
 #[test]
 fn a_full_tray_is_accepted_by_name_and_stays_in_the_plan() {
-    // The book's largest tray alone, made smaller, so that the fill is between the usual and the most.
+    // The book's largest tray alone, made smaller, so that the fill is between the usual and the
+    // most.
     let mut book = builtin_book("current-2026").unwrap();
     book.parts
         .retain(|p| p.attributes.width_mm.is_none() || p.sku == "TRAY-300X100");

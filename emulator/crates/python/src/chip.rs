@@ -38,7 +38,8 @@ impl ChipModel {
         Ok(ChipModel { switch, session })
     }
 
-    /// Carries out a request without its length. Returns the answer with its length, and the packets that left by external ports.
+    /// Carries out a request without its length. Returns the answer with its length, and the
+    /// packets that left by external ports.
     fn call<'py>(&mut self, py: Python<'py>, request: &[u8]) -> (Bound<'py, PyBytes>, Packets<'py>) {
         let limits = Limits {
             packet_bytes: MAX_FRAME_BYTES,
@@ -51,7 +52,8 @@ impl ChipModel {
         (PyBytes::new(py, &answered.bytes), sent)
     }
 
-    /// A packet comes in by a port. Returns what left by external ports. Raises EngineError for a port or a packet that cannot be.
+    /// A packet comes in by a port. Returns what left by external ports. Raises EngineError for a
+    /// port or a packet that cannot be.
     fn receive<'py>(&mut self, py: Python<'py>, in_port: u8, packet: &[u8]) -> PyResult<Packets<'py>> {
         let mut sent = Vec::new();
         let mut out = |port: u8, bytes: &[u8]| sent.push((port, PyBytes::new(py, bytes)));
@@ -120,8 +122,9 @@ fn described(program: &Program) -> Value {
     })
 }
 
-/// A program, from text or JSON, for a server of a BCube if one is named: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched:
-/// [{i, above}], text, document}`. Raises EngineError with findings that have `line` and `column`.
+/// A program, from text or JSON, for a server of a BCube if one is named:
+/// `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text, document}`.
+/// Raises EngineError with findings that have `line` and `column`.
 #[pyfunction]
 #[pyo3(signature = (program, spec_json=None, server=None))]
 pub fn chip_program(
@@ -145,8 +148,8 @@ fn read_for(program: &str, spec_json: Option<&str>, server: Option<&str>) -> Mad
     text::Source::parse(program)?.program(Some(&server))
 }
 
-/// Whether every server of a BCube, or of some of its servers by id, can run a program that they share. Raises EngineError with
-/// findings that have `line` and `column`.
+/// Whether every server of a BCube, or of some of its servers by id, can run a program that they
+/// share. Raises EngineError with findings that have `line` and `column`.
 #[pyfunction]
 #[pyo3(signature = (spec_json, servers, program, in_kernel))]
 #[allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
@@ -186,8 +189,8 @@ pub fn chip_diff(py: Python<'_>, before: &str, after: &str) -> PyResult<String> 
     answered(py, made)
 }
 
-/// Steps of a packet, in hexadecimal digits, through a chip with a program, for a server of a BCube if one is named. Raises
-/// EngineError.
+/// Steps of a packet, in hexadecimal digits, through a chip with a program, for a server of a BCube
+/// if one is named. Raises EngineError.
 #[pyfunction]
 #[pyo3(signature = (program, in_port, packet, spec_json=None, server=None))]
 pub fn chip_trace(
@@ -206,7 +209,8 @@ pub fn chip_trace(
     answered(py, made)
 }
 
-/// The paper's BCube program as text: for one server, or the text that all servers of a run share. Raises EngineError.
+/// The paper's BCube program as text: for one server, or the text that all servers of a run share.
+/// Raises EngineError.
 #[pyfunction]
 #[pyo3(signature = (spec_json, server=None))]
 pub fn chip_bcube(py: Python<'_>, spec_json: &str, server: Option<&str>) -> PyResult<String> {
@@ -221,8 +225,8 @@ pub fn chip_bcube(py: Python<'_>, spec_json: &str, server: Option<&str>) -> PyRe
     made.map_err(|flaws| refused(py, &flaws))
 }
 
-/// A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths: [[names]], path, visits: [{server,
-/// name, trace}], arrived}`. Raises EngineError.
+/// A packet through the chips of a BCube's servers, over one of the parallel paths:
+/// `{paths: [[names]], path, visits: [{server, name, trace}], arrived}`. Raises EngineError.
 #[pyfunction]
 pub fn chip_walk(
     py: Python<'_>,
@@ -286,7 +290,8 @@ fn server_of(topology: &Topology, field: &str, name: &str) -> Made<u32> {
     })
 }
 
-/// PortLand on 20 chips in virtual time: a packet from one host to another before and after switches and links fail. Raises EngineError.
+/// PortLand on 20 chips in virtual time: a packet from one host to another before and after
+/// switches and links fail. Raises EngineError.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 pub fn chip_portland(

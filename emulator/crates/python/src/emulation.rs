@@ -1,8 +1,8 @@
 //! What Python and the page need to know of an emulation before it runs.
 //!
-//! Inside: the network that is emulated (nodes, addresses, links), whole or a slice, and the profile of a topology's
-//! emulation (protocols, forwardings, settings). Documents are JSON text; whatever is wrong with an input is a list of
-//! findings.
+//! Inside: the network that is emulated (nodes, addresses, links), whole or a slice, and the
+//! profile of a topology's emulation (protocols, forwardings, settings). Documents are JSON text;
+//! whatever is wrong with an input is a list of findings.
 //!
 //! Not here: the emulation itself, which is the fabric's and the servers' programs'.
 
@@ -17,13 +17,12 @@ use serde_json::{Value, json};
 
 use crate::engine_error;
 
-/// The network that is emulated: a plan's topology or a slice of it, as JSON. Ids, names, ports and digits are the
-/// whole plan's own.
+/// The network that is emulated: a plan's topology or a slice of it, as JSON. Ids, names, ports and
+/// digits are the whole plan's own.
 ///
-/// `{"servers": [{"id", "name", "host", "address", "digits"}], "switches": [{"id", "name", "host", "level", "digits"}],
-/// "links": [{"id", "a": [node, port], "b": [node, port], "level", "rate_ratio"}], "outside": [names], "whole": bool,
-/// "picture": "rows" | "rings" | "planes" | "tiers", "slowest_bits_per_sec"}`; `picture` says how a diagram arranges nodes by their digits,
-/// `rate_ratio` how many times faster than the plan's slowest link one is.
+/// `{"servers": [{"id", "name", "host", "address", "digits"}], "switches": [{"id", "name", "host", "level", "digits"}], "links": [{"id", "a": [node, port], "b": [node, port], "level", "rate_ratio"}], "outside": [names], "whole": bool, "picture": "rows" | "rings" | "planes" | "tiers", "slowest_bits_per_sec"}`;
+/// `picture` says how a diagram arranges nodes by their digits, `rate_ratio` how many times faster
+/// than the plan's slowest link one is.
 #[pyfunction]
 #[pyo3(signature = (spec_json, slice_json=None))]
 pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&str>) -> PyResult<String> {
@@ -33,8 +32,8 @@ pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&st
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// What can be emulated of a topology and how, as JSON: the protocols that its servers can run, with their forwardings,
-/// headers and settings, from the dataplane's catalogue. O(protocols).
+/// What can be emulated of a topology and how, as JSON: the protocols that its servers can run,
+/// with their forwardings, headers and settings, from the dataplane's catalogue. O(protocols).
 ///
 /// `{"family", "supported", "refusal", "default_protocol", "protocols", "transports", "slice", "addresses", "max_servers"}`;
 /// `refusal` is null, or `{"field", "value", "limit", "message", "hint"}`.
@@ -63,7 +62,8 @@ fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
         None => Some(no_protocol(family)),
     };
     let is_default = |entry: &ProtocolEntry| default.is_some_and(|default| default.name == entry.name);
-    // One in which neither servers nor chips decide is for its own families; the others check the specification.
+    // One in which neither servers nor chips decide is for its own families; the others check the
+    // specification.
     let serves = |entry: &ProtocolEntry| match (entry.protocol, entry.chips) {
         (None, None) => entry.families.contains(&family),
         _ => (entry.check)(&spec).is_ok(),

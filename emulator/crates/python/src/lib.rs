@@ -1,10 +1,14 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
-//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), searches (`search`), lives of containers (`life`), and what an emulation needs to know
-//! before it runs (`emulation`), services that users write (`services`), and programs of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
-//! exception, `EngineError`, whose `findings_json` says what to change.
+//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and
+//! figures (`predict`), searches (`search`), lives of containers (`life`), and what an emulation
+//! needs to know before it runs (`emulation`), services that users write (`services`), and programs
+//! of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong
+//! with an input arrives as one exception, `EngineError`, whose `findings_json` says what to
+//! change.
 //!
-//! Not here: any computation. What a call returns is made in the crate below; this one converts and reports.
+//! Not here: any computation. What a call returns is made in the crate below; this one converts and
+//! reports.
 
 mod beside;
 mod chip;
@@ -59,7 +63,8 @@ fn builtin_books() -> Vec<&'static str> {
     cubeyard_plan::builtin_books()
 }
 
-/// The kinds of fault as JSON: `[{"name", "title", "target", "parameters", "effect", "silent", "predicted", ...}]`.
+/// The kinds of fault as JSON:
+/// `[{"name", "title", "target", "parameters", "effect", "silent", "predicted", ...}]`.
 #[pyfunction]
 fn fault_kinds() -> String {
     cubeyard_topology::faults::catalog_json().to_string()

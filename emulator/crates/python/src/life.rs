@@ -9,13 +9,15 @@ use pyo3::prelude::*;
 use crate::predict::{Callbacks, watched};
 use crate::{EngineCancelled, engine_error};
 
-/// The catalogue of failure rates, as JSON: `[{"part", "title", "unit", "afr", "basis", "confidence", "date", "source", "note"}]`.
+/// The catalogue of failure rates, as JSON:
+/// `[{"part", "title", "unit", "afr", "basis", "confidence", "date", "source", "note"}]`.
 #[pyfunction]
 pub fn failure_rates() -> String {
     rates_json().to_string()
 }
 
-/// Checks a question and plans it, without living any life. Raises `EngineError` with what is wrong.
+/// Checks a question and plans it, without living any life. Raises `EngineError` with what is
+/// wrong.
 #[pyfunction]
 pub fn check_life(py: Python<'_>, question_json: &str, book_json: &str) -> PyResult<()> {
     let prepared = py.detach(|| {
@@ -32,8 +34,8 @@ pub fn check_life(py: Python<'_>, question_json: &str, book_json: &str) -> PyRes
     }
 }
 
-/// The lives of a plan, as JSON: see `cubeyard_life`. `on_frame` gets every frame; `False` from `on_progress`, which is called at
-/// least every 50 ms, cancels.
+/// The lives of a plan, as JSON: see `cubeyard_life`. `on_frame` gets every frame; `False` from
+/// `on_progress`, which is called at least every 50 ms, cancels.
 #[pyfunction]
 #[pyo3(signature = (question_json, book_json, on_progress=None, on_frame=None))]
 pub fn life(

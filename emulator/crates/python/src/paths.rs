@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 
 use crate::engine_error;
 
-/// The parallel paths of two servers without the parts named in `without`, as JSON: see `cubeyard_sim::between`.
+/// The parallel paths of two servers without the parts named in `without`, as JSON: see
+/// `cubeyard_sim::between`.
 #[pyfunction]
 pub fn paths_between(
     py: Python<'_>,

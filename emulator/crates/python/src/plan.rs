@@ -43,8 +43,9 @@ pub fn diff_plans(py: Python<'_>, before: &Plan, after: &Plan) -> String {
     py.detach(|| diff::diff_json(&before.0, &after.0))
 }
 
-/// How hard a plan's wiring is to put up, and to get to from another plan, as JSON: `{"deployment", "expansion"}`; see
-/// `cubeyard_plan::lifecycle`. `expansion` is `null` without another plan.
+/// How hard a plan's wiring is to put up, and to get to from another plan, as JSON:
+/// `{"deployment", "expansion"}`; see `cubeyard_plan::lifecycle`. `expansion` is `null` without
+/// another plan.
 #[pyfunction]
 #[pyo3(signature = (plan, before=None))]
 pub fn lifecycle(py: Python<'_>, plan: &Plan, before: Option<&Plan>) -> String {
@@ -125,10 +126,11 @@ impl Plan {
         py.detach(|| scene::cable_tables_json(&self.0))
     }
 
-    /// Columns of the cables `start..stop`: a_device u32, a_port u16, b_device u32, b_port u16, level u8, route u8,
-    /// length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8, bundle i32 (-1: within a rack), lead u32 (the row that
-    /// stands for the whole cable: its own, or that of a breakout's first leg), leg u8 (from 1; 0: no breakout), trunk u8 (the end
-    /// with the breakout's one plug: 1 for `a`, 2 for `b`; 0: no breakout).
+    /// Columns of the cables `start..stop`: a_device u32, a_port u16, b_device u32, b_port u16,
+    /// level u8, route u8, length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8,
+    /// bundle i32 (-1: within a rack), lead u32 (the row that stands for the whole cable: its own,
+    /// or that of a breakout's first leg), leg u8 (from 1; 0: no breakout), trunk u8 (the end with
+    /// the breakout's one plug: 1 for `a`, 2 for `b`; 0: no breakout).
     #[pyo3(signature = (start=0, stop=None))]
     fn cables<'py>(
         &self,
@@ -252,7 +254,8 @@ impl Plan {
         self.0.topology.node_by_name(name)
     }
 
-    /// Transceiver part (one at each end) of the cables `start..stop`, as in the `part` column; 65535 for none.
+    /// Transceiver part (one at each end) of the cables `start..stop`, as in the `part` column;
+    /// 65535 for none.
     #[pyo3(signature = (start=0, stop=None))]
     fn transceivers<'py>(
         &self,
@@ -268,8 +271,9 @@ impl Plan {
         PyArray1::from_slice(py, &parts)
     }
 
-    /// Static routes that let any two servers talk, as JSON: `{"bridges": bool, "routes": [[[first, last, [[link, via], ...]],
-    /// ...], ...]}`, by node; `bridges` says that switches are bridges, as servers relay. All numbers are ids.
+    /// Static routes that let any two servers talk, as JSON:
+    /// `{"bridges": bool, "routes": [[[first, last, [[link, via], ...]], ...], ...]}`, by node;
+    /// `bridges` says that switches are bridges, as servers relay. All numbers are ids.
     fn host_routes_json(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let nodes: Vec<Vec<_>> = host_routes(&self.0.topology)
@@ -280,7 +284,8 @@ impl Plan {
         })
     }
 
-    /// The parts that the `part` columns index, each as its price book has it: manufacturer, attributes, prices, sources.
+    /// The parts that the `part` columns index, each as its price book has it: manufacturer,
+    /// attributes, prices, sources.
     fn parts_json(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let parts: Vec<_> = self
@@ -315,7 +320,8 @@ impl Plan {
         PyArray1::from_vec(py, rates)
     }
 
-    /// A device with every port, its cable, and where the far end is, as JSON; `None` for an unknown name.
+    /// A device with every port, its cable, and where the far end is, as JSON; `None` for an
+    /// unknown name.
     fn device_json(&self, py: Python<'_>, name: &str) -> Option<String> {
         py.detach(|| sheets::device_json(&self.0, name))
     }

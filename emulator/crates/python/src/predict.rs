@@ -54,8 +54,8 @@ impl Callbacks<'_> {
     }
 }
 
-/// Runs `work` in a thread of its own. A callback that raises, `False` from the progress callback and a signal such as
-/// Ctrl-C cancel the work.
+/// Runs `work` in a thread of its own. A callback that raises, `False` from the progress callback
+/// and a signal such as Ctrl-C cancel the work.
 pub(crate) fn watched<F>(py: Python<'_>, callbacks: Callbacks<'_>, work: F) -> PyResult<String>
 where
     F: FnOnce(&Progress, &mut dyn FnMut(String)) -> Result<String, PredictError> + Send,
@@ -122,7 +122,8 @@ pub fn engines_json() -> String {
     cubeyard_sim::engines_json().to_string()
 }
 
-/// What a plan carries under an experiment, computed by the engine that the experiment names: the document, as JSON.
+/// What a plan carries under an experiment, computed by the engine that the experiment names: the
+/// document, as JSON.
 #[pyfunction]
 #[pyo3(signature = (spec_json, experiment_json, on_progress=None, on_frame=None))]
 pub fn predict(
@@ -162,7 +163,8 @@ pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResu
     })
 }
 
-/// What each fault strikes, as JSON: `[{"nodes": [id], "links": [id]}]`. What is drawn is drawn as in `predict`.
+/// What each fault strikes, as JSON: `[{"nodes": [id], "links": [id]}]`. What is drawn is drawn as
+/// in `predict`.
 #[pyfunction]
 pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u64) -> PyResult<String> {
     let struck = py.detach(|| {
@@ -182,7 +184,8 @@ pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u
     struck.map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// A BCube's edge-disjoint spanning trees from a server, as JSON: a list of trees, each a list of `[parent, child]`.
+/// A BCube's edge-disjoint spanning trees from a server, as JSON: a list of trees, each a list of
+/// `[parent, child]`.
 #[pyfunction]
 pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult<String> {
     let trees = py.detach(|| {
@@ -194,8 +197,9 @@ pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// Who asks whom in a workload of requests, as JSON: `{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes",
-/// "response_bytes"}`, with defaults filled in.
+/// Who asks whom in a workload of requests, as JSON:
+/// `{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes", "response_bytes"}`, with
+/// defaults filled in.
 #[pyfunction]
 pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u64) -> PyResult<String> {
     let found = py.detach(|| {
@@ -222,7 +226,8 @@ pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// What becomes of an experiment's requests in the packet engine, of those that start at `from_secs` or later.
+/// What becomes of an experiment's requests in the packet engine, of those that start at
+/// `from_secs` or later.
 #[pyfunction]
 pub fn requests_answered(
     py: Python<'_>,
@@ -242,7 +247,8 @@ pub fn requests_answered(
     })
 }
 
-/// The max-min fair rates over paths that are given as lists of server ids, in Gb/s. The slowest link has `link_gbps`.
+/// The max-min fair rates over paths that are given as lists of server ids, in Gb/s. The slowest
+/// link has `link_gbps`.
 #[pyfunction]
 pub fn rates_over_paths(
     py: Python<'_>,
@@ -273,7 +279,8 @@ pub fn figures_json() -> String {
     figures::figures_json()
 }
 
-/// A published figure recomputed beside the paper's values, as JSON; what there is of it so far goes to `on_partial`.
+/// A published figure recomputed beside the paper's values, as JSON; what there is of it so far
+/// goes to `on_partial`.
 #[pyfunction]
 #[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None, torus_side=None))]
 pub fn figure(

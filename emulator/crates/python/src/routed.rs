@@ -34,20 +34,25 @@ struct RoutedJson {
     /// Where flows are MPTCP: the most subflows of each, 0 for as many as addresses make.
     #[serde(default)]
     subflows: Option<u32>,
-    /// Where switches are chips: the protocol whose control writes their tables, by its name in the catalogue.
+    /// Where switches are chips: the protocol whose control writes their tables, by its name in the
+    /// catalogue.
     #[serde(default)]
     chips: Option<String>,
     /// By number, source and destination.
     flows: Vec<(u32, NodeId, NodeId)>,
 }
 
-/// The path that each flow takes through an emulation's routers, and max-min fair rates over these paths, as JSON:
-/// `{"paths": [[id]], "gbps": [rate]}`. A flow without a path has an empty one and the rate 0.
+/// The path that each flow takes through an emulation's routers, and max-min fair rates over these
+/// paths, as JSON: `{"paths": [[id]], "gbps": [rate]}`. A flow without a path has an empty one and
+/// the rate 0.
 ///
-/// `run_json`: `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source,
-/// destination]]}`; with `"chips"` the switches are chips of that protocol, whose programs choose. `protocol` is IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the default)
-/// flows are MPTCP, their subflows share links as TCP flows do, and beside each flow's sum and its first subflow's path `"subflows"` of the answer has a list
-/// of `{"ports": [port or null, port or null], "path", "gbps"}` of each.
+/// `run_json`:
+/// `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source, destination]]}`;
+/// with `"chips"` the switches are chips of that protocol, whose programs choose. `protocol` is
+/// IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the
+/// default) flows are MPTCP, their subflows share links as TCP flows do, and beside each flow's sum
+/// and its first subflow's path `"subflows"` of the answer has a list of
+/// `{"ports": [port or null, port or null], "path", "gbps"}` of each.
 #[pyfunction]
 pub fn routed_flows(py: Python<'_>, spec_json: &str, run_json: &str) -> PyResult<String> {
     let found = py.detach(|| flows_of(spec_json, run_json));

@@ -8,13 +8,15 @@ use pyo3::prelude::*;
 
 use crate::predict::{Callbacks, watched};
 
-/// What plans can be judged by, as JSON: `[{"name", "title", "unit", "units", "stage", "more", "doc"}]`.
+/// What plans can be judged by, as JSON:
+/// `[{"name", "title", "unit", "units", "stage", "more", "doc"}]`.
 #[pyfunction]
 pub fn search_metrics() -> String {
     metrics_json().to_string()
 }
 
-/// Checks a question against the price book of its plans without searching. Raises `EngineError` with what is wrong.
+/// Checks a question against the price book of its plans without searching. Raises `EngineError`
+/// with what is wrong.
 #[pyfunction]
 pub fn check_search(py: Python<'_>, question_json: &str, book_json: &str) -> PyResult<()> {
     let checked = py.detach(|| {
@@ -27,8 +29,8 @@ pub fn check_search(py: Python<'_>, question_json: &str, book_json: &str) -> PyR
     })
 }
 
-/// The front of a question, as JSON: see `cubeyard_search::run`. `on_frame` gets every frame; `False` from `on_progress`, which
-/// is called at least every 50 ms, cancels.
+/// The front of a question, as JSON: see `cubeyard_search::run`. `on_frame` gets every frame;
+/// `False` from `on_progress`, which is called at least every 50 ms, cancels.
 #[pyfunction]
 #[pyo3(signature = (question_json, book_json, on_progress=None, on_frame=None))]
 pub fn search(

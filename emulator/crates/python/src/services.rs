@@ -1,5 +1,5 @@
-//! Services that users write: whether a module can be one, and what it does in virtual time before it runs on packets.
-//! Not here: the check and the trial, which are the sandbox's.
+//! Services that users write: whether a module can be one, and what it does in virtual time before
+//! it runs on packets. Not here: the check and the trial, which are the sandbox's.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
 use std::sync::atomic::Ordering;
@@ -21,8 +21,9 @@ const MAX_TRIAL_SECS: f64 = 3600.0;
 /// Of a trial's time, in its progress.
 const PARTS: u64 = 1000;
 
-/// Limits of services that users write, as JSON: `{"module_bytes", "services", "first_id", "last_id", "max_servers",
-/// "max_secs"}`, the last two of a trial.
+/// Limits of services that users write, as JSON:
+/// `{"module_bytes", "services", "first_id", "last_id", "max_servers", "max_secs"}`, the last two
+/// of a trial.
 #[pyfunction]
 pub fn service_limits() -> String {
     let limits = json!({
@@ -36,8 +37,8 @@ pub fn service_limits() -> String {
     limits.to_string()
 }
 
-/// A module that can be a service, in the binary format, from one or from the text format. Raises EngineError with what
-/// is wrong with it, in the field `module`.
+/// A module that can be a service, in the binary format, from one or from the text format. Raises
+/// EngineError with what is wrong with it, in the field `module`.
 #[pyfunction]
 pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
     let checked = py.detach(|| {
@@ -50,9 +51,10 @@ pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'
     }
 }
 
-/// Lets a module run on every server of a torus in virtual time; the report as JSON. `options_json`: `{size: [x, y, z], secs,
-/// message, rate_bits_per_sec, seed}`. `on_progress` is called with the thousandths of that time that are over, and with 1000. Raises
-/// EngineError, EngineCancelled.
+/// Lets a module run on every server of a torus in virtual time; the report as JSON.
+/// `options_json`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. `on_progress` is
+/// called with the thousandths of that time that are over, and with 1000. Raises EngineError,
+/// EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (module, options_json, on_progress=None))]
 pub fn service_trial(
@@ -67,7 +69,8 @@ pub fn service_trial(
     })
 }
 
-/// The same of one of the services that every server of a run hosts, by its name. Raises EngineError, EngineCancelled.
+/// The same of one of the services that every server of a run hosts, by its name. Raises
+/// EngineError, EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (name, options_json, on_progress=None))]
 pub fn built_in_trial(
@@ -109,8 +112,8 @@ fn trial(
     })
 }
 
-/// The same of a service in a process. `answer` is called with each call of it and returns what the process answers; what it raises
-/// ends the trial and is raised here.
+/// The same of a service in a process. `answer` is called with each call of it and returns what the
+/// process answers; what it raises ends the trial and is raised here.
 #[pyfunction]
 pub fn service_process_trial(
     py: Python<'_>,

@@ -1,4 +1,5 @@
-"""The binding as Python sees it: types, shapes, errors, threads, and agreement with the documents."""
+"""The binding as Python sees it: types, shapes, errors, threads, and agreement with the
+documents."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-//! The most paths between two servers that share no device between their ends, and of these sets the one of the least
-//! total length. BCube builds such paths from addresses [bcube §3.2]; this search finds them in any network, with failures.
+//! The most paths between two servers that share no device between their ends, and of these sets
+//! the one of the least total length. BCube builds such paths from addresses [bcube §3.2]; this
+//! search finds them in any network, with failures.
 //!
-//! A server with one cable shares its switch among all its paths: the paths then part at that switch, and share no device
-//! between the two switches. Servers relay only in families whose servers do.
+//! A server with one cable shares its switch among all its paths: the paths then part at that
+//! switch, and share no device between the two switches. Servers relay only in families whose
+//! servers do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +20,8 @@ const NONE: u32 = u32::MAX;
 
 /// The paths, the shortest first, and those of one length by their links.
 ///
-/// Each path found costs one search: `O(paths * links * log nodes)`, at most as many paths as a server has ports.
+/// Each path found costs one search: `O(paths * links * log nodes)`, at most as many paths as a
+/// server has ports.
 ///
 /// # Errors
 /// An end that has failed, or no live path at all.
@@ -107,7 +110,8 @@ struct End {
 }
 
 impl End {
-    /// Failures do not change where paths part: a server of several ports that has one left has one path.
+    /// Failures do not change where paths part: a server of several ports that has one left has one
+    /// path.
     fn of(network: &Live, server: NodeId, other: NodeId) -> End {
         let planned = network.adjacency.row(server).len();
         match network.out(server).next() {
@@ -123,10 +127,11 @@ impl End {
     }
 }
 
-/// Successive shortest paths in a network where each node between the ends is passed once (Suurballe's method).
+/// Successive shortest paths in a network where each node between the ends is passed once
+/// (Suurballe's method).
 ///
-/// A node has two states: `2 v`, entered, and `2 v + 1`, about to be left. On a path found before, a node that is entered can only
-/// go back over that path, which takes a link of it away.
+/// A node has two states: `2 v`, entered, and `2 v + 1`, about to be left. On a path found before,
+/// a node that is entered can only go back over that path, which takes a link of it away.
 struct Search<'a> {
     network: &'a Live<'a>,
     first: NodeId,
@@ -157,7 +162,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds one path to the set, changing those before it where that is shorter in all; whether there was one.
+    /// Adds one path to the set, changing those before it where that is shorter in all; whether
+    /// there was one.
     fn augment(&mut self) -> bool {
         self.measure();
         let end = 2 * self.last;
@@ -185,7 +191,8 @@ impl<'a> Search<'a> {
         let back = (direction ^ 1) as usize;
         if self.taken[back] {
             self.taken[back] = false;
-            // The path entered this node by the link given back, unless the way goes on by another that was taken already.
+            // The path entered this node by the link given back, unless the way goes on by another
+            // that was taken already.
             let node = (before / 2) as usize;
             if self.entered_by[node] == direction ^ 1 {
                 self.entered_by[node] = NONE;

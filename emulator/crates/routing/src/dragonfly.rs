@@ -1,8 +1,9 @@
 //! Dragonfly routing: minimal, and Valiant's by a random group. `[dragonfly §4.1]`
 //!
-//! Minimal: at most one link within the own group, one to the destination's group and one there; of several links between the
-//! two groups those alive are drawn from. Valiant: the same to a random third group, then from there. Where failures leave
-//! neither, the flow takes a shortest live path, so that it has one wherever there is one.
+//! Minimal: at most one link within the own group, one to the destination's group and one there; of
+//! several links between the two groups those alive are drawn from. Valiant: the same to a random
+//! third group, then from there. Where failures leave neither, the flow takes a shortest live path,
+//! so that it has one wherever there is one.
 
 use cubeyard_topology::{DragonflySpec, NodeId, Topology, TopologySpec};
 
@@ -84,7 +85,8 @@ impl DragonflyRouting {
         Some(Some(self.step(from, port)?.1))
     }
 
-    /// The links from a group to another that a router can take, by the router that has them and the one that they lead to.
+    /// The links from a group to another that a router can take, by the router that has them and
+    /// the one that they lead to.
     fn crossings(&self, from: NodeId, group: u32) -> impl Iterator<Item = (NodeId, NodeId, DirectedLink)> {
         let near = self.group_of(from);
         let others = self.groups - 1;
@@ -99,7 +101,8 @@ impl DragonflyRouting {
             })
     }
 
-    /// Appends a way from a router to any of another group that can go on to `to` (if given); the router where it ends.
+    /// Appends a way from a router to any of another group that can go on to `to` (if given); the
+    /// router where it ends.
     fn cross(
         &self,
         from: NodeId,

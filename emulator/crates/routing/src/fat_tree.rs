@@ -1,13 +1,14 @@
 //! Fat-tree routing: up to a common ancestor, down to the server. `[bcube §6]`
 //!
 //! Every flow takes a random one of its shortest up-paths, which is what two-level routing tables
-//! spread over a whole all-to-all; where that one is broken the flow is re-distributed to an available
-//! one, each as likely.
+//! spread over a whole all-to-all; where that one is broken the flow is re-distributed to an
+//! available one, each as likely.
 //!
-//! A path is its turns upwards: the way down is the destination's own way up by the same turns, reversed. All choices of
-//! turns are numbered, the turn at layer `j` being digit `j` of the number to the base of half the ports. A directed link is
-//! the sum of what its edge switch and what the turns add to it, and it is known by edge switch which choices are alive: a path
-//! is written without a look at what has failed.
+//! A path is its turns upwards: the way down is the destination's own way up by the same turns,
+//! reversed. All choices of turns are numbered, the turn at layer `j` being digit `j` of the number
+//! to the base of half the ports. A directed link is the sum of what its edge switch and what the
+//! turns add to it, and it is known by edge switch which choices are alive: a path is written
+//! without a look at what has failed.
 
 use cubeyard_topology::{FatTreeSpec, Links, NodeId, Topology, TopologySpec};
 
@@ -15,14 +16,16 @@ use crate::failures::{BitSet, Failures};
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, a_to_b, alone, b_to_a, ends_alive, link_of};
 use crate::random::{Draws, mix};
 
-/// Choices of turns made of one draw and looked at together: mostly one of them is alive, and no branch is chance.
+/// Choices of turns made of one draw and looked at together: mostly one of them is alive, and no
+/// branch is chance.
 const CANDIDATES: usize = 4;
 
 /// Random draws before all choices are listed: with at most a fifth of the switches gone, far more
 /// than enough for all but flows with next to no path.
 const DRAWS: u32 = 6;
 
-/// The most choices that have masks, so that [`CANDIDATES`] of them take less than a draw's 64 bits.
+/// The most choices that have masks, so that [`CANDIDATES`] of them take less than a draw's 64
+/// bits.
 const MOST_CHOICES: u32 = 1 << 12;
 
 /// The most words that masks take, 1 MiB.
@@ -43,8 +46,8 @@ pub struct FatTreeRouting {
     climbs: Climbs,
     /// By layers that a flow climbs.
     levels: Vec<Level>,
-    /// By edge switch, what it adds to its directed links up by layer, what it adds to those down backwards, and as much to
-    /// read beyond: [`FEW`] numbers each, or [`MOST`].
+    /// By edge switch, what it adds to its directed links up by layer, what it adds to those down
+    /// backwards, and as much to read beyond: [`FEW`] numbers each, or [`MOST`].
     by_edge: Vec<DirectedLink>,
     /// The same by choice of turns.
     by_turns: Vec<DirectedLink>,
@@ -64,8 +67,8 @@ struct Seat {
 /// In the place of an edge switch.
 const NO_EDGE: u32 = u32::MAX;
 
-/// How high flows climb, without a division: by bit of the digits, the layers above the edge that a flow climbs whose ends
-/// differ there, and nowhere higher.
+/// How high flows climb, without a division: by bit of the digits, the layers above the edge that a
+/// flow climbs whose ends differ there, and nowhere higher.
 #[derive(Debug)]
 struct Climbs([u8; 64]);
 
@@ -100,7 +103,8 @@ struct Drawn {
     length: u32,
 }
 
-/// Bits of a digit. All digits of a server fit 64 bits: there are as many as the last server needs, which has 32.
+/// Bits of a digit. All digits of a server fit 64 bits: there are as many as the last server needs,
+/// which has 32.
 fn digit_bits(half: u32) -> u32 {
     half.next_power_of_two().trailing_zeros().max(1)
 }
@@ -174,8 +178,8 @@ impl Level {
 }
 
 impl FatTreeRouting {
-    /// Fat-tree routing; `None` for other families. Linear in links; where something has failed also in the bits of the masks,
-    /// eight millions at most.
+    /// Fat-tree routing; `None` for other families. Linear in links; where something has failed
+    /// also in the bits of the masks, eight millions at most.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FatTreeRouting> {
         let TopologySpec::FatTree(FatTreeSpec { ports, layers, .. }) = *topology.spec() else {
             return None;
@@ -195,8 +199,8 @@ impl FatTreeRouting {
                 },
             }
         };
-        // Links up are in the order of the switches below them and of the turns. The switch at layer `j` has the digits of the
-        // edge switch from `j` on, and below them the turns so far.
+        // Links up are in the order of the switches below them and of the turns. The switch at
+        // layer `j` has the digits of the edge switch from `j` on, and below them the turns so far.
         let mut next = servers;
         let mut first_links = Vec::with_capacity(climbed);
         for tier in &tiers[..climbed] {
@@ -265,8 +269,8 @@ impl FatTreeRouting {
         link_of(self.by_edge[at(edge)] + self.by_turns[at(turns)])
     }
 
-    /// Routes flows one after the other to `room`, which has [`FatTreeRouting::room`]; the links of all paths. `dropped` and `ends`
-    /// get theirs.
+    /// Routes flows one after the other to `room`, which has [`FatTreeRouting::room`]; the links of
+    /// all paths. `dropped` and `ends` get theirs.
     fn all(
         &self,
         flows: &[Flow],
@@ -357,8 +361,8 @@ impl FatTreeRouting {
         }
     }
 
-    /// Writes the paths of flows: rows have `ROW` numbers for ways up, `3 ROW` in all, and a path takes `ROOM` with what is
-    /// written behind it.
+    /// Writes the paths of flows: rows have `ROW` numbers for ways up, `3 ROW` in all, and a path
+    /// takes `ROOM` with what is written behind it.
     #[inline(always)]
     fn write_all<'a, const ROW: usize, const ALL: usize, const ROOM: usize>(
         &self,
@@ -422,7 +426,8 @@ fn draw<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, chance: u64) 
     (any != 0).then_some(chosen)
 }
 
-/// One of the choices that are alive, each as likely, after a draw that met none: by more draws, then by listing all.
+/// One of the choices that are alive, each as likely, after a draw that met none: by more draws,
+/// then by listing all.
 #[cold]
 #[inline(never)]
 fn draw_again<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, seed: u64) -> Option<u32> {

@@ -1,6 +1,7 @@
-//! Which next hop Linux takes for a flow, so that a path can be known from the tables: the hash of a five-tuple by a seed
-//! (`fib_multipath_hash_policy` 3 with `fib_multipath_hash_seed`, Linux 6.11 and later) and the member of a group that a
-//! hash chooses. `[linux net/ipv4/route.c, net/core/flow_dissector.c, net/ipv4/nexthop.c]`
+//! Which next hop Linux takes for a flow, so that a path can be known from the tables: the hash of
+//! a five-tuple by a seed (`fib_multipath_hash_policy` 3 with `fib_multipath_hash_seed`, Linux 6.11
+//! and later) and the member of a group that a hash chooses.
+//! `[linux net/ipv4/route.c, net/core/flow_dissector.c, net/ipv4/nexthop.c]`
 //!
 //! Both directions of a flow have the same hash.
 
@@ -14,14 +15,16 @@ use crate::tables::{Hop, Prefix, Tables};
 pub const FIELDS: u32 = 0x37;
 /// The most links that a path has: up and down a fat-tree of 16 layers.
 const MAX_LINKS: usize = 34;
-/// The part of the kernel's `struct flow_keys` that is hashed, in bytes, its padding included, and where the fields are in it.
+/// The part of the kernel's `struct flow_keys` that is hashed, in bytes, its padding included, and
+/// where the fields are in it.
 const KEY_BYTES: usize = 48;
 const PROTOCOL_AT: usize = 2;
 const PORTS_AT: usize = 28;
 const ADDRESSES_AT: usize = 36;
 /// The port that flow 0 is sent to. `[ours]`
 pub const FIRST_PORT: u16 = 5201;
-/// The port that flow 0 is sent from: above the ports that flows are sent to, below those that Linux gives away. `[ours]`
+/// The port that flow 0 is sent from: above the ports that flows are sent to, below those that
+/// Linux gives away. `[ours]`
 const FIRST_SOURCE_PORT: u16 = 20_000;
 /// So many flows have source ports of their own.
 const FIXED_FLOWS: u32 = 12_000;
@@ -42,14 +45,15 @@ pub fn port(flow: u32) -> Option<u16> {
     u16::try_from(flow).ok()?.checked_add(FIRST_PORT)
 }
 
-/// The port that a flow of this number is sent from, so that its path is known before its first packet; `None` for one
-/// that gets any port.
+/// The port that a flow of this number is sent from, so that its path is known before its first
+/// packet; `None` for one that gets any port.
 pub fn source_port(flow: u32) -> Option<u16> {
     (flow < FIXED_FLOWS).then(|| FIRST_SOURCE_PORT + flow as u16)
 }
 
-/// The same for a subflow, numbered over all connections: from the other end of the ports, so that no flow of another transport, of
-/// which the kernel keeps the port for a while, has the same one. `[ours]`
+/// The same for a subflow, numbered over all connections: from the other end of the ports, so that
+/// no flow of another transport, of which the kernel keeps the port for a while, has the same one.
+/// `[ours]`
 pub fn subflow_port(number: u32) -> Option<u16> {
     source_port((FIXED_FLOWS - 1).checked_sub(number)?)
 }

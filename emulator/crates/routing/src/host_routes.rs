@@ -1,10 +1,12 @@
 //! Static IP routes that let any two servers of a network talk, for labs of plain Linux hosts.
 //!
-//! Where servers relay, a route's next hop is the next server on the shortest path; the switch between them is a bridge. Elsewhere
-//! switches are routers with the next hops of [`crate::tables`], equal-cost ones side by side. Destinations with the same
-//! next hops that follow each other share a route.
+//! Where servers relay, a route's next hop is the next server on the shortest path; the switch
+//! between them is a bridge. Elsewhere switches are routers with the next hops of
+//! [`crate::tables`], equal-cost ones side by side. Destinations with the same next hops that
+//! follow each other share a route.
 //!
-//! Not here: addresses and commands (the exports have them), failures, and the papers' own protocols.
+//! Not here: addresses and commands (the exports have them), failures, and the papers' own
+//! protocols.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -33,8 +35,8 @@ pub struct HostRoute {
     pub hops: Vec<NextHop>,
 }
 
-/// The routes of every node, by destination; none for a switch that is a bridge, nor to a server's own address.
-/// Time O(servers² · path length) where servers relay, else O(servers · links).
+/// The routes of every node, by destination; none for a switch that is a bridge, nor to a server's
+/// own address. Time O(servers² · path length) where servers relay, else O(servers · links).
 pub fn host_routes(topology: &Topology) -> Vec<Vec<HostRoute>> {
     let none = Failures::none(topology);
     match Tables::new(topology, &none, Balance::Equal) {

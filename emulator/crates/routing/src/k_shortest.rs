@@ -1,9 +1,10 @@
-//! The k shortest paths of any network, by link state: how Jellyfish uses its many paths that are not quite the shortest.
-//! `[jellyfish §5]`
+//! The k shortest paths of any network, by link state: how Jellyfish uses its many paths that are
+//! not quite the shortest. `[jellyfish §5]`
 //!
-//! Paths without a node twice, in order of length, those of one length in the order of links. As all links count alike, no
-//! algorithm of Yen's is needed: from the least length up, a search in depth walks only where the destination can still be
-//! reached in the links that are left, which the distances to it tell. A flow draws one of the first k.
+//! Paths without a node twice, in order of length, those of one length in the order of links. As
+//! all links count alike, no algorithm of Yen's is needed: from the least length up, a search in
+//! depth walks only where the destination can still be reached in the links that are left, which
+//! the distances to it tell. A flow draws one of the first k.
 
 use cubeyard_topology::{NodeId, Topology};
 

@@ -1,10 +1,12 @@
-//! Leaf-spine routing: equal-cost multipath over spines, and between pods over super-spines. `[rfc7938 §6.1]`
+//! Leaf-spine routing: equal-cost multipath over spines, and between pods over super-spines.
+//! `[rfc7938 §6.1]`
 //!
-//! A switch draws among its live links up from which live links lead down to the destination's leaf: a leaf among those to
-//! spines, and between pods a spine among those to super-spines; then each switch draws among such links down. Leaves of a pod that
-//! no spine joins any more use super-spines too, as the switches' tables do (`tables`). Without such links the flow has no path:
-//! nothing goes up twice. Next hops are computed, not kept in tables, so that the memory does not grow with the number of
-//! destinations.
+//! A switch draws among its live links up from which live links lead down to the destination's
+//! leaf: a leaf among those to spines, and between pods a spine among those to super-spines; then
+//! each switch draws among such links down. Leaves of a pod that no spine joins any more use
+//! super-spines too, as the switches' tables do (`tables`). Without such links the flow has no
+//! path: nothing goes up twice. Next hops are computed, not kept in tables, so that the memory does
+//! not grow with the number of destinations.
 
 use cubeyard_topology::{LeafSpineSpec, NodeId, Topology, TopologySpec};
 
@@ -30,7 +32,8 @@ pub struct LeafSpineRouting {
     failures: Failures,
 }
 
-/// A link that leaves a switch, and the place of the switch it leads to: a spine in its pod, or a super-spine.
+/// A link that leaves a switch, and the place of the switch it leads to: a spine in its pod, or a
+/// super-spine.
 type Turn = (u32, DirectedLink);
 
 impl LeafSpineRouting {
@@ -84,13 +87,15 @@ impl LeafSpineRouting {
         (first..first + self.uplinks_per_spine).filter_map(move |port| Some(self.step(leaf, port)?.1))
     }
 
-    /// The live links up from a spine, which is alive, to a super-spine; the same are the live links down from it.
+    /// The live links up from a spine, which is alive, to a super-spine; the same are the live
+    /// links down from it.
     fn tops(&self, spine: NodeId, top: u32) -> impl Iterator<Item = DirectedLink> {
         let first = self.leaves * self.uplinks_per_spine + top * self.uplinks_per_super_spine;
         (first..first + self.uplinks_per_super_spine).filter_map(move |port| Some(self.step(spine, port)?.1))
     }
 
-    /// Links down from a super-spine to the spines of a leaf's pod that have a live link down to the leaf.
+    /// Links down from a super-spine to the spines of a leaf's pod that have a live link down to
+    /// the leaf.
     fn to_pod(&self, top: u32, leaf: NodeId) -> impl Iterator<Item = Turn> {
         let pod = self.pod(leaf);
         (0..self.spines)

@@ -1,16 +1,21 @@
 //! The papers' routing schemes on a [`cubeyard_topology::Topology`].
 //!
-//! A [`Router`] is made for one topology with one set of failures and gives directed links for a flow. What a scheme leaves
-//! to chance it draws from the flow's own number, so that any thread may route any flow and the result does not depend on
-//! the order. Pure functions of their arguments: no clock, no state between calls.
+//! A [`Router`] is made for one topology with one set of failures and gives directed links for a
+//! flow. What a scheme leaves to chance it draws from the flow's own number, so that any thread may
+//! route any flow and the result does not depend on the order. Pure functions of their arguments:
+//! no clock, no state between calls.
 //!
-//! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`), a file each for
-//! `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and what they share: `path`, `multipath`,
-//! `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
-//! switches that are routers, `hash` which of their next hops a flow takes, `subflows` those of an MPTCP connection, `host_routes` static routes for labs, `qcn` how sources
-//! follow what queues tell them.
+//! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`),
+//! a file each for `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network
+//! (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and what they share:
+//! `path`, `multipath`, `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists
+//! all schemes by name with the families they serve. `tables` has the routing tables of switches
+//! that are routers, `hash` which of their next hops a flow takes, `subflows` those of an MPTCP
+//! connection, `host_routes` static routes for labs, `qcn` how sources follow what queues tell
+//! them.
 //!
-//! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages (`cubeyard-dataplane`).
+//! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages
+//! (`cubeyard-dataplane`).
 
 pub mod bcube;
 pub mod catalog;

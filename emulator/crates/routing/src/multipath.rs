@@ -1,4 +1,5 @@
-//! Schemes that know several good paths of a flow at once, for a caller who chooses by load or uses all.
+//! Schemes that know several good paths of a flow at once, for a caller who chooses by load or uses
+//! all.
 
 use cubeyard_topology::NodeId;
 
@@ -40,7 +41,8 @@ impl PathSet {
         (0..self.len()).map(|index| self.path(index))
     }
 
-    /// Adds a path whose links `write` appends to what it is given (and must leave otherwise alone).
+    /// Adds a path whose links `write` appends to what it is given (and must leave otherwise
+    /// alone).
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<DirectedLink>)) {
         write(&mut self.links);
         self.ends.push(self.links.len() as u32);

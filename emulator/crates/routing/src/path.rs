@@ -55,12 +55,14 @@ pub struct Routed {
     pub links: Vec<DirectedLink>,
     /// Where each flow's path ends in `links`; one entry a flow.
     pub ends: Vec<u32>,
-    /// The flows without a path by their place in the batch, ascending, and why. Their paths are empty.
+    /// The flows without a path by their place in the batch, ascending, and why. Their paths are
+    /// empty.
     pub dropped: Vec<(u32, NoPath)>,
 }
 
 impl Routed {
-    /// Routes a batch from the start; `append` adds one flow's links to what it is given, and on failure what it added is removed.
+    /// Routes a batch from the start; `append` adds one flow's links to what it is given, and on
+    /// failure what it added is removed.
     #[inline(always)]
     pub fn fill(
         &mut self,
@@ -84,8 +86,8 @@ impl Routed {
 
 /// A routing scheme on one topology with one set of failures.
 ///
-/// Schemes hold no mutable state that shows: the same source, destination and flow give the same path,
-/// on any thread and in any order.
+/// Schemes hold no mutable state that shows: the same source, destination and flow give the same
+/// path, on any thread and in any order.
 pub trait Router: Send + Sync {
     /// The scheme's name, as `--routing` takes it.
     fn name(&self) -> &'static str;
@@ -112,14 +114,16 @@ pub trait Router: Send + Sync {
         });
     }
 
-    /// The scheme as one that names several good paths of a flow, where it is one. Callers then choose by
-    /// load (`bsr-greedy`) or send over all at once (`torus-tcp`); [`Router::route`] gives one of them.
+    /// The scheme as one that names several good paths of a flow, where it is one. Callers then
+    /// choose by load (`bsr-greedy`) or send over all at once (`torus-tcp`); [`Router::route`]
+    /// gives one of them.
     fn multipath(&self) -> Option<&dyn MultipathRouter> {
         None
     }
 }
 
-/// One flow's path in `path`, whatever it held, from what `append` adds to a batch's links; empty where there is none.
+/// One flow's path in `path`, whatever it held, from what `append` adds to a batch's links; empty
+/// where there is none.
 #[inline]
 pub(crate) fn alone(
     path: &mut Vec<DirectedLink>,

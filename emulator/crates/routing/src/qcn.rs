@@ -1,11 +1,14 @@
-//! Quantized congestion notification: what a queue tells the sources of packets that it samples, and how fast a source then
-//! sends. (IEEE 802.1Qau, after version 2.3 of its authors' pseudo-code; `[serverswitch §5.2]`)
+//! Quantized congestion notification: what a queue tells the sources of packets that it samples,
+//! and how fast a source then sends. (IEEE 802.1Qau, after version 2.3 of its authors' pseudo-code;
+//! `[serverswitch §5.2]`)
 //!
-//! A congestion point looks at a packet every so many bytes, the more often the more congested it is. A reaction point lowers its
-//! rate by what it is told, and raises it again by cycles of bytes and of time: first halfway back, five times, then further.
-//! Periods are drawn within 15 % of their length, so that sources do not move together.
+//! A congestion point looks at a packet every so many bytes, the more often the more congested it
+//! is. A reaction point lowers its rate by what it is told, and raises it again by cycles of bytes
+//! and of time: first halfway back, five times, then further. Periods are drawn within 15 % of
+//! their length, so that sources do not move together.
 //!
-//! Times are in picoseconds from any origin, as the packet engine counts them; the emulator's clock is finer than it needs.
+//! Times are in picoseconds from any origin, as the packet engine counts them; the emulator's clock
+//! is finer than it needs.
 //!
 //! Not here: how notices travel, and when a source sends.
 
@@ -16,7 +19,8 @@ pub const NEVER: u64 = u64::MAX;
 
 /// The largest quantized feedback: six bits.
 pub const MOST_FEEDBACK: u32 = 63;
-/// Bytes between samples by the upper three bits of the feedback, as shares of those of an idle queue. (Pseudo-code 2.3)
+/// Bytes between samples by the upper three bits of the feedback, as shares of those of an idle
+/// queue. (Pseudo-code 2.3)
 const PERIODS: [f64; 8] = [
     1.0,
     0.5,
@@ -56,7 +60,8 @@ pub struct Qcn {
     pub timer: u64,
     /// What a cycle after fast recovery adds to the target, in bit/s: `R_AI`.
     pub increase: f64,
-    /// The same, times the cycles since, once bytes and time are both beyond fast recovery: `R_HAI`.
+    /// The same, times the cycles since, once bytes and time are both beyond fast recovery:
+    /// `R_HAI`.
     pub hyper_increase: f64,
     /// No rate is below this, in bit/s.
     pub least_rate: f64,
@@ -68,8 +73,8 @@ fn about(usual: f64, unit: f64) -> f64 {
 }
 
 impl Qcn {
-    /// The baseline parameters `[serverswitch §6.3]`, which are for lines of 1 Gb/s: on slower ones time goes slower and rates are
-    /// smaller in the same proportion. `[ours]`
+    /// The baseline parameters `[serverswitch §6.3]`, which are for lines of 1 Gb/s: on slower ones
+    /// time goes slower and rates are smaller in the same proportion. `[ours]`
     pub fn baseline(queue_bytes: u64, line: f64) -> Qcn {
         let scale = line / 1e9;
         Qcn {
@@ -86,7 +91,8 @@ impl Qcn {
         }
     }
 
-    /// The quantized feedback of a queue that had `old` bytes at the last sample; 0: it is not congested.
+    /// The quantized feedback of a queue that had `old` bytes at the last sample; 0: it is not
+    /// congested.
     pub fn feedback(&self, queue: u64, old: u64) -> u32 {
         let (queue, old, aim) = (queue as f64, old as f64, self.queue_bytes as f64);
         let most = aim * (1.0 + 2.0 * self.weight);
@@ -158,7 +164,8 @@ impl Point {
     }
 }
 
-/// A subflow's reaction point. It limits its rate from the first notice until the rate is the line's again.
+/// A subflow's reaction point. It limits its rate from the first notice until the rate is the
+/// line's again.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaction {
     /// In bit/s.
@@ -276,7 +283,8 @@ mod tests {
         Qcn::baseline(50_000, LINE)
     }
 
-    /// Feedback by length and growth, and bytes to the next sample, as the pseudo-code's table has them.
+    /// Feedback by length and growth, and bytes to the next sample, as the pseudo-code's table has
+    /// them.
     #[test]
     fn feedback_and_samples_are_those_of_the_pseudo_code() {
         let qcn = qcn();
@@ -331,7 +339,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told and sent: rates stay between the least and the line, and feedback in its bits.
+        /// Whatever is told and sent: rates stay between the least and the line, and feedback in
+        /// its bits.
         #[test]
         fn rates_stay_within_their_limits(
             steps in proptest::collection::vec((0..4u32, 0..64u32, 0.0..1.0f64), 1..300),

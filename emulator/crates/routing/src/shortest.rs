@@ -1,9 +1,10 @@
 //! Shortest paths on any network, by link state: the rival of the structures' own schemes.
 //!
-//! For every destination that occurs, a table holds each node's distance over what is alive. The tables
-//! are made when first needed and take 2 bytes a node: for all-to-all 2 x servers x nodes bytes (14 MB
-//! for 2,048 servers of BCube, 128 MB for 8,000 of a torus). Past [`MAX_TABLE_BYTES`] no more are kept,
-//! and a flow to a further destination makes its own, in time linear in the network.
+//! For every destination that occurs, a table holds each node's distance over what is alive. The
+//! tables are made when first needed and take 2 bytes a node: for all-to-all 2 x servers x nodes
+//! bytes (14 MB for 2,048 servers of BCube, 128 MB for 8,000 of a torus). Past [`MAX_TABLE_BYTES`]
+//! no more are kept, and a flow to a further destination makes its own, in time linear in the
+//! network.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,7 +88,8 @@ impl Shortest {
     }
 
     /// The distance of every node to `server` in half-hops: 2 from server to server, whether by a
-    /// switch or a cable, and 1 a link to or from a switch. Where servers do not relay, 1 a link. [`UNREACHED`] where no live path leads.
+    /// switch or a cable, and 1 a link to or from a switch. Where servers do not relay, 1 a link.
+    /// [`UNREACHED`] where no live path leads.
     pub fn half_hops(&self, server: NodeId) -> Vec<u16> {
         let mut distance = vec![UNREACHED; self.starts.len() - 1];
         if self.failures.node_failed(server) {
@@ -170,7 +172,8 @@ impl Shortest {
     }
 }
 
-/// Half-links that can carry something, by node in link order: the link and both its ends are alive.
+/// Half-links that can carry something, by node in link order: the link and both its ends are
+/// alive.
 fn live_halves(topology: &Topology, failures: &Failures) -> (Vec<u32>, Vec<Half>) {
     let links = topology.links();
     let servers = topology.server_count();

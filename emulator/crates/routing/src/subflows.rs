@@ -1,8 +1,9 @@
-//! The subflows of an MPTCP connection: between which addresses and ports each of them is. `[RFC 8684, subways §5.1]`
+//! The subflows of an MPTCP connection: between which addresses and ports each of them is.
+//! `[RFC 8684, subways §5.1]`
 //!
-//! A server with links to several ToRs has an address for each port, so that a pair of addresses is a pair of ToRs: up to
-//! `p^2` of them. Where neither end has, subflows differ by the port that they are sent from, and routers spread them as they
-//! spread flows. `[ours]`
+//! A server with links to several ToRs has an address for each port, so that a pair of addresses is
+//! a pair of ToRs: up to `p^2` of them. Where neither end has, subflows differ by the port that
+//! they are sent from, and routers spread them as they spread flows. `[ours]`
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -54,8 +55,9 @@ impl PortAddresses {
         &self.ports[server as usize]
     }
 
-    /// The subflows of the connection of this number, the first one first: at most `most`, or as many as its ends' addresses
-    /// make, [`MAX_SUBFLOWS`] at most. The first ones have different ports at both ends.
+    /// The subflows of the connection of this number, the first one first: at most `most`, or as
+    /// many as its ends' addresses make, [`MAX_SUBFLOWS`] at most. The first ones have different
+    /// ports at both ends.
     pub fn subflows(&self, connection: u32, ends: [NodeId; 2], most: Option<u32>) -> Vec<Subflow> {
         let [sources, destinations] = ends.map(|end| match self.ports(end) {
             [] => vec![None],

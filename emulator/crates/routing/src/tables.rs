@@ -1,22 +1,26 @@
 //! Routing tables of switches and servers in networks whose servers do not relay.
 //!
-//! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to servers, each with a group of
-//! weighted next hops. Packets go up until a switch has the destination below it, then down; of the ways up those are used
-//! that lead down soonest. So no packet loops, and as soon as failures have ended the tables are the first ones again. Where
-//! switches have no tiers (Jellyfish, Dragonfly, custom), next hops are those on shortest paths (`shortest`).
+//! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to
+//! servers, each with a group of weighted next hops. Packets go up until a switch has the
+//! destination below it, then down; of the ways up those are used that lead down soonest. So no
+//! packet loops, and as soon as failures have ended the tables are the first ones again. Where
+//! switches have no tiers (Jellyfish, Dragonfly, custom), next hops are those on shortest paths
+//! (`shortest`).
 //!
-//! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links that lead there, and
-//! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
-//! independently. `[subways §4.2, §4.3]` Where a server's ToRs are in several clusters, switches above ToRs route by the link that a
-//! packet came in by too (`crossing`).
+//! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links
+//! that lead there, and the ways down to the destination's links are weighted like those links, so
+//! that both ends' links are chosen independently. `[subways §4.2, §4.3]` Where a server's ToRs are
+//! in several clusters, switches above ToRs route by the link that a packet came in by too
+//! (`crossing`).
 //!
-//! Servers with links to several ToRs may have an address for each port, by which MPTCP chooses both ends' ToRs (`by_port`).
-//! `[subways §5.1]`
+//! Servers with links to several ToRs may have an address for each port, by which MPTCP chooses
+//! both ends' ToRs (`by_port`). `[subways §5.1]`
 //!
-//! With detours, servers of hot racks have next hops through relays too, and all nodes the routes by which those go on
-//! (`detoured`). `[subways §6]`
+//! With detours, servers of hot racks have next hops through relays too, and all nodes the routes
+//! by which those go on (`detoured`). `[subways §6]`
 //!
-//! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a group.
+//! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a
+//! group.
 
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
@@ -49,9 +53,11 @@ pub enum Balance {
     Equal,
     /// In proportion to rates: weighted-cost multipath. `[subways §4.3]`
     ByRate,
-    /// By weights that controllers set as the load asks for: at first each as likely. `[subways §5.2]`
+    /// By weights that controllers set as the load asks for: at first each as likely.
+    /// `[subways §5.2]`
     ByLoad,
-    /// The same, and hot racks' traffic leaves by other racks' ToRs too, relayed by servers. `[subways §6]`
+    /// The same, and hot racks' traffic leaves by other racks' ToRs too, relayed by servers.
+    /// `[subways §6]`
     ByDetour,
 }
 
@@ -89,8 +95,8 @@ impl Balance {
         matches!(self, Balance::ByLoad | Balance::ByDetour)
     }
 
-    /// Whether a topology's switches can spread flows so: by load only where servers have links to several ToRs, with detours
-    /// only where loops have ToRs besides a rack's own.
+    /// Whether a topology's switches can spread flows so: by load only where servers have links to
+    /// several ToRs, with detours only where loops have ToRs besides a rack's own.
     pub fn suits(self, topology: &TopologySpec) -> bool {
         match (self, topology) {
             (Balance::Equal | Balance::ByRate, _) => true,
@@ -117,7 +123,8 @@ pub struct Hop {
     pub far: NodeId,
     /// How likely it is, relative to the others of its group: 1 to [`MAX_WEIGHT`].
     pub weight: u32,
-    /// Those that the packets pass beyond it, before they are routed as others; none on the straight way.
+    /// Those that the packets pass beyond it, before they are routed as others; none on the
+    /// straight way.
     pub relays: Relays,
     /// Where the packets arrive after the relays, for a detour towards a rack.
     pub arrival: Option<Arrival>,
@@ -165,7 +172,8 @@ pub struct NodeTable {
 /// Routes for what enters a switch by certain links. Each link is in one of them at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entering {
-    /// The switch itself, for all that comes from below, or a switch that stands for the cluster that it comes from.
+    /// The switch itself, for all that comes from below, or a switch that stands for the cluster
+    /// that it comes from.
     pub class: NodeId,
     /// Ids of the links, in ascending order.
     pub links: Vec<u32>,
@@ -217,7 +225,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Computes all tables, in time proportional to servers times links. `None` where servers relay.
+    /// Computes all tables, in time proportional to servers times links. `None` where servers
+    /// relay.
     pub fn new(topology: &Topology, failures: &Failures, balance: Balance) -> Option<Tables> {
         let detours = (balance == Balance::ByDetour).then(|| Detours::none(topology, failures));
         Tables::with(
@@ -229,9 +238,10 @@ impl Tables {
         )
     }
 
-    /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`, switches among ways down
-    /// to a destination by the `weights.destination` of its links; of ways up each is as likely. ToRs that a server shares
-    /// with the destination are as likely each. `[subways §5.2]` `None` where servers relay.
+    /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`,
+    /// switches among ways down to a destination by the `weights.destination` of its links; of ways
+    /// up each is as likely. ToRs that a server shares with the destination are as likely each.
+    /// `[subways §5.2]` `None` where servers relay.
     pub fn by_load(topology: &Topology, failures: &Failures, weights: &LinkWeights) -> Option<Tables> {
         let weigh = |link: usize| match topology.is_server(topology.links().a[link]) {
             true => [weights.source[link], weights.destination[link]].map(in_steps),
@@ -240,10 +250,12 @@ impl Tables {
         Tables::with(topology, failures, weigh, true, None)
     }
 
-    /// The tables of [`Balance::ByDetour`]: as [`Tables::by_load`], and servers of racks that have detours share what goes over
-    /// the backbone among their own ToRs, by their weights, and detours, by capacity. A link with the weight 0 is withdrawn
-    /// from while its rack has detours. Switches above the ToRs of a rack that has detours towards it share what is for it in the
-    /// same way. `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for other families than Subways.
+    /// The tables of [`Balance::ByDetour`]: as [`Tables::by_load`], and servers of racks that have
+    /// detours share what goes over the backbone among their own ToRs, by their weights, and
+    /// detours, by capacity. A link with the weight 0 is withdrawn from while its rack has detours.
+    /// Switches above the ToRs of a rack that has detours towards it share what is for it in the
+    /// same way. `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for
+    /// other families than Subways.
     pub fn with_detours(
         topology: &Topology,
         failures: &Failures,
@@ -347,13 +359,15 @@ struct Half {
     arrival: Option<Arrival>,
 }
 
-/// Live links by node, upwards and downwards, in the order of links. Without tiers, up is from the `a` end to the `b` end.
+/// Live links by node, upwards and downwards, in the order of links. Without tiers, up is from the
+/// `a` end to the `b` end.
 struct LiveLinks {
     ups: Vec<Vec<Half>>,
     downs: Vec<Vec<Half>>,
     /// Switches from the top tier to the lowest.
     switches: Vec<NodeId>,
-    /// By node: what its links weigh as the last ones of ways down to it, in the order of its ways up.
+    /// By node: what its links weigh as the last ones of ways down to it, in the order of its ways
+    /// up.
     last: Vec<Vec<u64>>,
     /// Whether ToRs that both ends share are as likely each, whatever their links weigh.
     shares_equally: bool,
@@ -536,7 +550,8 @@ impl Ways {
     }
 }
 
-/// A weight of a controller, which is at most 1, as a whole number: in steps that a group of next hops can have.
+/// A weight of a controller, which is at most 1, as a whole number: in steps that a group of next
+/// hops can have.
 fn in_steps(weight: f64) -> u64 {
     (weight * f64::from(MAX_WEIGHT)).round().max(1.0) as u64
 }

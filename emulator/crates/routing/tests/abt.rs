@@ -1,4 +1,5 @@
-//! The all-to-all of BCube's Fig. 8 at no failure: flows on the most loaded directed link, by scheme.
+//! The all-to-all of BCube's Fig. 8 at no failure: flows on the most loaded directed link, by
+//! scheme.
 
 use crate::common;
 

@@ -111,7 +111,8 @@ proptest! {
         }
     }
 
-    /// Good paths are alive and parallel, and there is one wherever the network still joins the ends.
+    /// Good paths are alive and parallel, and there is one wherever the network still joins the
+    /// ends.
     #[test]
     fn good_paths_exist_wherever_the_ends_are_joined(
         topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64, kind in 0..3,
@@ -152,8 +153,9 @@ proptest! {
         }
     }
 
-    /// BSR draws one of the k + 1 slots: a broken one stands for its own substitute, and where it has none any good
-    /// path serves. What the router reads off a few words is what the list of good paths says.
+    /// BSR draws one of the k + 1 slots: a broken one stands for its own substitute, and where it
+    /// has none any good path serves. What the router reads off a few words is what the list of
+    /// good paths says.
     #[test]
     fn bsr_takes_one_of_the_good_paths(
         topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64, kind in 0..3,
@@ -242,8 +244,8 @@ proptest! {
                 prop_assert!(reached.insert(edge.child), "a server is reached once");
                 let level = usize::from(edge.level);
                 prop_assert_eq!(shape.with_digit(edge.parent, level, shape.digit(edge.child, level)), edge.child);
-                // Out of the parent and into the child: a sender forwards one copy a child on its port,
-                // so a port may serve several children of one tree but never two trees.
+                // Out of the parent and into the child: a sender forwards one copy a child on its
+                // port, so a port may serve several children of one tree but never two trees.
                 prop_assert!(used.insert(shape.ports().inward(edge.child, u32::from(edge.level))), "a link into a server serves one tree");
             }
             prop_assert_eq!(reached.len() as u32, shape.servers());
@@ -274,8 +276,9 @@ proptest! {
     }
 }
 
-/// A pocket of 64 servers whose switches to the rest are off, as after a rack has lost its power: nothing leads out of it, and
-/// every path within it is found. Deepening alone would try millions of walks for each pair.
+/// A pocket of 64 servers whose switches to the rest are off, as after a rack has lost its power:
+/// nothing leads out of it, and every path within it is found. Deepening alone would try millions
+/// of walks for each pair.
 #[test]
 fn no_path_leaves_a_pocket_of_many_servers() {
     let topology = bcube(8, 3, 8);

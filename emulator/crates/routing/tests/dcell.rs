@@ -57,7 +57,8 @@ fn the_testbed_reroutes_as_published() {
 fn flows_draw_among_equally_near_proxies() {
     let topology = build(r#"{"family":"dcell","n":4,"k":2}"#);
     let shape = Shape::new(&topology).unwrap();
-    // Server [1,0,0] is joined to sub-DCell 0; without that link, other servers of its DCell_0 are the nearest ways out.
+    // Server [1,0,0] is joined to sub-DCell 0; without that link, other servers of its DCell_0 are
+    // the nearest ways out.
     let bridge = shape.bridge(2, 1, 0).unwrap();
     let mut failures = Failures::none(&topology);
     failures.fail_link(shape.ports().link(bridge.near, 2));
@@ -71,7 +72,8 @@ fn flows_draw_among_equally_near_proxies() {
         let out = hops.iter().find(|hop| hop.level == 2).unwrap();
         *first_out.entry(out.server).or_default() += 1;
     }
-    // The three other servers of the DCell_0 and the one at the far end of its level-1 link are one hop away.
+    // The three other servers of the DCell_0 and the one at the far end of its level-1 link are one
+    // hop away.
     assert_eq!(first_out.len(), 4, "{first_out:?}");
     assert!(
         first_out.values().all(|&flows| (650..850).contains(&flows)),
@@ -79,7 +81,8 @@ fn flows_draw_among_equally_near_proxies() {
     );
 }
 
-/// The complete DCell of these letters has more servers than any number holds; the first thousand are routed all the same.
+/// The complete DCell of these letters has more servers than any number holds; the first thousand
+/// are routed all the same.
 #[test]
 fn the_first_servers_of_an_immense_dcell_are_routed() {
     let topology = build(r#"{"family":"dcell","n":8,"k":6,"servers":1000}"#);
@@ -220,8 +223,8 @@ fn any_dcell() -> impl Strategy<Value = Topology> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Without failures DFR is DCellRouting; with them its hops are live, end where they should, and stay
-    /// within what the retries allow.
+    /// Without failures DFR is DCellRouting; with them its hops are live, end where they should,
+    /// and stay within what the retries allow.
     #[test]
     fn dfr_is_valid(topology in any_dcell(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
         let shape = Shape::new(&topology).unwrap();
@@ -282,8 +285,8 @@ proptest! {
         }
     }
 
-    /// Flows in the order of an all-to-all share what is known of their ways: each has the path of its hops, and the same reason
-    /// where there is none.
+    /// Flows in the order of an all-to-all share what is known of their ways: each has the path of
+    /// its hops, and the same reason where there is none.
     #[test]
     fn batches_give_the_paths_of_the_hops(
         topology in any_dcell(), kinds in (any_failures(), any_failures()), from: u32, group_level in 0usize..3,
@@ -321,8 +324,8 @@ proptest! {
         }
     }
 
-    /// Where each server decides for itself, hops are live and end where they should; without failures they are those of
-    /// DCellRouting, and inside a DCell_1 as many as those of a walk.
+    /// Where each server decides for itself, hops are live and end where they should; without
+    /// failures they are those of DCellRouting, and inside a DCell_1 as many as those of a walk.
     #[test]
     fn a_view_with_an_index_gives_the_same_paths(topology in any_dcell(), (kind, ratio, seed) in any_failures(), from: u32) {
         let shape = Shape::new(&topology).unwrap();

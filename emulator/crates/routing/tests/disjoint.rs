@@ -1,4 +1,5 @@
-//! Parallel paths of two servers, in every family. Their number and length stand against another library in the binding's tests.
+//! Parallel paths of two servers, in every family. Their number and length stand against another
+//! library in the binding's tests.
 
 use crate::common;
 
@@ -29,7 +30,8 @@ fn between(topology: &Topology, path: &[u32]) -> Vec<NodeId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Each path is live and simple; two share no device but those that all share; and there is one if any scheme finds one.
+    /// Each path is live and simple; two share no device but those that all share; and there is one
+    /// if any scheme finds one.
     #[test]
     fn paths_are_live_and_part_for_good(
         topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(),
@@ -63,7 +65,8 @@ proptest! {
         prop_assert!(paths.iter().is_sorted_by_key(|path| path.len()));
     }
 
-    /// A BCube of k + 1 levels has k + 1 paths between any two servers that differ [bcube §3.2], and the search is never longer.
+    /// A BCube of k + 1 levels has k + 1 paths between any two servers that differ [bcube §3.2],
+    /// and the search is never longer.
     #[test]
     fn a_bcube_has_a_path_a_port((n, k) in (2u32..=5, 0u32..=2), ends in any::<(u32, u32)>()) {
         let topology = build(&format!(r#"{{"family":"bcube","n":{n},"k":{k}}}"#));

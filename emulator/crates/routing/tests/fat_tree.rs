@@ -11,8 +11,8 @@ use cubeyard_routing::{FailureKind, Failures, NoPath, Router, router};
 use cubeyard_topology::{NodeId, Topology};
 use proptest::prelude::*;
 
-/// Ports, layers and servers: choices of turns that are powers of two and not, in one word and in several, and so many that
-/// no bit of each is kept, in rows of both lengths.
+/// Ports, layers and servers: choices of turns that are powers of two and not, in one word and in
+/// several, and so many that no bit of each is kept, in rows of both lengths.
 const TREES: &[[u32; 3]] = &[
     [2, 3, 2],
     [4, 1, 4],
@@ -32,7 +32,8 @@ fn fat_tree([ports, layers, servers]: [u32; 3]) -> Topology {
     ))
 }
 
-/// The ways up from a server over so many links, by the switch they end at; in a fat-tree there is one to each.
+/// The ways up from a server over so many links, by the switch they end at; in a fat-tree there is
+/// one to each.
 fn ways_up(
     topology: &Topology,
     failures: &Failures,
@@ -180,7 +181,8 @@ fn a_last_fat_tree_path_is_found_by_listing() {
     assert_eq!(cut.route(0, far, 5, &mut path), Err(NoPath::NotFound));
 }
 
-/// The layers that a flow climbs, by the definition: to the least at which both servers are below one switch.
+/// The layers that a flow climbs, by the definition: to the least at which both servers are below
+/// one switch.
 fn climb(half: u32, layers: u32, source: u32, destination: u32) -> usize {
     let (mut a, mut b) = (source / half, destination / half);
     let mut climb = 0;

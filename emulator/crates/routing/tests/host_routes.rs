@@ -1,4 +1,5 @@
-//! Static routes for labs: following them leads from any server to any other, whatever way the group chooses.
+//! Static routes for labs: following them leads from any server to any other, whatever way the
+//! group chooses.
 
 use crate::common;
 
@@ -31,7 +32,8 @@ fn hops_to(routes: &[HostRoute], destination: NodeId) -> &[NextHop] {
         .map_or(&[], |route| &route.hops)
 }
 
-/// Whether a packet sent into the link at `from` can be received by `to`: at its other end, or beyond a bridge.
+/// Whether a packet sent into the link at `from` can be received by `to`: at its other end, or
+/// beyond a bridge.
 fn receives(topology: &Topology, from: NodeId, hop: NextHop) -> bool {
     let links = topology.links();
     let (a, b) = (links.a[hop.link as usize], links.b[hop.link as usize]);
@@ -84,7 +86,8 @@ proptest! {
 fn a_bcube_server_crosses_one_switch_a_hop() {
     let topology = build(r#"{"family":"bcube","n":4,"k":1}"#);
     let routes = host_routes(&topology);
-    // Server 00 reaches 01, 02 and 03 by its port of level 0, the others by way of 10, 20 or 30 or their own rows.
+    // Server 00 reaches 01, 02 and 03 by its port of level 0, the others by way of 10, 20 or 30 or
+    // their own rows.
     let to_01 = hops_to(&routes[0], 1);
     assert_eq!(to_01, [NextHop { link: 0, via: 1 }]);
     assert_eq!(

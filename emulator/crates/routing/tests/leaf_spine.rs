@@ -24,8 +24,9 @@ fn any_leaf_spine() -> impl Strategy<Value = Topology> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The scheme computes what `ecmp` finds by searching the live network, to the same draw of the same flow; only
-    /// detours by a third leaf are not its business. By a super-spine within a pod it reaches what `tables.rs` beside this finds.
+    /// The scheme computes what `ecmp` finds by searching the live network, to the same draw of the
+    /// same flow; only detours by a third leaf are not its business. By a super-spine within a pod
+    /// it reaches what `tables.rs` beside this finds.
     #[test]
     fn paths_are_those_of_ecmp_by_search(
         topology in any_leaf_spine(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,
@@ -63,7 +64,8 @@ fn flows_spread_evenly_over_the_live_links_of_the_live_spines() {
     let (source, destination) = (node("0.0"), node("2.1"));
     let links = topology.links();
     let mut failures = Failures::none(&topology);
-    // Spine 0 is down, spine 1 is cut off from the destination's leaf, and one of two links leads up to spine 2.
+    // Spine 0 is down, spine 1 is cut off from the destination's leaf, and one of two links leads
+    // up to spine 2.
     failures.fail_node(node("<1,0>"));
     let between = |leaf: u32, spine: u32| {
         (0..links.len()).filter(move |&link| links.a[link] == leaf && links.b[link] == spine)
@@ -96,7 +98,8 @@ fn flows_between_pods_spread_over_the_live_links_that_lead_down() {
             .filter(move |&link| links.a[link as usize] == lower && links.b[link as usize] == upper)
     };
     let mut failures = Failures::none(&topology);
-    // Super-spine 0 is down; super-spine 1 has no link to the only spine that leads down to the destination's leaf.
+    // Super-spine 0 is down; super-spine 1 has no link to the only spine that leads down to the
+    // destination's leaf.
     failures.fail_node(node("<2,0>"));
     between(node("<0,1.1>"), node("<1,1.0>")).for_each(|link| failures.fail_link(link));
     between(node("<1,1.1>"), node("<2,1>")).for_each(|link| failures.fail_link(link));

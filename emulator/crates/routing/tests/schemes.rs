@@ -12,7 +12,8 @@ use cubeyard_routing::{
 use cubeyard_topology::{NodeId, Topology, families};
 use proptest::prelude::*;
 
-/// Least live half-hops (a link at a switch 1, between servers that relay 2), by repeated relaxation.
+/// Least live half-hops (a link at a switch 1, between servers that relay 2), by repeated
+/// relaxation.
 fn oracle(topology: &Topology, failures: &Failures, source: NodeId) -> Vec<u32> {
     let links = topology.links();
     let relays = topology.servers_relay();
@@ -66,8 +67,8 @@ fn half_hops(topology: &Topology, path: &[u32]) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(160))]
 
-    /// Every scheme's paths join up over live parts; the link-state ones find a shortest path wherever
-    /// there is one, and no scheme finds one where there is none.
+    /// Every scheme's paths join up over live parts; the link-state ones find a shortest path
+    /// wherever there is one, and no scheme finds one where there is none.
     #[test]
     fn paths_are_valid_and_shortest_ones_shortest(
         topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,
@@ -120,8 +121,8 @@ proptest! {
         }
     }
 
-    /// The distance table agrees with the oracle at every node.
-    /// Schemes route a batch faster than its flows: by turns, from tables that they keep. Neither shows.
+    /// The distance table agrees with the oracle at every node. Schemes route a batch faster than
+    /// its flows: by turns, from tables that they keep. Neither shows.
     #[test]
     fn a_batch_is_its_flows_one_by_one(
         topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in prop::collection::vec(any::<(u32, u32)>(), 0..40),

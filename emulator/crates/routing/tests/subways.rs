@@ -100,7 +100,8 @@ fn rebinding_follows_the_formula() {
         (p[0] - t0 / (t0 + t1)).abs() < 1e-12 && (p[1] - t1 / (t0 + t1)).abs() < 1e-12,
         "{p:?}"
     );
-    // An idle link recovers, and a link that would overflow is capped with the rest spread over the others.
+    // An idle link recovers, and a link that would overflow is capped with the rest spread over the
+    // others.
     let p = rebind_probabilities(&[40.0, 40.0], &[0.9, 0.0], &[0.9, 0.0], &[10.0, 10.0], 0.5);
     assert!(p[1] > 0.0);
     let p = rebind_probabilities(&[40.0; 3], &[0.9, 0.9, 0.1], &[0.8, 0.8, 0.8], &[10.0; 3], 1.0);
@@ -126,8 +127,8 @@ proptest! {
         }
     }
 
-    /// Detours leave by cool ToRs, each used once, along links that exist, within the relays allowed, and never
-    /// carry more than is usable or than the source's links.
+    /// Detours leave by cool ToRs, each used once, along links that exist, within the relays
+    /// allowed, and never carry more than is usable or than the source's links.
     #[test]
     fn detours_keep_the_rules(
         ports in 2usize..5, size in 5usize..16, hot in prop::collection::vec(any::<bool>(), 16), relays in 1usize..4,
@@ -182,8 +183,8 @@ fn a_single_hot_rack_detours_both_ways() {
         .filter(|detour| !detour.left)
         .map(|detour| detour.tor)
         .collect();
-    // With h = 1 a relay takes traffic from its rightmost ToR to its leftmost, two places on: ToRs 3 and 2 need
-    // one relay, 1 and 0 two, 11 would need three.
+    // With h = 1 a relay takes traffic from its rightmost ToR to its leftmost, two places on: ToRs
+    // 3 and 2 need one relay, 1 and 0 two, 11 would need three.
     assert_eq!((left, right), (vec![3, 2, 1, 0], vec![7, 8, 9, 10]));
     assert_eq!(plan.detours[0].paths[0].steps, [5, 4, 3], "through B and R'");
     assert!(plan.withdrawn.is_empty());

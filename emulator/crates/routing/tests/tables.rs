@@ -64,7 +64,8 @@ fn any_balance() -> impl Strategy<Value = Balance> {
     ]
 }
 
-/// Follows the tables by `pick`, which draws among the next hops. The walk ends after as many links as there are nodes.
+/// Follows the tables by `pick`, which draws among the next hops. The walk ends after as many links
+/// as there are nodes.
 fn walk(
     tables: &Tables,
     ends: [NodeId; 2],
@@ -128,7 +129,8 @@ proptest! {
         }
         assert_walks(&topology, source, destination, &path, &failures);
         prop_assert_eq!(path.len() == 2, found.len() == 2, "a shared ToR comes first");
-        // With the same links at both ends the model's paths are as long, and this one is one of them.
+        // With the same links at both ends the model's paths are as long, and this one is one of
+        // them.
         let used = |link: u32| path.iter().any(|&directed| link_of(directed) == link);
         let links = topology.links();
         let at_ends = |link: u32| [source, destination].contains(&links.a[link as usize]);
@@ -176,7 +178,8 @@ fn a_whole_fat_tree_needs_one_route_up_and_one_for_each_server_below() {
     let routes = |node: NodeId| tables.of(node).routes.len();
     assert_eq!(routes(0), 1, "a server has its default route");
     let tiers = topology.tiers();
-    // Two servers below an edge switch, four below an aggregation switch, all sixteen below a core switch.
+    // Two servers below an edge switch, four below an aggregation switch, all sixteen below a core
+    // switch.
     for (tier, expected) in tiers.iter().zip([3, 5, 16]) {
         for switch in tier.first..tier.first + tier.count {
             assert_eq!(routes(switch), expected);
@@ -203,7 +206,8 @@ fn rates_of_ports_become_weights() {
     assert_eq!(weights(Balance::Equal), [1, 1]);
 }
 
-/// The weights of a source's links are its own table's, those of a destination's links are those of the ways down to it.
+/// The weights of a source's links are its own table's, those of a destination's links are those of
+/// the ways down to it.
 #[test]
 fn weights_by_load_are_those_of_both_ends() {
     let topology = build(
@@ -267,7 +271,8 @@ fn likely(tables: &Tables, [source, destination]: [NodeId; 2]) -> BTreeMap<[u32;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Servers whose ToRs are in several clusters too: the core carries what goes from one to another.
+    /// Servers whose ToRs are in several clusters too: the core carries what goes from one to
+    /// another.
     #[test]
     fn both_ends_links_are_chosen_independently(
         spec in proptest::sample::select(&[
@@ -311,7 +316,8 @@ const LOOPS: [&str; 3] = [
     r#"{"family":"subways","type":2,"p":2,"q":4,"l":6,"c":2,"clusters":2,"aggs_per_cluster":2}"#,
 ];
 
-/// The ways by rack of the first loop when its ToRs use so much of uplinks of 10, and the other loop nothing.
+/// The ways by rack of the first loop when its ToRs use so much of uplinks of 10, and the other
+/// loop nothing.
 fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
     let ring = racks.ring;
     let load = LoopLoad {
@@ -328,8 +334,9 @@ fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// By detours too every flow arrives, over live links, by two relays at most that are of other racks; and each node on
-    /// the way has the route by which it passes the flow's packets on. Without detours nothing is new but these routes.
+    /// By detours too every flow arrives, over live links, by two relays at most that are of other
+    /// racks; and each node on the way has the route by which it passes the flow's packets on.
+    /// Without detours nothing is new but these routes.
     #[test]
     fn detours_arrive_and_every_node_knows_how_to_pass_them_on(
         which in 0..LOOPS.len(), used in proptest::collection::vec(0.0..1.0f64, 8), port: u16, seed: u64,
@@ -404,7 +411,8 @@ proptest! {
     }
 }
 
-/// Rack 2 of eight is hot, and has ToRs 1 and 2: its flows leave by ToRs 3, 4, 0 and 7 too, as much by each.
+/// Rack 2 of eight is hot, and has ToRs 1 and 2: its flows leave by ToRs 3, 4, 0 and 7 too, as much
+/// by each.
 #[test]
 fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
     let topology = build(LOOPS[0]);
@@ -435,8 +443,9 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
         })
         .collect();
     found.sort_unstable();
-    // Relays are the second servers of their racks, as the source is of its own. Each ToR has 5.4 for detours, 60 % of what is
-    // left; the last one gets what the rack's links have left of 20. 8 go straight.
+    // Relays are the second servers of their racks, as the source is of its own. Each ToR has 5.4
+    // for detours, 60 % of what is left; the last one gets what the rack's links have left of 20. 8
+    // go straight.
     let expected = vec![
         (1, vec![], 190),
         (1, vec![(3, 0)], 256),

@@ -39,7 +39,8 @@ fn diameter_and_mean_are_those_published() {
     }
 }
 
-/// Section 3.1, for all 7,999 destinations: at least three link-disjoint paths, two hops of stretch at most.
+/// Section 3.1, for all 7,999 destinations: at least three link-disjoint paths, two hops of stretch
+/// at most.
 #[test]
 fn tcp_paths_are_disjoint_and_short() {
     let (topology, shape) = camcube();
@@ -215,7 +216,8 @@ fn joins_never_stray() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Keys go to a nearest live server; one more failure moves that server's keys only, to live ones.
+    /// Keys go to a nearest live server; one more failure moves that server's keys only, to live
+    /// ones.
     #[test]
     fn keys_move_only_from_the_failed(ratio in 0.0..0.6f64, seed: u64, key: u64, extra: u32) {
         let topology = build(r#"{"family":"torus3d","x":5,"y":4,"z":3}"#);
@@ -263,19 +265,23 @@ fn a_flow_alone_congests_where_its_paths_meet() {
     let (topology, shape) = camcube();
     let at = |name: &str| topology.node_by_name(name).unwrap();
     let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up, Ways::Drawn);
-    // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long edge.
+    // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long
+    // edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
     assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
-    // (1,0,0) sends on half by either way; of the 1.5 that (0,1,0) and it bring to the edge, 1 goes on.
+    // (1,0,0) sends on half by either way; of the 1.5 that (0,1,0) and it bring to the edge, 1 goes
+    // on.
     assert_eq!(flow("(2,1,0)").delivered, 1.5);
     assert_eq!(flow("(0,0,0)").delivered, 0.0);
-    // Of a corner's three paths, two meet a hop before it where each server fills its links in one order.
+    // Of a corner's three paths, two meet a hop before it where each server fills its links in one
+    // order.
     let corner = |order| saturated_flow(&shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
     assert_eq!((corner(Ways::Drawn), corner(Ways::First)), (3.0, 2.0));
 }
 
 proptest! {
-    /// A path of the routing service is a shortest one; by first ways always the same, axis after axis.
+    /// A path of the routing service is a shortest one; by first ways always the same, axis after
+    /// axis.
     #[test]
     fn appended_paths_are_shortest(from in 0u32..8000, to in 0u32..8000, seed: u64) {
         let (topology, shape) = camcube();
@@ -294,7 +300,8 @@ proptest! {
 }
 
 proptest! {
-    /// No more arrives than links leave the source or enter the destination, and each bit crosses at least the distance.
+    /// No more arrives than links leave the source or enter the destination, and each bit crosses
+    /// at least the distance.
     #[test]
     fn a_flow_alone_keeps_to_its_links(
         destination in 1u32..8000,
@@ -338,7 +345,8 @@ proptest! {
                 .flat_map(|axis| [(axis, true), (axis, false)])
                 .filter(|&(axis, up)| shape.nearer(at, destination, axis, ties)[usize::from(!up)])
                 .collect();
-            // The whole part of choices times a fraction of 64 bits chooses; the rest is the next fraction.
+            // The whole part of choices times a fraction of 64 bits chooses; the rest is the next
+            // fraction.
             let product = fraction * ways.len() as u128;
             fraction = product & u128::from(u64::MAX);
             let (axis, up) = ways[(product >> 64) as usize];

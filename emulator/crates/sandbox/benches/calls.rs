@@ -1,6 +1,7 @@
-//! What a packet costs a server that sends it back by the extended routing service, whose F is native, in a module, or in a process,
-//! beside one that sends it back at once, as the paper's Fig. 6 compares them. `[camcube §6]` One key; rounds in turns, the least
-//! of each. Fails when a promise is broken. Run with `cargo bench -p cubeyard-sandbox --bench calls`.
+//! What a packet costs a server that sends it back by the extended routing service, whose F is
+//! native, in a module, or in a process, beside one that sends it back at once, as the paper's Fig.
+//! 6 compares them. `[camcube §6]` One key; rounds in turns, the least of each. Fails when a
+//! promise is broken. Run with `cargo bench -p cubeyard-sandbox --bench calls`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -32,7 +33,8 @@ const ME: NodeId = 13;
 const HERE: Key = [1, 1, 1];
 const NEIGHBOUR: Key = [2, 1, 1];
 const PORT: u8 = 0;
-/// CPU of a whole server with |K| = 3 over that of sending back at once: 25.35 to 22.01 %. `[camcube §6, Fig. 6]`
+/// CPU of a whole server with |K| = 3 over that of sending back at once: 25.35 to 22.01 %.
+/// `[camcube §6, Fig. 6]`
 const PAPER: f64 = 1.15;
 /// Of a packet whose F is in a module over one whose F is native, and the same of a process.
 const MODULE_BOUND: f64 = 4.0;

@@ -1,4 +1,5 @@
-//! What a user's service may use up and what it has counted, in a module or in a process: its budget, its failures, its counters.
+//! What a user's service may use up and what it has counted, in a module or in a process: its
+//! budget, its failures, its counters.
 
 use cubeyard_dataplane::service::Context;
 
@@ -64,7 +65,8 @@ impl Account {
         }
     }
 
-    /// All counters: those of both kinds, losses of a kind's own (without those that are 0), and the numbered ones.
+    /// All counters: those of both kinds, losses of a kind's own (without those that are 0), and
+    /// the numbered ones.
     pub fn counters<const N: usize>(&self, lost: [(&'static str, u64); N]) -> Vec<(&'static str, u64)> {
         let mut counters = vec![
             ("calls", self.calls),

@@ -8,7 +8,8 @@ use wasmi::{Error, Instance, Store, StoreLimits, TrapCode, TypedFunc, WasmParams
 use crate::budget::Time;
 use crate::limits::BUFFER_BYTES;
 
-/// What a module's server knows of the network, as the module may ask for it: valid while the context's version is.
+/// What a module's server knows of the network, as the module may ask for it: valid while the
+/// context's version is.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// The context's version; `None` before the first call.

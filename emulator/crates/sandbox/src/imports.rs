@@ -1,6 +1,8 @@
-//! What a module can ask and do: the imports of module `cubeyard`. A coordinate is `x | y << 8 | z << 16`; -1 is none.
+//! What a module can ask and do: the imports of module `cubeyard`. A coordinate is
+//! `x | y << 8 | z << 16`; -1 is none.
 //!
-//! Every import burns fuel, and reads and writes nothing but the module's own memory and the state of its own call.
+//! Every import burns fuel, and reads and writes nothing but the module's own memory and the state
+//! of its own call.
 
 use cubeyard_dataplane::service::{Key, MAX_KEYS, Packet};
 use wasmi::{Caller, Error, Linker, errors::LinkerError};
@@ -50,7 +52,8 @@ fn burn(caller: &mut Call<'_>, more: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of the module's memory, to be sent. Errors: they are not all in it, there are too many, or too little fuel is left.
+/// Bytes of the module's memory, to be sent. Errors: they are not all in it, there are too many, or
+/// too little fuel is left.
 fn read(caller: &mut Call<'_>, at: i32, length: i32, most: usize) -> Result<Vec<u8>, Error> {
     let length = length as u32 as usize;
     if length > most {

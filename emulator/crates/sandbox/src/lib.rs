@@ -1,10 +1,11 @@
-//! Services that users write, as WebAssembly modules: the room in which they run. Or as processes: what is said to one,
-//! and what it may ask for.
+//! Services that users write, as WebAssembly modules: the room in which they run. Or as processes:
+//! what is said to one, and what it may ask for.
 //!
-//! A module sees nothing but the calls of `imports.rs`: no clock but the one it is told, no file, no socket, no other
-//! service. Each call ends by its fuel, an instance has at most so much memory, and what an instance may compute in a
-//! second is bounded, so that a service which loops, traps, is late or floods loses its own packets and nobody else's.
-//! All of it depends on the times that a call is told alone: the same in a container and in virtual time.
+//! A module sees nothing but the calls of `imports.rs`: no clock but the one it is told, no file,
+//! no socket, no other service. Each call ends by its fuel, an instance has at most so much memory,
+//! and what an instance may compute in a second is bounded, so that a service which loops, traps,
+//! is late or floods loses its own packets and nobody else's. All of it depends on the times that a
+//! call is told alone: the same in a container and in virtual time.
 //!
 //! | file | job |
 //! |---|---|
@@ -18,8 +19,8 @@
 //! | `trial.rs` | a service on every server of a torus in virtual time |
 //! | `limits.rs` | every limit |
 //!
-//! The header and the templates for authors are in the backend's folder of templates. Not here: who carries packets
-//! (`dataplane`), and who has sockets (`node`).
+//! The header and the templates for authors are in the backend's folder of templates. Not here: who
+//! carries packets (`dataplane`), and who has sockets (`node`).
 
 mod account;
 mod budget;

@@ -27,7 +27,8 @@ pub const CALL_BASE_FUEL: u64 = 500;
 pub const IMPORT_FUEL: u64 = 50;
 /// What a packet or an answer costs beside that: about what the server spends on it.
 pub const SEND_FUEL: u64 = 5000;
-/// Fuel that an instance gets each second: a hundredth to a tenth of what a core burns, by the instructions.
+/// Fuel that an instance gets each second: a hundredth to a tenth of what a core burns, by the
+/// instructions.
 pub const FUEL_PER_SEC: u64 = 50_000_000;
 /// Most fuel that an instance saves up.
 pub const FUEL_SAVED: u64 = 20_000_000;
@@ -54,7 +55,8 @@ pub const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// What a call of a service in a process costs, in fuel: 10,000 calls a second.
 pub const PROCESS_CALL_FUEL: u64 = 5000;
-/// Calls that a process has not answered yet, and bytes of those that it has not read; further ones are lost.
+/// Calls that a process has not answered yet, and bytes of those that it has not read; further ones
+/// are lost.
 pub const PROCESS_CALLS: usize = 1024;
 /// See [`PROCESS_CALLS`].
 pub const PROCESS_BYTES: usize = 4 << 20;
@@ -62,7 +64,8 @@ pub const PROCESS_BYTES: usize = 4 << 20;
 pub const PROCESS_ANSWER_BYTES: usize = 160 * 1024;
 /// Things that a process may ask for in one answer, whatever they are.
 pub const PROCESS_ACTIONS: usize = 64;
-/// A process that answers nothing for so long is late: it is hung up on, and what it was to answer is lost.
+/// A process that answers nothing for so long is late: it is hung up on, and what it was to answer
+/// is lost.
 pub const PROCESS_LATE: Duration = Duration::from_secs(2);
 /// The same of its first answer: a busy machine starts many processes.
 pub const PROCESS_START: Duration = Duration::from_secs(30);

@@ -1,4 +1,5 @@
-//! A module that was checked: it compiles, has the exports that a service needs, and imports nothing but the service's API.
+//! A module that was checked: it compiles, has the exports that a service needs, and imports
+//! nothing but the service's API.
 
 use std::rc::Rc;
 
@@ -63,7 +64,8 @@ const ABOUT_NETWORK: [&str; 3] = ["reachable", "root_of", "responsible"];
 const TEMPLATE: &str = "Begin with a template: `cubeyard service new NAME`.";
 
 impl Module {
-    /// Checks a module, compiles it and starts an instance once. Errors: what is wrong with it, and what to do.
+    /// Checks a module, compiles it and starts an instance once. Errors: what is wrong with it, and
+    /// what to do.
     pub fn new(bytes: &[u8]) -> Result<Module, Flaw> {
         #[cfg(feature = "text")]
         let bytes = &*binary(bytes)?;
@@ -109,7 +111,8 @@ impl Module {
         self.0.asks_network
     }
 
-    /// A new instance of at most so much memory, in bytes; its `init` was called. Errors: it does not start.
+    /// A new instance of at most so much memory, in bytes; its `init` was called. Errors: it does
+    /// not start.
     pub(crate) fn start(&self, memory_bytes: usize) -> Result<Running, Flaw> {
         let Compiled {
             engine,

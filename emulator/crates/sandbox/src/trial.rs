@@ -1,8 +1,10 @@
-//! A service on every server of a whole torus, in virtual time: what it would do before it runs on real packets.
+//! A service on every server of a whole torus, in virtual time: what it would do before it runs on
+//! real packets.
 //!
-//! The servers run the dataplane's own runtime of services, so queues, polling and fair shares are those of a run. What
-//! is left out: failures, losses and link state, which needs memory for every pair of servers. Links have one rate, and a
-//! packet arrives [`HOP`] after its link has carried it.
+//! The servers run the dataplane's own runtime of services, so queues, polling and fair shares are
+//! those of a run. What is left out: failures, losses and link state, which needs memory for every
+//! pair of servers. Links have one rate, and a packet arrives [`HOP`] after its link has carried
+//! it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -51,8 +53,8 @@ pub struct Options {
     pub size: [u32; 3],
     /// Virtual time, in seconds.
     pub secs: f64,
-    /// What each server's instance gets as a message once, at a random time within the first second; `{key}` stands for
-    /// a key drawn for each.
+    /// What each server's instance gets as a message once, at a random time within the first
+    /// second; `{key}` stands for a key drawn for each.
     pub message: String,
     /// Rate of every link.
     pub rate_bits_per_sec: f64,
@@ -97,7 +99,8 @@ enum Happening {
     Wake { server: NodeId },
 }
 
-/// What the servers run: who makes the instance of each, and who answers the calls of one in a process.
+/// What the servers run: who makes the instance of each, and who answers the calls of one in a
+/// process.
 trait Tried {
     /// What the service is called.
     fn name(&self) -> &str {
@@ -193,23 +196,26 @@ struct Torus<T> {
 /// Told how much of the virtual time is over, from 0 to 1; whether the trial goes on.
 pub type GoesOn<'a> = &'a mut dyn FnMut(f64) -> bool;
 
-/// Lets a module run on every server of a torus; `None` where `goes_on` ended it. Errors: it does not start.
+/// Lets a module run on every server of a torus; `None` where `goes_on` ended it. Errors: it does
+/// not start.
 pub fn run(module: &Module, options: &Options, goes_on: GoesOn<'_>) -> Result<Option<Report>, Flaw> {
     let [x, y, z] = options.size.map(|size| size.max(1) as usize);
     let memory_bytes = MEMORY_BYTES.min(ALL_MEMORY_BYTES / (x * y * z));
     try_out(InModule { module, memory_bytes }, options, goes_on)
 }
 
-/// The same of one of the services that every server of a run hosts, by its name: it takes no fuel, and its calls are not counted.
-/// Errors: there is none of that name, and a torus that there is not.
+/// The same of one of the services that every server of a run hosts, by its name: it takes no fuel,
+/// and its calls are not counted. Errors: there is none of that name, and a torus that there is
+/// not.
 pub fn run_built_in(name: &str, options: &Options, goes_on: GoesOn<'_>) -> Result<Option<Report>, Flaw> {
     let name = name.to_owned();
     try_out(BuiltIn { name }, options, goes_on)
 }
 
-/// The same of a service in a process, all of whose instances one process has: `answer` passes a call to it, and gives its
-/// answer. A process takes no virtual time, and there is one call at a time, so a trial is the same each time if the process
-/// is. Errors: those of `answer`, and a torus that there is not.
+/// The same of a service in a process, all of whose instances one process has: `answer` passes a
+/// call to it, and gives its answer. A process takes no virtual time, and there is one call at a
+/// time, so a trial is the same each time if the process is. Errors: those of `answer`, and a torus
+/// that there is not.
 pub fn run_process(
     answer: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Flaw>,
     options: &Options,

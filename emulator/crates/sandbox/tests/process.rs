@@ -1,5 +1,6 @@
-//! Services in processes, in virtual time: the greeting as a process does what the module does, and whatever a process answers, or
-//! does not, it loses its own packets, a bounded number of them, by reason.
+//! Services in processes, in virtual time: the greeting as a process does what the module does, and
+//! whatever a process answers, or does not, it loses its own packets, a bounded number of them, by
+//! reason.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +30,8 @@ fn options() -> Options {
     }
 }
 
-/// What comes of a process that answers so: of a call's kind and its own part an outcome and actions.
+/// What comes of a process that answers so: of a call's kind and its own part an outcome and
+/// actions.
 fn trial(mut act: impl FnMut(u8, &[u8]) -> Vec<u8>) -> Report {
     let answer = |call: &[u8]| Ok(Some([&call[5..9], &act(call[0], &call[HEAD..])].concat()));
     run_process(answer, &options()).unwrap()
@@ -149,7 +151,8 @@ fn nonsense_failures_and_what_it_may_not_ask_for_are_lost_by_reason() {
     }
     let report = message(vec![2]);
     assert_eq!((lost(&report, "lost-failed"), lost(&report, "stops")), (27, 0));
-    // A queue that there is not, a key outside, a packet longer than one may be, more packets than one call may send.
+    // A queue that there is not, a key outside, a packet longer than one may be, more packets than
+    // one call may send.
     let one = |said: Vec<u8>| message([&DONE[..], &said].concat());
     // A greeting to the server itself waits in no queue.
     assert_eq!(
@@ -183,7 +186,8 @@ fn one_that_always_fails_is_stopped() {
     // A timer that failed is not set again.
     assert_eq!((lost(&report, "lost-failed"), lost(&report, "stops")), (27, 0));
     let report = trial(|_, _| vec![2]);
-    // Eight calls tell it of its network, a message makes nine: the stop comes with the tenth within a second.
+    // Eight calls tell it of its network, a message makes nine: the stop comes with the tenth
+    // within a second.
     assert_eq!(
         (lost(&report, "lost-failed"), lost(&report, "stops")),
         (27 * 9, 0)

@@ -1,5 +1,5 @@
-//! Modules as services, on every server of a torus in virtual time: what a good one does, that a bad one ends and loses
-//! its own packets alone, and what is refused.
+//! Modules as services, on every server of a torus in virtual time: what a good one does, that a
+//! bad one ends and loses its own packets alone, and what is refused.
 
 #![allow(clippy::unwrap_used)]
 
@@ -135,7 +135,8 @@ fn one_that_always_traps_is_stopped_for_longer_and_longer() {
         ("timer", "(call $set_timer (i32.const 1)) unreachable"),
         ("neighbour", "unreachable"),
     ]));
-    // Six calls of neighbour fail at the start: no timer of theirs counts, so nothing more is called.
+    // Six calls of neighbour fail at the start: no timer of theirs counts, so nothing more is
+    // called.
     assert_eq!(lost(&report, "lost-trapped"), 6 * 27);
     let report = trial(&module(&[
         ("neighbour", "(call $set_timer (i32.const 1))"),
@@ -267,7 +268,8 @@ proptest! {
         }
     }
 
-    /// However a service spends its calls, a second of it burns no more than a second's fuel and what it had saved.
+    /// However a service spends its calls, a second of it burns no more than a second's fuel and
+    /// what it had saved.
     #[test]
     fn fuel_is_bounded(millis in 1u32..50, rounds in 1u32..2_000_000, secs in 1u32..4) {
         let timer = format!(

@@ -1,4 +1,5 @@
-//! Candidates enumerated and priced beside a bare loop over their counts: CPU time. Run with `cargo bench -p cubeyard-search`.
+//! Candidates enumerated and priced beside a bare loop over their counts: CPU time. Run with
+//! `cargo bench -p cubeyard-search`.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Dominance: which of several vectors can be best. Vectors are turned so that less is better in every entry.
+//! Dominance: which of several vectors can be best. Vectors are turned so that less is better in
+//! every entry.
 
 /// Whether `a` is at least as good as `b` in everything.
 pub fn covers(a: &[f64], b: &[f64]) -> bool {
@@ -12,13 +13,14 @@ pub struct Front {
 }
 
 impl Front {
-    /// Whether a member is at least as good in everything: what is entered later and is no better adds nothing.
+    /// Whether a member is at least as good in everything: what is entered later and is no better
+    /// adds nothing.
     pub fn covers(&self, vector: &[f64]) -> bool {
         self.members.iter().any(|(_, member)| covers(member, vector))
     }
 
-    /// Enters a vector unless a member covers it; gives the numbers of the members that it covers and so replaces.
-    /// Of equal vectors the first stays.
+    /// Enters a vector unless a member covers it; gives the numbers of the members that it covers
+    /// and so replaces. Of equal vectors the first stays.
     pub fn enter(&mut self, number: usize, vector: Vec<f64>) -> Option<Vec<usize>> {
         if self.covers(&vector) {
             return None;

@@ -1,4 +1,5 @@
-//! What a plan can be judged by: one catalogue, from which questions, documents, forms and help come.
+//! What a plan can be judged by: one catalogue, from which questions, documents, forms and help
+//! come.
 
 use cubeyard_plan::book::CURRENCIES;
 use serde_json::{Value, json};
@@ -53,8 +54,8 @@ impl Unit {
         }
     }
 
-    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another unit or no number. Of money in
-    /// any currency: [`Unit::currency`] says which.
+    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another
+    /// unit or no number. Of money in any currency: [`Unit::currency`] says which.
     pub fn read(self, text: &str) -> Option<f64> {
         let (number, unit) = split(text)?;
         let dollars = self.currency(text).map(|code| unit.replace(code, "USD"));
@@ -132,7 +133,8 @@ const fn metric(
     }
 }
 
-/// Every metric, in the order of their stages and of menus. A metric's index here is its place in a candidate's values.
+/// Every metric, in the order of their stages and of menus. A metric's index here is its place in a
+/// candidate's values.
 pub const METRICS: &[Metric] = &[
     metric(
         "servers",
@@ -292,7 +294,8 @@ pub(crate) mod at {
     pub const CARRIED: usize = 20;
 }
 
-/// `[{name, title, unit, units, stage, more, doc}]` of every metric; `units` are what a value may be written in.
+/// `[{name, title, unit, units, stage, more, doc}]` of every metric; `units` are what a value may
+/// be written in.
 pub fn metrics_json() -> Value {
     let list = METRICS.iter().map(|metric| {
         let units: Vec<&str> = metric.unit.names().iter().map(|(name, _)| *name).collect();

@@ -1,10 +1,11 @@
-//! Networks without a cycle: every pair has one path, so that the ABT follows from how many servers each link parts. `[ours]`
+//! Networks without a cycle: every pair has one path, so that the ABT follows from how many servers
+//! each link parts. `[ours]`
 
 use cubeyard_topology::{NodeId, Topology};
 
-/// The ABT of all-to-all traffic in Gb/s, over the links that are alive; None where links close a cycle or where nobody can
-/// send. The flows over a link are the servers on one side times those on the other, in each direction, and every flow has the
-/// rate of the slowest. In O(nodes + links).
+/// The ABT of all-to-all traffic in Gb/s, over the links that are alive; None where links close a
+/// cycle or where nobody can send. The flows over a link are the servers on one side times those on
+/// the other, in each direction, and every flow has the rate of the slowest. In O(nodes + links).
 pub fn abt_gbps(
     topology: &Topology,
     capacity_gbps: &[f64],

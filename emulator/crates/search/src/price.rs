@@ -1,4 +1,5 @@
-//! What is known of a candidate without traffic: its counts, then its plan's price, power and sizes.
+//! What is known of a candidate without traffic: its counts, then its plan's price, power and
+//! sizes.
 
 use cubeyard_plan::layout::parts_of;
 use cubeyard_plan::plan::{Draft, draft};
@@ -54,7 +55,8 @@ pub fn spec_of(asked: &Asked, candidate: &Candidate) -> PlanSpec {
     }
 }
 
-/// The first constraint on one of the stages that is not kept. A value that the plan does not have keeps none.
+/// The first constraint on one of the stages that is not kept. A value that the plan does not have
+/// keeps none.
 pub fn broken(limits: &[Limit], values: &Values, stages: std::ops::RangeInclusive<Stage>) -> Option<usize> {
     limits.iter().position(|limit| {
         stages.contains(&METRICS[limit.metric].stage)

@@ -1,8 +1,10 @@
-//! The search: candidates are priced, put in order, and their throughput worked out while they can still be on the front.
+//! The search: candidates are priced, put in order, and their throughput worked out while they can
+//! still be on the front.
 //!
-//! In the order of the objectives that a plan gives, cost first, a candidate is looked at after every candidate that is
-//! cheaper. Those before it are known, so it is passed over exactly if one of them is at least as good as it can be at best:
-//! with these bounds no order would work out fewer. `[ours]`
+//! In the order of the objectives that a plan gives, cost first, a candidate is looked at after
+//! every candidate that is cheaper. Those before it are known, so it is passed over exactly if one
+//! of them is at least as good as it can be at best: with these bounds no order would work out
+//! fewer. `[ours]`
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -28,11 +30,13 @@ const PASSED: usize = 256;
 /// The most points beside the front in a document.
 const MOST_OTHERS: usize = 400;
 
-/// Searches. `frames` gets, from the calling thread and in this order: `space`, `progress` of pricing, then `progress` of
-/// throughput with a `point` for each candidate whose objectives are known. The document has the front and what was done.
+/// Searches. `frames` gets, from the calling thread and in this order: `space`, `progress` of
+/// pricing, then `progress` of throughput with a `point` for each candidate whose objectives are
+/// known. The document has the front and what was done.
 ///
 /// # Errors
-/// Findings for a question that is not possible; [`PredictError::Cancelled`] soon after `progress.cancelled` is set.
+/// Findings for a question that is not possible; [`PredictError::Cancelled`] soon after
+/// `progress.cancelled` is set.
 pub fn search(
     question: &str,
     book: &Book,
@@ -136,7 +140,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The objectives of values, turned so that less is better. What is not known and made small is 0 at best.
+    /// The objectives of values, turned so that less is better. What is not known and made small is
+    /// 0 at best.
     fn vector(&self, values: &Values, known: &Values) -> Vec<f64> {
         let of = |&(metric, more): &(usize, bool)| {
             let value = values[metric].unwrap_or(f64::NAN);
@@ -153,7 +158,8 @@ impl<'a> Search<'a> {
         self.vector(&priced.most.at_best(&priced.values), &priced.values)
     }
 
-    /// Prices every candidate, on all cores; leaves those that can keep the constraints, the best first.
+    /// Prices every candidate, on all cores; leaves those that can keep the constraints, the best
+    /// first.
     fn price(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let all = &self.space.candidates;
         for (chunk, candidates) in all.chunks(CHUNK).enumerate() {
@@ -221,7 +227,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at the candidates in their order, and works out the throughput of those that may be on the front.
+    /// Looks at the candidates in their order, and works out the throughput of those that may be on
+    /// the front.
     fn walk(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let priced = std::mem::take(&mut self.priced);
         for (place, (number, one)) in priced.iter().enumerate() {
@@ -310,7 +317,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Whether the healthy throughput is needed: after failures that strike nothing it is the answer.
+    /// Whether the healthy throughput is needed: after failures that strike nothing it is the
+    /// answer.
     fn wants_healthy(&self, survival: &Survival) -> bool {
         let wanted = [at::ABT, at::ABT_KEPT];
         survival.unharmed()
@@ -351,7 +359,8 @@ impl<'a> Search<'a> {
         self.points.push(point);
     }
 
-    /// Works out for the points of the front what their objectives did not need: the ABT before failures.
+    /// Works out for the points of the front what their objectives did not need: the ABT before
+    /// failures.
     fn complete_front(&mut self) -> Result<(), PredictError> {
         if self.asked.stage < Stage::Degraded {
             return Ok(());

@@ -1,8 +1,9 @@
-//! The candidates: every combination of the families' parameters that has the right number of servers.
+//! The candidates: every combination of the families' parameters that has the right number of
+//! servers.
 //!
-//! A family's parameters, their names and limits are those of its own description in `topology`; here stand only the values
-//! that are tried (`AXES`), which a question may replace. One parameter of a family gives its size and follows from the number
-//! of servers.
+//! A family's parameters, their names and limits are those of its own description in `topology`;
+//! here stand only the values that are tried (`AXES`), which a question may replace. One parameter
+//! of a family gives its size and follows from the number of servers.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,9 +28,11 @@ pub struct SpaceSpec {
     /// Values of parameters by family and name, instead of the usual ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// How many numbers of servers are tried, evenly from the least to the most, where a family takes any.
+    /// How many numbers of servers are tried, evenly from the least to the most, where a family
+    /// takes any.
     pub server_steps: u32,
-    /// The most servers of a plan; twice the least that the constraints allow when nothing says more.
+    /// The most servers of a plan; twice the least that the constraints allow when nothing says
+    /// more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_servers: Option<u64>,
 }
@@ -65,7 +68,8 @@ const fn range(from: u32, to: u32, step: u32) -> Tried {
     Tried::Range { from, to, step }
 }
 
-/// What is tried of each family but custom networks, which have no parameters to vary. `sized`: the parameter that follows from the number of servers, if there is one.
+/// What is tried of each family but custom networks, which have no parameters to vary. `sized`: the
+/// parameter that follows from the number of servers, if there is one.
 struct Axes {
     family: &'static str,
     tried: &'static [(&'static str, Tried)],
@@ -285,7 +289,8 @@ impl SpaceSpec {
             .fold(0, u64::saturating_add)
     }
 
-    /// Every candidate with `least..=most` servers. `goes_on` is asked often; the answer `false` ends it with what there is.
+    /// Every candidate with `least..=most` servers. `goes_on` is asked often; the answer `false`
+    /// ends it with what there is.
     pub fn candidates(&self, (least, most): (u64, u64), goes_on: &dyn Fn() -> bool) -> Space {
         let mut space = Space::default();
         let mut seen = HashSet::new();
@@ -340,7 +345,8 @@ fn value_of(fields: &[(&str, f64)], name: &str) -> f64 {
         .map_or(1.0, |field| field.1)
 }
 
-/// Whether the combination is another one with its parameters in another order, or with one that changes nothing.
+/// Whether the combination is another one with its parameters in another order, or with one that
+/// changes nothing.
 fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
     let of = |name| value_of(fields, name);
     match family {
@@ -355,7 +361,8 @@ fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
     }
 }
 
-/// The values of the parameter that gives the size: evenly spread numbers of servers, rounded up to what the family takes.
+/// The values of the parameter that gives the size: evenly spread numbers of servers, rounded up to
+/// what the family takes.
 fn sizes(
     axes: &Axes,
     fields: &[(&str, f64)],
@@ -365,7 +372,8 @@ fn sizes(
     let Some(name) = axes.sized else {
         return vec![None];
     };
-    // Of the family's own rule: whole BCubes of the level below, whole edge groups, as many whole leaves in each pod.
+    // Of the family's own rule: whole BCubes of the level below, whole edge groups, as many whole
+    // leaves in each pod.
     let group = match axes.family {
         "bcube" => value_of(fields, "n").powf(value_of(fields, "k")) as u64,
         "fat_tree" => value_of(fields, "ports") as u64 / 2,

@@ -25,7 +25,8 @@ pub struct SearchSpec {
     /// What every plan on the front keeps.
     #[serde(default)]
     pub constraints: Vec<Constraint>,
-    /// What is made as small or as large as possible: one gives the best plan, several the front between them.
+    /// What is made as small or as large as possible: one gives the best plan, several the front
+    /// between them.
     #[serde(default = "cheapest")]
     pub objectives: Vec<Objective>,
     /// What fails, for the metrics after failures.
@@ -147,7 +148,8 @@ pub struct Asked {
 
 impl Asked {
     /// # Errors
-    /// Findings for amounts in another currency than the price book's: nothing says what they are worth in it.
+    /// Findings for amounts in another currency than the price book's: nothing says what they are
+    /// worth in it.
     pub fn check_currency(&self, own: &str) -> Result<(), Vec<Finding>> {
         let mut findings = Vec::new();
         for (i, (constraint, limit)) in self.spec.constraints.iter().zip(&self.limits).enumerate() {

@@ -1,11 +1,12 @@
 //! What of a candidate's throughput is left after failures, and what it can be at most.
 //!
-//! The bounds hold for any routing. In all-to-all traffic a server `d` gets `f_d` flows over links of rate `R_d`, so that the
-//! slowest flow has at most `R_d / f_d`; summed over all servers with flows, flows times the slowest rate, which is the ABT,
-//! is at most the sum of `R_d`. This also holds where failures leave flows without a path, when the ABT of the others can
-//! exceed the healthy one. Where every flow has a path, the links' rates of both directions together carry the flows' rates
-//! times their links: ABT is at most that capacity over the mean path. Where every pair has one path, the bound is the ABT
-//! itself (`only_path`). `[ours]`
+//! The bounds hold for any routing. In all-to-all traffic a server `d` gets `f_d` flows over links
+//! of rate `R_d`, so that the slowest flow has at most `R_d / f_d`; summed over all servers with
+//! flows, flows times the slowest rate, which is the ABT, is at most the sum of `R_d`. This also
+//! holds where failures leave flows without a path, when the ABT of the others can exceed the
+//! healthy one. Where every flow has a path, the links' rates of both directions together carry the
+//! flows' rates times their links: ABT is at most that capacity over the mean path. Where every
+//! pair has one path, the bound is the ABT itself (`only_path`). `[ours]`
 
 use cubeyard_plan::PlanSpec;
 use cubeyard_sim::faults::{self, Fault, TargetKind};
@@ -69,8 +70,8 @@ impl Most {
     pub fn at_best(&self, values: &Values) -> Values {
         let mut best = *values;
         let healthy = *best[at::ABT].get_or_insert(self.healthy);
-        // A structure that nothing strikes keeps what it has. With flows dropped the others may gain, so that a share has no
-        // bound before the healthy ABT is known.
+        // A structure that nothing strikes keeps what it has. With flows dropped the others may
+        // gain, so that a share has no bound before the healthy ABT is known.
         let degraded = if self.kept == 1.0 { healthy } else { self.degraded };
         let known = values[at::ABT].is_some_and(|abt| abt > 0.0);
         best[at::ABT_DEGRADED].get_or_insert(degraded);
@@ -103,7 +104,8 @@ impl<'a> Survival<'a> {
         })
     }
 
-    /// The bounds with the failures drawn: rates into servers over links that are left. Linear in the links.
+    /// The bounds with the failures drawn: rates into servers over links that are left. Linear in
+    /// the links.
     ///
     /// # Errors
     /// As of `faults::struck`.
@@ -122,7 +124,8 @@ impl<'a> Survival<'a> {
         Ok(most)
     }
 
-    /// The rates into servers over what is left, or what the only paths there allow; the least of the seeds.
+    /// The rates into servers over what is left, or what the only paths there allow; the least of
+    /// the seeds.
     fn bound_by_what_is_left_gbps(&self) -> Result<f64, PredictError> {
         let (topology, faults) = (self.network.topology(), self.faults());
         let links = topology.links();
@@ -157,8 +160,9 @@ impl<'a> Survival<'a> {
         serde_json::from_value(one).unwrap_or_default()
     }
 
-    /// Works out one stage: all-to-all traffic, counted flow by flow on the paths of the family's own routing. `goes_on` gets
-    /// what the stage's ABT can be at most by now; after a no the values stay as they are. Whether it went to the end.
+    /// Works out one stage: all-to-all traffic, counted flow by flow on the paths of the family's
+    /// own routing. `goes_on` gets what the stage's ABT can be at most by now; after a no the
+    /// values stay as they are. Whether it went to the end.
     ///
     /// # Errors
     /// Cancelled, or the findings of a prediction.

@@ -1,4 +1,5 @@
-//! The front of a search is that of an exhaustive one, which plans and predicts every candidate; nothing depends on time.
+//! The front of a search is that of an exhaustive one, which plans and predicts every candidate;
+//! nothing depends on time.
 
 use std::sync::atomic::Ordering;
 
@@ -43,7 +44,8 @@ fn known(spec: &PlanSpec, failures: &Value) -> Option<Value> {
     }))
 }
 
-/// The specs on the exhaustive front: nothing keeps the limits and is at least as good in everything, better in one.
+/// The specs on the exhaustive front: nothing keeps the limits and is at least as good in
+/// everything, better in one.
 fn exhaustive(question: &Value) -> Vec<Vec<f64>> {
     let asked = SearchSpec::from_json(&question.to_string()).expect("a question");
     let space = asked.spec.space.candidates(asked.servers, &|| true);

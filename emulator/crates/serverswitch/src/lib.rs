@@ -1,5 +1,6 @@
-//! ServerSwitch's API `[serverswitch §3.3.2]` for a program in a container of its own, beside a server of a run: the paper's calls over the
-//! server's socket, with the standard library alone. `c/` is the same in C, `backend/cubeyard/chip/serverswitch.py` in Python.
+//! ServerSwitch's API `[serverswitch §3.3.2]` for a program in a container of its own, beside a
+//! server of a run: the paper's calls over the server's socket, with the standard library alone.
+//! `c/` is the same in C, `backend/cubeyard/chip/serverswitch.py` in Python.
 //!
 //! ```no_run
 //! use cubeyard_serverswitch::{Action, ServerSwitch, SOCKET, Table};
@@ -105,7 +106,8 @@ impl Table {
 pub struct Action(String);
 
 impl Action {
-    /// An action as programs write it, without brackets: `act=REDIRECT_VIF, vif=3, mpls=SWAP, label=7`.
+    /// An action as programs write it, without brackets:
+    /// `act=REDIRECT_VIF, vif=3, mpls=SWAP, label=7`.
     pub fn of(text: &str) -> Action {
         Action(text.to_owned())
     }
@@ -171,8 +173,8 @@ impl ServerSwitch {
         self.call(&format!("SetUDLK({i}, {udlk});"))
     }
 
-    /// `SetLookupTable(int type, int i, int iudlk, char *value, char *mask, ACTION *action)`: value and mask in hexadecimal digits,
-    /// `None` for no mask.
+    /// `SetLookupTable(int type, int i, int iudlk, char *value, char *mask, ACTION *action)`: value
+    /// and mask in hexadecimal digits, `None` for no mask.
     #[doc(alias = "SetLookupTable")]
     pub fn set_lookup_table(
         &mut self,
@@ -207,7 +209,8 @@ impl ServerSwitch {
         self.batch.get_or_insert_default();
     }
 
-    /// Puts all that was collected into effect at once, or nothing of it. Errors: the first mistake.
+    /// Puts all that was collected into effect at once, or nothing of it. Errors: the first
+    /// mistake.
     pub fn commit(&mut self) -> Result<()> {
         match self.batch.take() {
             Some(calls) if !calls.is_empty() => self.ask(CALLS, &[calls.as_bytes()]).map(drop),
@@ -230,16 +233,17 @@ impl ServerSwitch {
             .map(drop)
     }
 
-    /// `int SendPacket(char *pkt, int oport)`: out of an external port, or by a port from 4 to 7 into the chip. Whether it was sent; the
-    /// chip may discard it.
+    /// `int SendPacket(char *pkt, int oport)`: out of an external port, or by a port from 4 to 7
+    /// into the chip. Whether it was sent; the chip may discard it.
     #[doc(alias = "SendPacket")]
     pub fn send_packet(&mut self, packet: &[u8], oport: u8) -> Result<bool> {
         let answer = self.ask(SEND, &[&[oport], packet])?;
         Ok(answer.first() == Some(&0))
     }
 
-    /// `int RecvPacket(char *pkt, int *iport)`: the next packet that an entry of ours has sent to the CPU, and the port that it came by.
-    /// Waits for one. From the first call on packets are kept.
+    /// `int RecvPacket(char *pkt, int *iport)`: the next packet that an entry of ours has sent to
+    /// the CPU, and the port that it came by. Waits for one. From the first call on packets are
+    /// kept.
     #[doc(alias = "RecvPacket")]
     pub fn recv_packet(&mut self) -> Result<(Vec<u8>, u8)> {
         self.listen()?;

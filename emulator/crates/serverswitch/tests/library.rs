@@ -20,7 +20,8 @@ const LIMITS: Limits = Limits {
 /// What a program has sent out: port and bytes.
 type Sent = Arc<Mutex<Vec<(u8, Vec<u8>)>>>;
 
-/// A chip behind a socket, which the packets given to it come in by port 0 as soon as a program listens.
+/// A chip behind a socket, which the packets given to it come in by port 0 as soon as a program
+/// listens.
 struct Server {
     path: PathBuf,
     packets: mpsc::Sender<Vec<u8>>,

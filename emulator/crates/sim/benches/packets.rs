@@ -1,8 +1,10 @@
-//! The packet engine's packet-hops a CPU second beside a bare event loop over as many hops, its memory, and its scaling over
-//! seeds. The fastest of a few repetitions. Run with `cargo bench -p cubeyard-sim --bench packets`.
+//! The packet engine's packet-hops a CPU second beside a bare event loop over as many hops, its
+//! memory, and its scaling over seeds. The fastest of a few repetitions. Run with
+//! `cargo bench -p cubeyard-sim --bench packets`.
 //!
-//! htsim cannot be installed here: measured on such a machine, it made 2.4 to 3.0 M packet-hops a CPU second on the 128-host
-//! permutation, and that is what the last column divides by (its upper value).
+//! htsim cannot be installed here: measured on such a machine, it made 2.4 to 3.0 M packet-hops a
+//! CPU second on the 128-host permutation, and that is what the last column divides by (its upper
+//! value).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -46,8 +48,9 @@ fn fastest<T>(mut work: impl FnMut() -> T) -> (f64, T) {
     best.expect("three tries")
 }
 
-/// A bare event loop: `packets` go round over routes of `length` links out of `links`, with nothing but a queue of packets a
-/// link and the event queue, in which a link has one event. The engine has one a packet (`calendar`), and no queue a link.
+/// A bare event loop: `packets` go round over routes of `length` links out of `links`, with nothing
+/// but a queue of packets a link and the event queue, in which a link has one event. The engine has
+/// one a packet (`calendar`), and no queue a link.
 fn bare(links: u32, packets: u32, length: u32, hops: u64) -> u64 {
     let mut wheel = Wheel::new(links as usize, 72_000_000, links as usize);
     let mut queues: Vec<VecDeque<(u64, u32)>> = vec![VecDeque::new(); links as usize];

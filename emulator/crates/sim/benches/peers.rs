@@ -1,7 +1,9 @@
-//! The same tasks by others, in the same run: NetworkX routes and counts, igraph counts hops, SimGrid shares rates.
+//! The same tasks by others, in the same run: NetworkX routes and counts, igraph counts hops,
+//! SimGrid shares rates.
 //!
-//! CPU time of both sides. Who is not installed is named with the way to install it, and left out. The Python is that of
-//! the environment in `VENV`, else `python3`. Run with `cargo bench -p cubeyard-sim --bench peers`.
+//! CPU time of both sides. Who is not installed is named with the way to install it, and left out.
+//! The Python is that of the environment in `VENV`, else `python3`. Run with
+//! `cargo bench -p cubeyard-sim --bench peers`.
 #![allow(clippy::print_stdout, reason = "a bench is there to print")]
 
 use std::fmt::Write as _;
@@ -76,7 +78,8 @@ fn ask_python(script: &str, input: &str) -> Option<Vec<f64>> {
     ask(program, input)
 }
 
-/// SimGrid's solver, compiled into a folder of its own; nothing where the library or a compiler is missing.
+/// SimGrid's solver, compiled into a folder of its own; nothing where the library or a compiler is
+/// missing.
 fn simgrid(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("simgrid_lmm");
     let built = Command::new("c++")

@@ -1,5 +1,6 @@
-//! What the models say of an experiment of any size, to stand beside the same experiment with real packets: the figures of
-//! `figures/` are of the papers' sizes, those that are measured of what a machine can carry.
+//! What the models say of an experiment of any size, to stand beside the same experiment with real
+//! packets: the figures of `figures/` are of the papers' sizes, those that are measured of what a
+//! machine can carry.
 
 use cubeyard_routing::dcell::{Dfr, DfrOptions};
 use cubeyard_routing::random::Draws;
@@ -101,10 +102,10 @@ fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
     vec![Finding::error("beside", field, message, hint)]
 }
 
-/// What a torus's services put on links: `{aggregation: {none, full, routed: [stress]}, joins: [{own, base, base_drawn}], source:
-/// [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways, carried_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`; a stress is
-/// `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's edges are `[child, parent]`, and lookups are counted by
-/// hops.
+/// What a torus's services put on links:
+/// `{aggregation: {none, full, routed: [stress]}, joins: [{own, base, base_drawn}], source: [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways, carried_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`;
+/// a stress is `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's
+/// edges are `[child, parent]`, and lookups are counted by hops.
 ///
 /// # Errors
 /// A finding for what is no torus, for a server that is not there, and for a number out of range.
@@ -193,7 +194,8 @@ pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value,
     Ok(Value::Object(found))
 }
 
-/// Of the directions of all links: the share that each service uses, and the share that 0 to 4 of them use.
+/// Of the directions of all links: the share that each service uses, and the share that 0 to 4 of
+/// them use.
 fn together(shape: &Shape, ways: Ways, seed: u64) -> Value {
     let services = used_live(shape, ways, seed);
     let links = shape.directed_links();
@@ -262,8 +264,8 @@ fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
     })
 }
 
-/// The hops of every pair of servers by DFR's tables, where servers and links have failed: rows of sources, `null` where there is
-/// no path. `[dcell §4.3]`
+/// The hops of every pair of servers by DFR's tables, where servers and links have failed: rows of
+/// sources, `null` where there is no path. `[dcell §4.3]`
 ///
 /// # Errors
 /// A finding for what is no DCell, and for a node or a link that is not there.
@@ -356,7 +358,8 @@ mod tests {
         let source = found["source"].as_array().unwrap();
         assert_eq!(source.len(), 26);
         assert!(source.iter().all(|one| one["paths"].as_u64() >= Some(3)));
-        // Both other axes lead to a corner: by first ways two of three streams meet a hop before it.
+        // Both other axes lead to a corner: by first ways two of three streams meet a hop before
+        // it.
         let corner = &source[12];
         assert_eq!(
             (corner["distance"].as_u64(), corner["delivered"].as_f64()),

@@ -1,4 +1,5 @@
-//! The parallel paths of two servers of a plan, with parts of it taken away: a question of names, answered by `routing::disjoint`.
+//! The parallel paths of two servers of a plan, with parts of it taken away: a question of names,
+//! answered by `routing::disjoint`.
 
 use cubeyard_routing::disjoint::disjoint_paths;
 use cubeyard_routing::path::link_of;
@@ -22,8 +23,10 @@ pub struct Between {
     pub without: Vec<String>,
 }
 
-/// The paths as a document: `{"source", "destination", "without", "reason", "paths": [{"links": [link], "devices": [name]}]}`, the
-/// shortest first. Links are numbered as the plan's cables; `devices` has both ends. Without any path `reason` says why, else it is null.
+/// The paths as a document:
+/// `{"source", "destination", "without", "reason", "paths": [{"links": [link], "devices": [name]}]}`,
+/// the shortest first. Links are numbered as the plan's cables; `devices` has both ends. Without
+/// any path `reason` says why, else it is null.
 ///
 /// # Errors
 /// A finding for each name that is not there, and for a server asked for its paths to itself.

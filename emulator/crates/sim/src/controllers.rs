@@ -1,8 +1,8 @@
-//! Subways' controllers in the engine's loop: route, read the ToRs' counters, move weights, until it settles; then plan
-//! detours around what is still hot. `[subways §5.2, §6]`
+//! Subways' controllers in the engine's loop: route, read the ToRs' counters, move weights, until
+//! it settles; then plan detours around what is still hot. `[subways §5.2, §6]`
 //!
-//! The rounds stand for the controllers' periods: flows last, and what they settle at is what is predicted. A fixed order
-//! of work and the flows' own draws: the same for any number of threads.
+//! The rounds stand for the controllers' periods: flows last, and what they settle at is what is
+//! predicted. A fixed order of work and the flows' own draws: the same for any number of threads.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,8 @@ use crate::paths::Paths;
 const ROUNDS: usize = 32;
 /// Settled when no weight moves by more.
 const SETTLED: f64 = 1e-3;
-/// A server whose flows use less of its links has no flow to rebind: this much is acknowledgements. `[ours]`
+/// A server whose flows use less of its links has no flow to rebind: this much is acknowledgements.
+/// `[ours]`
 const IDLE: f64 = 0.01;
 /// The controllers of one network with one set of failures.
 #[derive(Debug)]
@@ -36,7 +37,8 @@ pub struct Controllers<'a> {
 }
 
 impl<'a> Controllers<'a> {
-    /// With the capacity of every directed link, in any one unit. `None` for other families than Subways.
+    /// With the capacity of every directed link, in any one unit. `None` for other families than
+    /// Subways.
     pub fn new(topology: &'a Topology, failures: Failures, capacity: &[f64]) -> Option<Controllers<'a>> {
         let racks = Racks::of(topology)?;
         let mut capacity = capacity.to_vec();
@@ -53,8 +55,8 @@ impl<'a> Controllers<'a> {
         })
     }
 
-    /// Balanced routing for these flows: of all rounds, the first included (which is ECMP), the one whose fullest link
-    /// leaves a flow most. `None` only for another family's topology.
+    /// Balanced routing for these flows: of all rounds, the first included (which is ECMP), the one
+    /// whose fullest link leaves a flow most. `None` only for another family's topology.
     pub fn adaptive(
         &self,
         flows: &Flows,
@@ -82,14 +84,15 @@ impl<'a> Controllers<'a> {
         Ok(self.planned(&paths, &rates, &mut weights))
     }
 
-    /// Routing with the detours that flows call for which send at `rates`, each on its straight path; takes withdrawn links out of
-    /// `weights`. `None` only for another family's topology.
+    /// Routing with the detours that flows call for which send at `rates`, each on its straight
+    /// path; takes withdrawn links out of `weights`. `None` only for another family's topology.
     pub fn planned(&self, paths: &Paths, rates: &[f64], weights: &mut LinkWeights) -> Option<DetourRouting> {
         let sides = self.sides(paths, rates, weights);
         DetourRouting::new(self.by_weights(weights)?, self.racks, sides)
     }
 
-    /// The detours of every rack, out and in, that given flows, all on their paths, call for; takes withdrawn links out of `weights`.
+    /// The detours of every rack, out and in, that given flows, all on their paths, call for; takes
+    /// withdrawn links out of `weights`.
     pub fn by_rack(&self, paths: &Paths, weights: &mut LinkWeights) -> [Vec<RackDetours>; 2] {
         self.sides(paths, &max_min_rates(paths, &self.capacity), weights)
     }
@@ -122,8 +125,8 @@ impl<'a> Controllers<'a> {
         })
     }
 
-    /// The weights of the best round: that whose fullest link leaves a flow most. `load` routes all flows by given weights
-    /// and counts them; its error ends the rounds.
+    /// The weights of the best round: that whose fullest link leaves a flow most. `load` routes all
+    /// flows by given weights and counts them; its error ends the rounds.
     pub fn settle<E>(
         &self,
         mut load: impl FnMut(&LinkWeights) -> Result<LinkFlows, E>,
@@ -151,7 +154,8 @@ impl<'a> Controllers<'a> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// One round of rebinding at every server by how many flows links carry; whether a weight still moved.
+    /// One round of rebinding at every server by how many flows links carry; whether a weight still
+    /// moved.
     fn rebind(&self, load: &LinkFlows, weights: &mut LinkWeights) -> bool {
         let flows = load.per_directed_link.iter();
         let per_link: Vec<f64> = flows.map(|&flows| f64::from(flows)).collect();
@@ -175,8 +179,8 @@ impl<'a> Controllers<'a> {
         moved
     }
 
-    /// One round of rebinding at every server by what links carry, `rates` by directed link in the unit of the capacities; whether
-    /// a weight still moved. Linear in the links.
+    /// One round of rebinding at every server by what links carry, `rates` by directed link in the
+    /// unit of the capacities; whether a weight still moved. Linear in the links.
     pub fn rebind_by_rates(&self, rates: &[f64], weights: &mut LinkWeights) -> bool {
         let mut moved = false;
         for side in 0..2 {
@@ -195,7 +199,8 @@ impl<'a> Controllers<'a> {
         moved
     }
 
-    /// The capacity of each ToR's uplinks in one direction, and how much of it a value by directed link is; 0 without uplinks.
+    /// The capacity of each ToR's uplinks in one direction, and how much of it a value by directed
+    /// link is; 0 without uplinks.
     fn utilisation(&self, per_link: &[f64], side: usize) -> (Vec<f64>, Vec<f64>) {
         let (used, capacity) = (self.by_tor(per_link, side), self.by_tor(&self.capacity, side));
         let of = |(used, capacity): (&f64, &f64)| if *capacity > 0.0 { used / capacity } else { 0.0 };
@@ -203,7 +208,8 @@ impl<'a> Controllers<'a> {
         (capacity, fractions)
     }
 
-    /// One direction of a round. `bound` is a server's link with the share of its flows that are bound to it.
+    /// One direction of a round. `bound` is a server's link with the share of its flows that are
+    /// bound to it.
     fn rebind_side(
         &self,
         side: usize,
@@ -233,7 +239,8 @@ impl<'a> Controllers<'a> {
         moved
     }
 
-    /// The live links of each server to ToRs that have a live uplink, for servers that have several.
+    /// The live links of each server to ToRs that have a live uplink, for servers that have
+    /// several.
     fn links_by_server(&self) -> Vec<Vec<usize>> {
         let links = self.topology.links();
         let up = self.by_tor(&self.capacity, 0);

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use crate::flows::{Batches, Flows};
 
-/// Flows in one piece of parallel work: enough to hide the hand-over, few enough to cancel promptly.
+/// Flows in one piece of parallel work: enough to hide the hand-over, few enough to cancel
+/// promptly.
 const CHUNK_FLOWS: u64 = 16_384;
 
 /// What a computation shares with the thread that waits for it.
@@ -80,8 +81,8 @@ impl LinkFlows {
         self.per_directed_link.iter().copied().max().unwrap_or(0)
     }
 
-    /// Enters one flow: the links of its path, or why it has none. `into_server` says of each directed link
-    /// whether it ends at a server; empty, where hops follow from links.
+    /// Enters one flow: the links of its path, or why it has none. `into_server` says of each
+    /// directed link whether it ends at a server; empty, where hops follow from links.
     #[inline]
     pub fn enter(&mut self, routed: Result<(), NoPath>, path: &[DirectedLink], into_server: &[bool]) {
         match routed {
@@ -153,8 +154,8 @@ impl LinkFlows {
     }
 }
 
-/// Routes every flow and counts it on the links of its path. Linear in the links of all paths; memory
-/// is one counter array a thread. The result does not depend on the number of threads.
+/// Routes every flow and counts it on the links of its path. Linear in the links of all paths;
+/// memory is one counter array a thread. The result does not depend on the number of threads.
 ///
 /// `into_server` is as in [`LinkFlows::enter`].
 ///
@@ -178,8 +179,8 @@ pub fn count_links(
     )
 }
 
-/// The same in two parts: when `goes_on` says no to the load of the first flows, the others are not routed and there is no load.
-/// Loads only grow, so what the first flows rule out stays ruled out.
+/// The same in two parts: when `goes_on` says no to the load of the first flows, the others are not
+/// routed and there is no load. Loads only grow, so what the first flows rule out stays ruled out.
 pub(crate) fn count_links_while(
     router: &dyn Router,
     flows: &Flows,

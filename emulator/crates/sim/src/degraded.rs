@@ -7,8 +7,8 @@ use cubeyard_topology::Topology;
 
 /// What a degraded link still lets pass, each way.
 ///
-/// Loss is taken as a rate: of what is sent at the link's rate the share that is not lost arrives. That is an upper
-/// bound, which UDP reaches; TCP slows down for every loss and gets less. `[ours]`
+/// Loss is taken as a rate: of what is sent at the link's rate the share that is not lost arrives.
+/// That is an upper bound, which UDP reaches; TCP slows down for every loss and gets less. `[ours]`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// At most this rate; infinity where packets are only lost.
@@ -48,7 +48,8 @@ impl Limit {
         capacity_gbps.min(self.rate_bits_per_sec / 1e9) * self.passes
     }
 
-    /// What probes of the bandwidth see of it: its rate, and no loss until they are lost themselves. `[ours]`
+    /// What probes of the bandwidth see of it: its rate, and no loss until they are lost
+    /// themselves. `[ours]`
     fn seen_of_gbps(self, capacity_gbps: f64) -> f64 {
         if self.passes > 0.0 {
             capacity_gbps.min(self.rate_bits_per_sec / 1e9)

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::network::Network;
 use crate::workload::server_named;
 
-/// The edge-disjoint spanning trees of a BCube from a server: a list of trees, each a list of `[parent, child]` in which
-/// every parent comes before its children. `[bcube §3.5]`
+/// The edge-disjoint spanning trees of a BCube from a server: a list of trees, each a list of
+/// `[parent, child]` in which every parent comes before its children. `[bcube §3.5]`
 ///
 /// # Errors
 /// A finding when there is no such server, or the plan is no BCube.

@@ -1,11 +1,12 @@
 //! Engines: what computes an experiment.
 //!
-//! Every engine takes the same description, an [`Experiment`] on a [`Network`], and answers with frames while it runs
-//! and one document at the end. An engine first gives an outline: everything that can be refused is refused there,
-//! before any work is done.
+//! Every engine takes the same description, an [`Experiment`] on a [`Network`], and answers with
+//! frames while it runs and one document at the end. An engine first gives an outline: everything
+//! that can be refused is refused there, before any work is done.
 //!
-//! To add one: a variant of [`EngineKind`], a type that implements [`Engine`], and an arm in [`EngineKind::engine`],
-//! which does not compile without it. The binding, the command line and the API choose by [`Engine::name`].
+//! To add one: a variant of [`EngineKind`], a type that implements [`Engine`], and an arm in
+//! [`EngineKind::engine`], which does not compile without it. The binding, the command line and the
+//! API choose by [`Engine::name`].
 //!
 //! Not here: the emulation, which sends real packets and runs outside this library.
 
@@ -59,7 +60,8 @@ impl Frame {
     }
 }
 
-/// What computes an experiment. Engines keep no state between runs; all that is drawn comes from the experiment's seeds.
+/// What computes an experiment. Engines keep no state between runs; all that is drawn comes from
+/// the experiment's seeds.
 pub trait Engine: Sync {
     /// Its name in experiments and documents, in kebab-case.
     fn name(&self) -> &'static str;
@@ -73,7 +75,8 @@ pub trait Engine: Sync {
     /// Whether it takes a kind of fault.
     fn knows(&self, fault: FaultKind) -> bool;
 
-    /// The field of an experiment that only this engine takes, and a form for it; `None` when there is none.
+    /// The field of an experiment that only this engine takes, and a form for it; `None` when there
+    /// is none.
     fn settings(&self) -> Option<(&'static str, Value)> {
         None
     }
@@ -84,10 +87,12 @@ pub trait Engine: Sync {
     /// The findings that [`Engine::run`] would give.
     fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>>;
 
-    /// Computes the experiment. `frames` gets what there is so far, in order, from the calling thread.
+    /// Computes the experiment. `frames` gets what there is so far, in order, from the calling
+    /// thread.
     ///
     /// # Errors
-    /// Findings when the input does not allow it; [`PredictError::Cancelled`] soon after `progress.cancelled` is set.
+    /// Findings when the input does not allow it; [`PredictError::Cancelled`] soon after
+    /// `progress.cancelled` is set.
     fn run(
         &self,
         network: &Network,
@@ -121,8 +126,8 @@ impl EngineKind {
     }
 }
 
-/// `[{name, method, summary, faults, settings, form}]` of every engine: the kinds of fault that it knows, the field that only it
-/// takes (or null), and what that field may hold.
+/// `[{name, method, summary, faults, settings, form}]` of every engine: the kinds of fault that it
+/// knows, the field that only it takes (or null), and what that field may hold.
 pub fn engines_json() -> Value {
     let engines: Vec<Value> = ENGINES
         .iter()

@@ -108,7 +108,8 @@ impl Experiment {
         }
     }
 
-    /// What a flow of weight 1 sends, in gigabits, if the experiment says so: as such, or in the workload's bytes.
+    /// What a flow of weight 1 sends, in gigabits, if the experiment says so: as such, or in the
+    /// workload's bytes.
     pub fn flow_size_gigabits(&self) -> Option<f64> {
         self.flow_gigabits
             .or(self.workload.bytes.map(|bytes| bytes as f64 * 8e-9))

@@ -104,8 +104,8 @@ impl Flows {
 }
 
 impl Flows {
-    /// Appends the flows of a range, which is within [`Flows::len`], as [`Flows::flow`] gives them, with the seed of each: in an
-    /// all-to-all without a division a flow.
+    /// Appends the flows of a range, which is within [`Flows::len`], as [`Flows::flow`] gives them,
+    /// with the seed of each: in an all-to-all without a division a flow.
     #[inline]
     fn append_to(&self, list: &mut Vec<Flow>, range: Range<u64>, seed_of: impl Fn(u64) -> u64) {
         let flow = |index, (source, destination)| Flow {
@@ -131,7 +131,8 @@ impl Flows {
     }
 }
 
-/// Flows routed at a time: enough to hide the call, few enough for their links to stay in the nearest cache.
+/// Flows routed at a time: enough to hide the call, few enough for their links to stay in the
+/// nearest cache.
 const BATCH_FLOWS: u64 = 512;
 
 /// What routing flows batch after batch needs; reused.
@@ -142,8 +143,8 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Routes the flows of a range in batches, each flow's choices drawn from `seed` and its index; `visit` gets the
-    /// index of each batch's first flow and the batch's paths.
+    /// Routes the flows of a range in batches, each flow's choices drawn from `seed` and its index;
+    /// `visit` gets the index of each batch's first flow and the batch's paths.
     pub fn route(
         &mut self,
         router: &dyn Router,

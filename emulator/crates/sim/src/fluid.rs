@@ -1,5 +1,5 @@
-//! Flows in time: every flow has a size, rates are max-min fair at every moment, and are computed again whenever
-//! flows end.
+//! Flows in time: every flow has a size, rates are max-min fair at every moment, and are computed
+//! again whenever flows end.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,8 @@ const EQUAL_SHARE: f64 = 1e-9;
 pub struct Completion {
     /// When each flow ends, in seconds; infinity for a flow without a path.
     pub ends_secs: Vec<f64>,
-    /// The total rate as steps: `(from, rate)` in seconds and the unit of the capacities, until the next entry.
+    /// The total rate as steps: `(from, rate)` in seconds and the unit of the capacities, until the
+    /// next entry.
     pub total_rate: Vec<(f64, f64)>,
 }
 
@@ -30,8 +31,9 @@ impl Completion {
     }
 }
 
-/// Runs flows of `sizes` (capacity's unit times seconds, for example gigabits for Gb/s) over their paths until all
-/// have ended. Each step costs one filling, and ends at least one flow; equal ends are one step.
+/// Runs flows of `sizes` (capacity's unit times seconds, for example gigabits for Gb/s) over their
+/// paths until all have ended. Each step costs one filling, and ends at least one flow; equal ends
+/// are one step.
 pub fn run(
     paths: &Paths,
     sizes: &[f64],

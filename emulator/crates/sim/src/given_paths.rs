@@ -7,9 +7,10 @@ use crate::maxmin::max_min_rates;
 use crate::network::Network;
 use crate::paths::Paths;
 
-/// The max-min fair rate in Gb/s of every flow, over the path of servers `paths[flow]`, both ends included. Servers that
-/// follow each other are joined by a link, or by one switch. An empty path is a flow that carries nothing. The slowest link
-/// has `link_gbps`, the others as many times more as they are planned to.
+/// The max-min fair rate in Gb/s of every flow, over the path of servers `paths[flow]`, both ends
+/// included. Servers that follow each other are joined by a link, or by one switch. An empty path
+/// is a flow that carries nothing. The slowest link has `link_gbps`, the others as many times more
+/// as they are planned to.
 ///
 /// Linear in the lengths of the paths times the ports of a node, plus [`max_min_rates`].
 ///
@@ -52,7 +53,8 @@ pub fn rates_within(
     Ok(max_min_rates(&paths, gbps))
 }
 
-/// The directed links from a node to another, directly or by one switch, the one of the lowest link number.
+/// The directed links from a node to another, directly or by one switch, the one of the lowest link
+/// number.
 fn join(topology: &Topology, adjacency: &Csr, from: NodeId, to: NodeId) -> Option<Vec<DirectedLink>> {
     if from.max(to) >= topology.node_count() {
         return None;
@@ -102,7 +104,8 @@ mod tests {
     #[test]
     fn flows_that_share_a_link_share_its_rate() {
         let bcube = network(r#"{"family":"bcube","n":2,"k":1}"#);
-        // 00 to 11 by 01 and 01 to 11 share the last two links; 10 to 00 is alone; the last flow has no path.
+        // 00 to 11 by 01 and 01 to 11 share the last two links; 10 to 00 is alone; the last flow
+        // has no path.
         let paths = [vec![0, 1, 3], vec![1, 3], vec![2, 0], vec![]];
         assert_eq!(rates_over(&bcube, &paths, 0.1).unwrap(), [0.05, 0.05, 0.1, 0.0]);
     }

@@ -55,7 +55,8 @@ impl Distances {
 /// Distances between all live servers, every link counted, around failures.
 ///
 /// Servers forward where the family's servers do. Searches of 64 sources share each pass over the
-/// links; batches run in parallel, and the counts are whole numbers, so threads do not show in the result.
+/// links; batches run in parallel, and the counts are whole numbers, so threads do not show in the
+/// result.
 pub fn all_pairs_links(
     topology: &Topology,
     failures: &Failures,
@@ -113,8 +114,8 @@ fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
     live
 }
 
-/// Hops between servers (crossing a mini-switch is part of one) from some live servers to all, around failures: a sample
-/// where all pairs are too many. `unreachable` counts live servers only.
+/// Hops between servers (crossing a mini-switch is part of one) from some live servers to all,
+/// around failures: a sample where all pairs are too many. `unreachable` counts live servers only.
 pub fn hops_from(topology: &Topology, failures: &Failures, sources: &[NodeId]) -> Distances {
     let servers = topology.server_count();
     let csr = between_servers(topology, failures);

@@ -6,12 +6,13 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::paths::Paths;
 
-/// The max-min fair rate of every flow, in the unit of `capacity` (per directed link). A dropped flow
-/// gets 0; a flow that crosses no link is bound by nothing and gets infinity.
+/// The max-min fair rate of every flow, in the unit of `capacity` (per directed link). A dropped
+/// flow gets 0; a flow that crosses no link is bound by nothing and gets infinity.
 ///
-/// All rates rise together until a link is full; the flows on it keep their rate, the others rise on.
-/// Every flow's path and every link's list of flows is read once: linear in the links of all paths,
-/// plus a heap of links. The order of work is fixed, so the result is the same to the last bit.
+/// All rates rise together until a link is full; the flows on it keep their rate, the others rise
+/// on. Every flow's path and every link's list of flows is read once: linear in the links of all
+/// paths, plus a heap of links. The order of work is fixed, so the result is the same to the last
+/// bit.
 pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     let mut rates = vec![f64::INFINITY; paths.len()];
     for &flow in &paths.dropped {
@@ -32,7 +33,8 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
             link: link as u32,
         })
         .collect();
-    // Every link asks for each of its flows: a bit a flow stays in a near cache, a rate would not. [measured]
+    // Every link asks for each of its flows: a bit a flow stays in a near cache, a rate would not.
+    // [measured]
     let mut settled = vec![0u64; paths.len().div_ceil(64)];
     let (mut fresh, mut crossed) = ([0; BATCH], Vec::with_capacity(BATCH * BLOCK));
     while let Some(mut top) = heap.peek_mut() {
@@ -65,14 +67,15 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// Flows settled at a time: their paths are read together, so that memory answers for all of them at once. `[measured]`
+/// Flows settled at a time: their paths are read together, so that memory answers for all of them
+/// at once. `[measured]`
 const BATCH: usize = 64;
 
 /// Links of a path copied at once, needed or not.
 const BLOCK: usize = 12;
 
-/// Those of `flows` that had no rate yet, each once, in their order; they have one now. `kept` holds them. `flows` ascend. No
-/// branch tells which, for it would be chance.
+/// Those of `flows` that had no rate yet, each once, in their order; they have one now. `kept`
+/// holds them. `flows` ascend. No branch tells which, for it would be chance.
 fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH]) -> &'a [u32] {
     let (mut count, mut before) = (0, u32::MAX);
     for &flow in flows {
@@ -88,8 +91,8 @@ fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH]) ->
     kept
 }
 
-/// The links of these flows' paths, one path after another. They are copied in blocks, so that neither a path's length is
-/// guessed nor one path waited for before the next.
+/// The links of these flows' paths, one path after another. They are copied in blocks, so that
+/// neither a path's length is guessed nor one path waited for before the next.
 fn gather(paths: &Paths, flows: &[u32], crossed: &mut Vec<u32>) {
     let mut spans = [(0, 0); BATCH];
     for (span, &flow) in spans.iter_mut().zip(flows) {

@@ -50,7 +50,8 @@ impl Network {
         &self.spec
     }
 
-    /// The capacity of every directed link in Gb/s: `override_gbps`, or the plan's own override, or the topology's.
+    /// The capacity of every directed link in Gb/s: `override_gbps`, or the plan's own override, or
+    /// the topology's.
     pub fn capacity_gbps(&self, override_gbps: Option<f64>) -> Vec<f64> {
         let links = self.topology.links();
         let asked = override_gbps.or(self.spec.cabling.link_gbps);
@@ -59,8 +60,8 @@ impl Network {
             .collect()
     }
 
-    /// The capacity of every directed link in Gb/s where the slowest has so much, and the others are as many times faster
-    /// as they are planned.
+    /// The capacity of every directed link in Gb/s where the slowest has so much, and the others
+    /// are as many times faster as they are planned.
     pub fn scaled_gbps(&self, slowest_gbps: f64) -> Vec<f64> {
         let links = self.topology.links();
         let slowest = links.slowest_bits_per_sec();

@@ -38,7 +38,8 @@ impl Paths {
         &self.links[self.offsets[flow] as usize..self.offsets[flow + 1] as usize]
     }
 
-    /// Routes every flow of a workload. Linear in the links of all paths; 4 bytes a link and 4 a flow.
+    /// Routes every flow of a workload. Linear in the links of all paths; 4 bytes a link and 4 a
+    /// flow.
     pub fn route(
         router: &dyn Router,
         flows: &Flows,
@@ -63,7 +64,8 @@ impl Paths {
                     let dropped = routed.dropped.iter().map(|&(place, _)| first as u32 + place);
                     piece.dropped.extend(dropped);
                 });
-                // A vector grown by doubling may hold twice what it needs; all pieces are held at once.
+                // A vector grown by doubling may hold twice what it needs; all pieces are held at
+                // once.
                 piece.links.shrink_to_fit();
                 progress.done.fetch_add(size, Ordering::Relaxed);
                 Some(piece)

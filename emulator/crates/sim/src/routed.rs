@@ -1,7 +1,9 @@
-//! The flows of an emulation whose switches are routers: their paths, from the same tables and the same hash as in the
-//! kernel, and max-min fair rates over them. So each flow is predicted on the path that it will take.
+//! The flows of an emulation whose switches are routers: their paths, from the same tables and the
+//! same hash as in the kernel, and max-min fair rates over them. So each flow is predicted on the
+//! path that it will take.
 //!
-//! Not here: the tables and the hash (`cubeyard_routing`), and addresses of servers (`cubeyard_dataplane`).
+//! Not here: the tables and the hash (`cubeyard_routing`), and addresses of servers
+//! (`cubeyard_dataplane`).
 
 use std::collections::BTreeSet;
 
@@ -57,7 +59,8 @@ impl RoutedRun<'_> {
     /// Paths and rates of flows. Time as for [`Tables::new`] and [`max_min_rates`].
     ///
     /// # Errors
-    /// A finding for a network whose servers relay, which has no routers, and for one whose flows cannot be spread so.
+    /// A finding for a network whose servers relay, which has no routers, and for one whose flows
+    /// cannot be spread so.
     pub fn flows(mut self, network: &Network, flows: &[RoutedFlow]) -> Result<RoutedFlows, Vec<Finding>> {
         let topology = network.topology();
         self.fail_outside(network);
@@ -102,9 +105,9 @@ impl RoutedRun<'_> {
         })
     }
 
-    /// The same for switches whose own programs choose: `path_of` gives the nodes of a flow's path, both ends included, where these
-    /// links, by their nodes, carry nothing; none where there is no way. Linear in links and in the lengths of the paths, plus
-    /// [`max_min_rates`].
+    /// The same for switches whose own programs choose: `path_of` gives the nodes of a flow's path,
+    /// both ends included, where these links, by their nodes, carry nothing; none where there is no
+    /// way. Linear in links and in the lengths of the paths, plus [`max_min_rates`].
     ///
     /// # Errors
     /// A finding for a path whose nodes no link joins.
@@ -134,9 +137,9 @@ impl RoutedRun<'_> {
         Ok(RoutedFlows { paths, gbps })
     }
 
-    /// The tables that the controllers settle at, if flows last: as in the flow engine, but each flow counts on the path
-    /// that it has. With detours, planned for the rates that flows have then, if those are asked for. `[subways §5.2,
-    /// §6]` `None` for other families than Subways.
+    /// The tables that the controllers settle at, if flows last: as in the flow engine, but each
+    /// flow counts on the path that it has. With detours, planned for the rates that flows have
+    /// then, if those are asked for. `[subways §5.2, §6]` `None` for other families than Subways.
     fn settled(&self, topology: &Topology, capacity: &[f64], flows: &[RoutedFlow]) -> Option<Tables> {
         let failures = &self.damage.failures;
         let controllers = Controllers::new(topology, failures.clone(), capacity)?;

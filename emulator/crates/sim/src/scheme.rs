@@ -1,5 +1,5 @@
-//! Routing schemes by name, and how their paths are chosen: each flow for itself, flow after flow by load, or with weights that
-//! controllers set by the load of all.
+//! Routing schemes by name, and how their paths are chosen: each flow for itself, flow after flow
+//! by load, or with weights that controllers set by the load of all.
 
 use cubeyard_routing::{
     Failures, MultipathRouter, PathChoice, Router, default_for, names_for, router, scheme,
@@ -42,12 +42,14 @@ pub struct Scheme<'a> {
     choice: PathChoice,
     /// By directed link, in any one unit.
     capacity: Vec<f64>,
-    /// What sets its weights and detours by the flows' load, for the schemes that have such controllers.
+    /// What sets its weights and detours by the flows' load, for the schemes that have such
+    /// controllers.
     controllers: Option<Controllers<'a>>,
 }
 
 impl<'a> Scheme<'a> {
-    /// The scheme of this name; the family's own when there is none. Links have the topology's rates.
+    /// The scheme of this name; the family's own when there is none. Links have the topology's
+    /// rates.
     ///
     /// # Errors
     /// A finding that lists the schemes there are for this family.
@@ -63,8 +65,8 @@ impl<'a> Scheme<'a> {
         Scheme::at_rates(name, topology, failures, rates)
     }
 
-    /// The same with a capacity for every directed link, in any one unit: schemes that follow the load or probe their
-    /// paths use it.
+    /// The same with a capacity for every directed link, in any one unit: schemes that follow the
+    /// load or probe their paths use it.
     ///
     /// # Errors
     /// As of [`Scheme::new`].
@@ -119,7 +121,8 @@ impl<'a> Scheme<'a> {
         }
     }
 
-    /// The router for these flows: its own, or one whose weights and detours controllers have set for them.
+    /// The router for these flows: its own, or one whose weights and detours controllers have set
+    /// for them.
     fn router_for(
         &self,
         flows: &Flows,
@@ -162,8 +165,8 @@ impl<'a> Scheme<'a> {
         )
     }
 
-    /// The same without hops; `None` as soon as `goes_on` says no to what there is of the load. Schemes that choose by the load
-    /// of all flows are not asked.
+    /// The same without hops; `None` as soon as `goes_on` says no to what there is of the load.
+    /// Schemes that choose by the load of all flows are not asked.
     pub(crate) fn count_links_while(
         &self,
         flows: &Flows,

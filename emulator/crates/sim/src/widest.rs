@@ -1,12 +1,14 @@
-//! Choice by probing an idle network: where links differ, a flow takes the path that leaves it most.
+//! Choice by probing an idle network: where links differ, a flow takes the path that leaves it
+//! most.
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::{DirectedLink, NoPath, PathSet, Router};
 use cubeyard_topology::NodeId;
 
-/// BSR where some links carry less: a flow keeps the path that it draws, unless another of its good paths has more
-/// bandwidth, which its probes measure; then it takes one of those with the most. So where all links carry as much,
-/// paths are those of BSR itself. `[bcube §4.2]`, which flows move `[ours]`
+/// BSR where some links carry less: a flow keeps the path that it draws, unless another of its good
+/// paths has more bandwidth, which its probes measure; then it takes one of those with the most. So
+/// where all links carry as much, paths are those of BSR itself. `[bcube §4.2]`, which flows move
+/// `[ours]`
 pub struct Widest {
     drawn: Box<dyn Router>,
     /// The same scheme as one that names its good paths.
@@ -39,7 +41,8 @@ impl Router for Widest {
         self.drawn.name()
     }
 
-    /// As of the scheme; the good paths are looked at only where the drawn one crosses a link that carries less.
+    /// As of the scheme; the good paths are looked at only where the drawn one crosses a link that
+    /// carries less.
     fn route(
         &self,
         source: NodeId,

@@ -54,7 +54,8 @@ fn up_by_tor(topology: &Topology, load: &LinkFlows) -> Vec<u32> {
     sums
 }
 
-/// The example of §5: two racks side by side load the ToR they share twice; balanced, all three alike.
+/// The example of §5: two racks side by side load the ToR they share twice; balanced, all three
+/// alike.
 #[test]
 fn two_hot_racks_share_three_tors_evenly() {
     let topology = topology(1, 2);
@@ -70,7 +71,8 @@ fn two_hot_racks_share_three_tors_evenly() {
     }
 }
 
-/// A hot rack gets more out of the network with detours, which stay off hot ToRs and within two relays.
+/// A hot rack gets more out of the network with detours, which stay off hot ToRs and within two
+/// relays.
 #[test]
 fn detours_bring_a_hot_rack_more() {
     for (ports, racks) in [(2, vec![2]), (3, vec![2]), (2, vec![1, 2, 3])] {
@@ -113,8 +115,8 @@ fn without_a_hot_rack_nobody_detours() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Adaptive balancing never loads a link more than ECMP does; every path joins its ends over live links, drops
-    /// what ECMP drops, and does not depend on the number of threads.
+    /// Adaptive balancing never loads a link more than ECMP does; every path joins its ends over
+    /// live links, drops what ECMP drops, and does not depend on the number of threads.
     #[test]
     fn balancing_never_hurts_and_paths_hold(
         wiring_type in 0u8..3, ports in 1u32..4, racks in prop::collection::btree_set(0..6u32, 1..4), ratio in 0.0..0.1f64, seed: u64,

@@ -105,8 +105,8 @@ proptest! {
         prop_assert!(abt_at(one) <= abt_at(OWN));
     }
 
-    /// Several flows that share one link and nothing else: there a slower link cannot help anybody. (Elsewhere it can: who is
-    /// held back on it leaves more to others.)
+    /// Several flows that share one link and nothing else: there a slower link cannot help anybody.
+    /// (Elsewhere it can: who is held back on it leaves more to others.)
     #[test]
     fn a_slower_bottleneck_never_raises_the_fair_rates(
         senders in 1u32..8, one in 1e4..2.0 * OWN, other in 1e4..2.0 * OWN,
@@ -120,8 +120,8 @@ proptest! {
         prop_assert!(total(one.min(other)) <= total(one.max(other)) * (1.0 + 1e-12));
     }
 
-    /// A link that carries next to nothing leaves the others what they have without it: over fixed ways, where a failed link's
-    /// flows are dropped and not moved.
+    /// A link that carries next to nothing leaves the others what they have without it: over fixed
+    /// ways, where a failed link's flows are dropped and not moved.
     #[test]
     fn a_link_of_next_to_no_rate_is_as_good_as_failed(at in 0..LINKS, seed in 0u64..100) {
         let network = Network::open(SMALL).unwrap();
@@ -182,8 +182,8 @@ proptest! {
     }
 }
 
-/// BCube(4,1), 00 to 33: two hops, so a way by each of its ports. A fixed way has to take what its link leaves; BSR's
-/// probes see rates, but no loss.
+/// BCube(4,1), 00 to 33: two hops, so a way by each of its ports. A fixed way has to take what its
+/// link leaves; BSR's probes see rates, but no loss.
 #[test]
 fn one_to_one_over_a_degraded_link() {
     let cases = [
@@ -245,7 +245,8 @@ fn one_to_one_over_a_degraded_link() {
     insta::assert_snapshot!(table);
 }
 
-/// Sixteen flows of one server to its neighbours of both levels: those who see the load spread it by what links carry.
+/// Sixteen flows of one server to its neighbours of both levels: those who see the load spread it
+/// by what links carry.
 #[test]
 fn flows_that_see_the_load_leave_a_slow_link_its_share() {
     let entries: Vec<Value> = (0..16).map(|_| json!(["00", "33", 1.0])).collect();

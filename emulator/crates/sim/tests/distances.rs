@@ -79,7 +79,8 @@ proptest! {
         prop_assert_eq!(found, plain(&topology, &failures), "{}", spec);
     }
 
-    /// In a DCell a hop is one or two links, so hops are checked against link state, whose distances count half hops.
+    /// In a DCell a hop is one or two links, so hops are checked against link state, whose
+    /// distances count half hops.
     #[test]
     fn sampled_hops_are_those_of_link_state(
         (n, k) in (2u32..5, 0u32..3).prop_filter("small", |&(n, k)| n < 3 || k < 2),

@@ -1,4 +1,5 @@
-//! The published figures that take a moment: which of their numbers come out, and which are said to differ.
+//! The published figures that take a moment: which of their numbers come out, and which are said to
+//! differ.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -57,7 +58,8 @@ fn work(id: &str, whole: bool) -> u64 {
     progress.total.load(Ordering::Relaxed)
 }
 
-/// The whole data is as many times the work of a part as it says, and is refused where there is no part.
+/// The whole data is as many times the work of a part as it says, and is refused where there is no
+/// part.
 #[test]
 fn the_whole_data_is_so_many_parts() {
     let listed: Value = serde_json::from_str(&figures_json()).unwrap();
@@ -134,7 +136,8 @@ fn the_testbed_s_tails_come_out_packet_by_packet() {
     assert_eq!(rows(&document).len(), 4);
 }
 
-/// Packets take longer than a fluid on the same paths, by headers at least, and go no faster than their links.
+/// Packets take longer than a fluid on the same paths, by headers at least, and go no faster than
+/// their links.
 #[test]
 fn a_testbed_s_packets_stand_beside_its_fluid() {
     let document = figure("dcell-fig12-packets", seeds(1), &Progress::default()).unwrap();
@@ -331,7 +334,8 @@ fn the_testbeds_tree_has_one_root_above_its_edge_switches() {
     assert_eq!(counts, [5, 1]);
 }
 
-/// Where the paper's curve has its top, ours is flat: the verdict does not depend on which seeds are drawn.
+/// Where the paper's curve has its top, ours is flat: the verdict does not depend on which seeds
+/// are drawn.
 #[test]
 fn camcubes_figure_2_is_stable_over_numbers_of_seeds() {
     for count in [1, 2, 5] {

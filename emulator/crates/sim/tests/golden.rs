@@ -1,5 +1,5 @@
-//! One line a family, routing and fault: what a prediction says of a small network. A change of behaviour is a change
-//! of this table.
+//! One line a family, routing and fault: what a prediction says of a small network. A change of
+//! behaviour is a change of this table.
 
 use std::fmt::Write;
 
@@ -149,7 +149,8 @@ fn predictions_across_families_and_routings() {
     insta::assert_snapshot!(table);
 }
 
-/// Two logical racks side by side send to all of the loop's far racks: what balancing and detours are for.
+/// Two logical racks side by side send to all of the loop's far racks: what balancing and detours
+/// are for.
 #[test]
 fn predictions_of_hot_subways_racks() {
     let mut table = format!(

@@ -18,8 +18,9 @@ fn abt_and_bound(spec: &Value, routing: &str) -> (f64, f64) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// No choice of paths beats the closed form, and where there is no choice, or none that matters because the servers'
-    /// own links are the bottleneck even with all flows of a leaf on one uplink, the prediction equals it.
+    /// No choice of paths beats the closed form, and where there is no choice, or none that matters
+    /// because the servers' own links are the bottleneck even with all flows of a leaf on one
+    /// uplink, the prediction equals it.
     #[test]
     fn all_to_all_is_bounded_by_its_closed_form_and_equals_it_without_choice(
         leaves in 2u32..=6, spines in 1u32..=4, servers_per_leaf in 1u32..=6, uplinks_per_spine in 1u32..=2,
@@ -49,8 +50,9 @@ proptest! {
 
 #[test]
 fn one_spine_carries_what_the_closed_form_says() {
-    // 16 servers on 4 leaves with one uplink of 10 Gb/s each. At 1:1 the servers' links are the bottleneck, 15 flows on
-    // each: 240 flows of 2.5 Gb/s / 15. At 4:1 the uplinks are, 4 x 12 flows on each: 240 flows of 10 Gb/s / 48.
+    // 16 servers on 4 leaves with one uplink of 10 Gb/s each. At 1:1 the servers' links are the
+    // bottleneck, 15 flows on each: 240 flows of 2.5 Gb/s / 15. At 4:1 the uplinks are, 4 x 12
+    // flows on each: 240 flows of 10 Gb/s / 48.
     for (server_gbps, expected) in [(2.5, 40.0), (10.0, 50.0)] {
         let spec = json!({
             "family": "leaf_spine", "leaves": 4, "spines": 1, "servers_per_leaf": 4,
@@ -66,8 +68,9 @@ fn one_spine_carries_what_the_closed_form_says() {
 
 #[test]
 fn one_super_spine_carries_what_the_closed_form_says() {
-    // 16 servers on 4 leaves of 2 pods, with one uplink of 10 Gb/s a leaf and one uplink a spine. Uplinks of leaves carry
-    // 4 x 12 flows, those of spines 8 x 8: 240 flows of 10 Gb/s / 64 where they are equally fast, else 10 Gb/s / 48.
+    // 16 servers on 4 leaves of 2 pods, with one uplink of 10 Gb/s a leaf and one uplink a spine.
+    // Uplinks of leaves carry 4 x 12 flows, those of spines 8 x 8: 240 flows of 10 Gb/s / 64 where
+    // they are equally fast, else 10 Gb/s / 48.
     for (spine_uplink_gbps, expected) in [(10.0, 37.5), (40.0, 50.0)] {
         let spec = json!({
             "family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 4, "super_spines": 1, "pods": 2,
@@ -87,6 +90,7 @@ fn many_flows_come_close_to_balance() {
         "family": "leaf_spine", "leaves": 8, "spines": 4, "servers_per_leaf": 32, "server_gbps": 10, "uplink_gbps": 40,
     });
     let (abt, bound) = abt_and_bound(&spec, "leaf-spine");
-    // 32 x 224 flows over 4 uplinks: 1,792 each on average, with a deviation of sqrt(1792 x 3/4) = 37; 5 of them are 10 %.
+    // 32 x 224 flows over 4 uplinks: 1,792 each on average, with a deviation of sqrt(1792 x 3/4) =
+    // 37; 5 of them are 10 %.
     assert!((0.9 * bound..bound).contains(&abt), "{abt} of {bound}");
 }

@@ -1,4 +1,5 @@
-//! Max-min rates are checked by their defining condition and by linear programs, not by another filling.
+//! Max-min rates are checked by their defining condition and by linear programs, not by another
+//! filling.
 
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_sim::Progress;
@@ -34,8 +35,8 @@ fn as_paths(flows: &[Vec<u32>]) -> Paths {
     }
 }
 
-/// Feasible, and every flow has a bottleneck: a full link on which no flow is faster. That is necessary and sufficient
-/// for max-min fairness.
+/// Feasible, and every flow has a bottleneck: a full link on which no flow is faster. That is
+/// necessary and sufficient for max-min fairness.
 fn check_bottlenecks(paths: &Paths, capacity: &[f64], rates: &[f64]) -> Result<(), TestCaseError> {
     let mut used = vec![0.0; capacity.len()];
     let mut fastest = vec![0.0f64; capacity.len()];
@@ -63,8 +64,9 @@ fn check_bottlenecks(paths: &Paths, capacity: &[f64], rates: &[f64]) -> Result<(
     Ok(())
 }
 
-/// A linear program over the flows' rates: no link carries more than it can, flows in `settled` keep their rate, and all
-/// others get at least `floor`. Maximizes the least rate of the others, or the rate of `one` of them.
+/// A linear program over the flows' rates: no link carries more than it can, flows in `settled`
+/// keep their rate, and all others get at least `floor`. Maximizes the least rate of the others, or
+/// the rate of `one` of them.
 fn program(
     capacity: &[f64],
     flows: &[Vec<u32>],
@@ -96,8 +98,9 @@ fn program(
     problem.solve().unwrap().objective()
 }
 
-/// Max-min rates by their definition: the greatest least rate is found by a program; who cannot have more while the others
-/// keep that much, which one more program each tells, is settled at it; and so on with the rest.
+/// Max-min rates by their definition: the greatest least rate is found by a program; who cannot
+/// have more while the others keep that much, which one more program each tells, is settled at it;
+/// and so on with the rest.
 fn rates_by_programs(capacity: &[f64], flows: &[Vec<u32>]) -> Vec<f64> {
     let mut settled = vec![None; flows.len()];
     let mut floor = 0.0;

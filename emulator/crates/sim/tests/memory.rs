@@ -1,4 +1,5 @@
-//! Four million flows in bounded memory. One test alone in its process, whose peak the kernel keeps.
+//! Four million flows in bounded memory. One test alone in its process, whose peak the kernel
+//! keeps.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

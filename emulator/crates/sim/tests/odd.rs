@@ -1,4 +1,5 @@
-//! The smallest networks and the emptiest workloads, under every scheme of every family: a defined answer each.
+//! The smallest networks and the emptiest workloads, under every scheme of every family: a defined
+//! answer each.
 
 use cubeyard_routing::names_for;
 use cubeyard_sim::{Experiment, Network, PredictError, Progress, predict};
@@ -58,7 +59,8 @@ fn the_smallest_networks_carry_all_to_all() {
     }
 }
 
-/// With all of one kind gone, or the source, nothing crosses a link, and every flow is accounted for.
+/// With all of one kind gone, or the source, nothing crosses a link, and every flow is accounted
+/// for.
 #[test]
 fn partitions_and_failed_ends_drop_what_they_must() {
     for spec in NETWORKS {

@@ -1,4 +1,5 @@
-//! Jellyfish, Dragonfly, the two-dimensional torus and custom networks against what is published or computed another way.
+//! Jellyfish, Dragonfly, the two-dimensional torus and custom networks against what is published or
+//! computed another way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,9 +48,9 @@ fn nearer_than(topology: &Topology, links: u32) -> f64 {
     near as f64 / (f64::from(servers) * f64::from(servers - 1))
 }
 
-/// Singla et al. (NSDI 2012), figure 1: of 686 servers on the 245 switches of 14 ports that make a fat-tree, more than 99.5 %
-/// of the pairs are fewer than 6 hops apart in Jellyfish, and 7.5 % in the fat-tree (7.0 % counted exactly: the other 48 of the
-/// 49 servers of a pod).
+/// Singla et al. (NSDI 2012), figure 1: of 686 servers on the 245 switches of 14 ports that make a
+/// fat-tree, more than 99.5 % of the pairs are fewer than 6 hops apart in Jellyfish, and 7.5 % in
+/// the fat-tree (7.0 % counted exactly: the other 48 of the 49 servers of a pod).
 #[test]
 fn jellyfish_has_the_papers_path_lengths_on_the_switches_of_a_fat_tree() {
     let fat_tree = build(&json!({"family": "fat_tree", "ports": 14, "layers": 3}));
@@ -77,7 +78,8 @@ fn a_jellyfish_is_the_same_for_a_seed_and_another_for_another() {
     assert_ne!(build(&spec(4)).links(), build(&spec(5)).links());
 }
 
-/// Kim et al. (ISCA 2008), §3: N = a p (a h + 1) servers, a (a h + 1) routers, diameter 3 between routers.
+/// Kim et al. (ISCA 2008), §3: N = a p (a h + 1) servers, a (a h + 1) routers, diameter 3 between
+/// routers.
 #[test]
 fn full_dragonflies_have_the_papers_counts_and_diameter() {
     for (a, p, h) in [(4, 2, 2), (2, 1, 1), (6, 3, 3), (4, 1, 3), (8, 4, 4)] {
@@ -108,7 +110,8 @@ fn full_dragonflies_have_the_papers_counts_and_diameter() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-    /// The plane is one of three dimensions: the same distances, and the closed forms are those that a search finds.
+    /// The plane is one of three dimensions: the same distances, and the closed forms are those
+    /// that a search finds.
     #[test]
     fn a_2d_torus_has_the_distances_of_a_plane(x in 1u32..=9, y in 1u32..=9) {
         prop_assume!(x * y > 1);

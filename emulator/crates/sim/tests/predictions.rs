@@ -319,14 +319,16 @@ fn greedy_choice_beats_a_blind_one() {
 
 #[test]
 fn flows_end_when_the_closed_form_says() {
-    // 15 flows of 2 Gbit out of one server over two ports of 1 Gb/s in a fixed order: 12 leave by one of them.
+    // 15 flows of 2 Gbit out of one server over two ports of 1 Gb/s in a fixed order: 12 leave by
+    // one of them.
     let document = run(
         SMALL,
         json!({"workload": "one-to-all", "routing": "bcube-fixed", "flow_gigabits": 2.0}),
     );
     let last = document["completion"]["last_secs"].as_f64().unwrap();
     assert!((last - 24.0).abs() < 1e-9, "{last}");
-    // A matrix weighs its flows: the light one ends first, and the heavy one has the link to itself then.
+    // A matrix weighs its flows: the light one ends first, and the heavy one has the link to itself
+    // then.
     let entries = json!([["00", "01", 1.0], ["00", "01", 3.0]]);
     let document = run(
         SMALL,

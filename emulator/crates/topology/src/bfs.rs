@@ -66,7 +66,8 @@ pub(crate) fn from_many(csr: &Csr, server_count: u32, relays: bool, sources: &[N
     found
 }
 
-/// Searches from one source, visiting each link once: cheaper than `from_many` on very large graphs.
+/// Searches from one source, visiting each link once: cheaper than `from_many` on very large
+/// graphs.
 pub(crate) fn from_one(csr: &Csr, server_count: u32, relays: bool, source: NodeId) -> Distances {
     const UNSEEN: u32 = u32::MAX;
     let mut distance = vec![UNSEEN; csr.offsets.len() - 1];

@@ -420,7 +420,8 @@ fn diameter(topology: &Topology, csr: &Csr) -> Check {
     } else {
         servers.min(if family.transitive() { 1 } else { 2 })
     };
-    // Evenly spread, the first and the last among them: partial structures are irregular at the end.
+    // Evenly spread, the first and the last among them: partial structures are irregular at the
+    // end.
     for index in 0..u64::from(wanted) {
         let last = u64::from(wanted.max(2) - 1);
         sources.push((index * u64::from(servers - 1) / last) as NodeId);

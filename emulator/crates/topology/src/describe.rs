@@ -252,9 +252,11 @@ fn preset_json(text: &str) -> Value {
 
 /// All families, each with its parameters, limits, defaults, an example and the papers' own sizes.
 ///
-/// A list of `{family, title, summary, source, names, parameters, example, presets}`; a parameter is
+/// A list of `{family, title, summary, source, names, parameters, example, presets}`; a parameter
+/// is
 /// `{name, letter, title, kind, list, min, max, default, default_doc, unit, doc, required, choices?}`
-/// with `kind` one of `integer`, `number`, `enum`, `list`, `nodes`, `links`; `list` says whether a list is taken.
+/// with `kind` one of `integer`, `number`, `enum`, `list`, `nodes`, `links`; `list` says whether a
+/// list is taken.
 pub fn families() -> Value {
     let list = family::DESCRIPTIONS.iter().map(|family| {
         let presets: Vec<Value> = family

@@ -1,11 +1,12 @@
-//! The catalogue of fault kinds: the only list of the ways in which a server, a switch or a link can fail.
+//! The catalogue of fault kinds: the only list of the ways in which a server, a switch or a link
+//! can fail.
 //!
-//! The fabric, the flow engine, the API, the page and the command line read it. It says of each kind what it strikes,
-//! which numbers it needs and in what limits, what it does, whether neighbours notice it by their carrier, and whether
-//! the flow engine can predict it.
+//! The fabric, the flow engine, the API, the page and the command line read it. It says of each
+//! kind what it strikes, which numbers it needs and in what limits, what it does, whether
+//! neighbours notice it by their carrier, and whether the flow engine can predict it.
 //!
-//! Not here: which devices a target means (`cubeyard_sim::faults`), what a prediction makes of a fault
-//! (`cubeyard_sim::degraded`), and how it is injected into real packets (`cubeyard-fabric`).
+//! Not here: which devices a target means (`cubeyard_sim::faults`), what a prediction makes of a
+//! fault (`cubeyard_sim::degraded`), and how it is injected into real packets (`cubeyard-fabric`).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// The target carries nothing, whatever it is: each device or link fails by the kind in [`FaultEntry::stands_for`].
+    /// The target carries nothing, whatever it is: each device or link fails by the kind in
+    /// [`FaultEntry::stands_for`].
     #[default]
     Down,
     /// Both ends of a cable lose their carrier.
@@ -130,7 +132,8 @@ pub struct FaultEntry {
     pub carries: bool,
     /// What happens to the process of a server that it strikes.
     pub process: Option<FaultProcess>,
-    /// For a kind that strikes anything: the kinds of the same effect on a server, a switch and a link.
+    /// For a kind that strikes anything: the kinds of the same effect on a server, a switch and a
+    /// link.
     pub stands_for: Option<StandsFor>,
 }
 
@@ -145,8 +148,8 @@ pub struct StandsFor {
     pub link: FaultKind,
 }
 
-/// What a link still carries, each way. The limits hold the rates of all links that the emulation makes and all that
-/// a plan can have. `[ours]`
+/// What a link still carries, each way. The limits hold the rates of all links that the emulation
+/// makes and all that a plan can have. `[ours]`
 const RATE: FaultParameter = FaultParameter {
     name: "rate_bits_per_sec",
     title: "Rate left",
@@ -166,7 +169,8 @@ const LOSS: FaultParameter = FaultParameter {
     default: 0.05,
 };
 
-/// How much later packets arrive, each way. `netem` keeps every packet that waits: 10 s bounds its memory. `[ours]`
+/// How much later packets arrive, each way. `netem` keeps every packet that waits: 10 s bounds its
+/// memory. `[ours]`
 const DELAY: FaultParameter = FaultParameter {
     name: "delay_secs",
     title: "Added delay",
@@ -176,7 +180,8 @@ const DELAY: FaultParameter = FaultParameter {
     default: 0.02,
 };
 
-/// A kind that stops its target, notices itself by the carrier and needs no number; the entries state what differs.
+/// A kind that stops its target, notices itself by the carrier and needs no number; the entries
+/// state what differs.
 const PLAIN: FaultEntry = FaultEntry {
     kind: FaultKind::Down,
     title: "",

@@ -20,7 +20,8 @@ pub enum Severity {
 pub struct Acceptance {
     /// What the button says, for example `Accept 67 %`.
     pub label: String,
-    /// JSON merge patch (RFC 7396) that sets the limit in the plan specification, under the limit's own name.
+    /// JSON merge patch (RFC 7396) that sets the limit in the plan specification, under the limit's
+    /// own name.
     pub patch: Value,
 }
 
@@ -113,7 +114,8 @@ impl Finding {
         Finding::new(Severity::Info, code, field, message, hint)
     }
 
-    /// An error: a field whose JSON cannot be read, in the reader's words without the place in a text that nobody sees.
+    /// An error: a field whose JSON cannot be read, in the reader's words without the place in a
+    /// text that nobody sees.
     pub fn unreadable(code: &'static str, field: impl Into<String>, error: &serde_json::Error) -> Finding {
         let field = field.into();
         let said = error.to_string();

@@ -6,7 +6,8 @@ pub type NodeId = u32;
 /// All links, one entry per link in every column.
 ///
 /// `a` is the server end of a server-switch link, the lower switch of a switch-switch link, and the
-/// lower id of a server-server link or of a link within a tier. A link is full duplex; its rate is the capacity per direction.
+/// lower id of a server-server link or of a link within a tier. A link is full duplex; its rate is
+/// the capacity per direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
     /// Near end.
@@ -17,7 +18,8 @@ pub struct Links {
     pub a_port: Vec<u16>,
     /// Port number at the far end.
     pub b_port: Vec<u16>,
-    /// Level: that of the upper switch (within a tier one more), or the family's own level between servers.
+    /// Level: that of the upper switch (within a tier one more), or the family's own level between
+    /// servers.
     pub level: Vec<u8>,
     /// Index into `rates_bits_per_sec`.
     pub rate_class: Vec<u8>,

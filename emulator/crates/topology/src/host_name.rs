@@ -1,8 +1,9 @@
 //! Host names: the name of a node that every tool takes.
 //!
-//! The papers' names (`0132`, `<3,001>`, `[2,0]`, `(0,1,2)`) are numbers to a spreadsheet, markup to an XML reader and illegal in
-//! DNS. A host name has the same numbers with hyphens between them behind a letter: `h0132` for a server, `s3-001` for a
-//! switch. It is a DNS label (RFC 1123): lower-case letters, digits and hyphens, at most 63 characters, never a number.
+//! The papers' names (`0132`, `<3,001>`, `[2,0]`, `(0,1,2)`) are numbers to a spreadsheet, markup
+//! to an XML reader and illegal in DNS. A host name has the same numbers with hyphens between them
+//! behind a letter: `h0132` for a server, `s3-001` for a switch. It is a DNS label (RFC 1123):
+//! lower-case letters, digits and hyphens, at most 63 characters, never a number.
 //!
 //! Where users name the nodes themselves, their names are the host names.
 //!

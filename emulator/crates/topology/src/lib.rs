@@ -1,11 +1,13 @@
 //! Network structures for container data centers: who is wired to whom, on which port.
 //!
-//! A [`TopologySpec`] (the papers' letters) becomes a [`Topology`]: names, port numbers, links in columns, a wiring
-//! [`Certificate`] that re-derives every rule, and closed-form [`StructureMetrics`].
+//! A [`TopologySpec`] (the papers' letters) becomes a [`Topology`]: names, port numbers, links in
+//! columns, a wiring [`Certificate`] that re-derives every rule, and closed-form
+//! [`StructureMetrics`].
 //!
-//! Inside: the specification with its checks (`spec`, `describe`, `finding`), one file or folder for each family
-//! (`family/`), address arithmetic that routing uses too (`address/`), what clients of requests draw (`asking`), the built structure (`topology`, `graph`, `size`,
-//! `metrics`), its certificate, parts of it (`slice`), and the catalogue of fault kinds (`faults`).
+//! Inside: the specification with its checks (`spec`, `describe`, `finding`), one file or folder
+//! for each family (`family/`), address arithmetic that routing uses too (`address/`), what clients
+//! of requests draw (`asking`), the built structure (`topology`, `graph`, `size`, `metrics`), its
+//! certificate, parts of it (`slice`), and the catalogue of fault kinds (`faults`).
 //!
 //! Pure and deterministic: no clock, no randomness, no IO. Not here: paths, places, prices.
 

@@ -55,10 +55,10 @@ impl Metric {
 
 /// The closed forms of a structure.
 ///
-/// Server-centric families (BCube, DCell, torus) measure `diameter` and `average_path` in `hops` from
-/// server to server, as their papers do: crossing a switch is part of one hop. The others measure
-/// in `links`. `diameter_links` and `average_path_links` count every link and compare across families.
-/// Averages are over ordered pairs of distinct servers.
+/// Server-centric families (BCube, DCell, torus) measure `diameter` and `average_path` in `hops`
+/// from server to server, as their papers do: crossing a switch is part of one hop. The others
+/// measure in `links`. `diameter_links` and `average_path_links` count every link and compare
+/// across families. Averages are over ordered pairs of distinct servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StructureMetrics {
     /// Longest shortest path between two servers, in the paper's measure (see `unit`).
@@ -90,13 +90,14 @@ pub struct StructureMetrics {
 pub enum PathMeasure {
     /// In links: switches forward, servers do not.
     Links,
-    /// In hops from server to server, each of this many links: 1 where servers are joined directly, 2 where each hop
-    /// crosses a mini-switch. `[bcube §3.2]`
+    /// In hops from server to server, each of this many links: 1 where servers are joined directly,
+    /// 2 where each hop crosses a mini-switch. `[bcube §3.2]`
     Hops {
         /// Links of every hop.
         links_each: u32,
     },
-    /// In hops from server to server, of one or two links: a hop ends wherever a path enters a server. `[dcell §4]`
+    /// In hops from server to server, of one or two links: a hop ends wherever a path enters a
+    /// server. `[dcell §4]`
     HopsAtServers,
 }
 

@@ -1,4 +1,5 @@
-//! Seeded choice without state: a counter-based generator, so that any thread can draw any flow's numbers.
+//! Seeded choice without state: a counter-based generator, so that any thread can draw any flow's
+//! numbers.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a bijective mix of a 64-bit counter.
 #[inline]

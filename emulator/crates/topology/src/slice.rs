@@ -1,8 +1,9 @@
 //! Slices: a part of a topology that keeps the ids, names and ports of the whole.
 //!
-//! A slice is chosen by servers, or as the smaller structure of the same family around one server. It has the chosen
-//! servers, the switches above them that join at least two of their parts, and every link between these nodes. In a network
-//! without tiers it has all switches that a path between them can cross.
+//! A slice is chosen by servers, or as the smaller structure of the same family around one server.
+//! It has the chosen servers, the switches above them that join at least two of their parts, and
+//! every link between these nodes. In a network without tiers it has all switches that a path
+//! between them can cross.
 //!
 //! Not here: what a slice is emulated with (addresses, rates, protocols).
 
@@ -72,8 +73,8 @@ impl Topology {
         }
     }
 
-    /// The greatest `k` of a smaller structure within this one that [`Slice::Within`] takes; `None` for a family
-    /// without such structures.
+    /// The greatest `k` of a smaller structure within this one that [`Slice::Within`] takes; `None`
+    /// for a family without such structures.
     pub fn slice_max_k(&self) -> Option<u32> {
         self.family().smaller_structures()
     }
@@ -81,8 +82,9 @@ impl Topology {
     /// A part of the topology. Linear in nodes and links.
     ///
     /// # Errors
-    /// A finding for each server that does not exist, for a family without smaller structures, and for a slice of
-    /// fewer than two servers. Fields are relative to the slice: `slice.servers.0`, `slice.within`, `slice`.
+    /// A finding for each server that does not exist, for a family without smaller structures, and
+    /// for a slice of fewer than two servers. Fields are relative to the slice: `slice.servers.0`,
+    /// `slice.within`, `slice`.
     pub fn slice(&self, slice: &Slice) -> Result<Part, TopologyError> {
         let mut findings = Vec::new();
         let mut chosen = vec![false; self.server_count() as usize];
@@ -161,7 +163,8 @@ impl Topology {
         let links = self.links();
         let is_chosen = |node: NodeId| self.is_server(node) && chosen[node as usize];
         let mut is_in: Vec<bool> = (0..self.node_count()).map(is_chosen).collect();
-        // Links to switches of a tier follow those to lower ones in no order that counts: up until nothing is new.
+        // Links to switches of a tier follow those to lower ones in no order that counts: up until
+        // nothing is new.
         loop {
             let above = |link: usize| (!self.is_server(links.b[link])).then_some(links.b[link] as usize);
             let below = (0..links.len()).filter(|&link| is_in[links.a[link] as usize]);

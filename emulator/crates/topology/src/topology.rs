@@ -14,7 +14,8 @@ use crate::spec::TopologySpec;
 pub struct SwitchTier {
     /// Level of the switches.
     pub level: u8,
-    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `super-spine`, `switch`, `router`, or `tier-0` and so on.
+    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `super-spine`,
+    /// `switch`, `router`, or `tier-0` and so on.
     pub role: &'static str,
     /// First id.
     pub first: NodeId,
@@ -36,8 +37,8 @@ pub struct SwitchTier {
 pub enum Picture {
     /// Servers in one row; switches of level 0 below it, those of higher levels above it.
     Rows,
-    /// Servers that share all but their last digit around the switch with the shared digits, and such groups in a ring,
-    /// digit by digit.
+    /// Servers that share all but their last digit around the switch with the shared digits, and
+    /// such groups in a ring, digit by digit.
     Rings,
     /// The last digit chooses a plane, the first two the column and the row in it.
     Planes,
@@ -128,8 +129,9 @@ impl Topology {
         self.family().relays()
     }
 
-    /// Whether switches stand in tiers, every link between two of them, so that a path goes up and then down. In the other
-    /// switched families (Jellyfish, Dragonfly, custom) paths are the shortest ones.
+    /// Whether switches stand in tiers, every link between two of them, so that a path goes up and
+    /// then down. In the other switched families (Jellyfish, Dragonfly, custom) paths are the
+    /// shortest ones.
     pub fn has_tiers(&self) -> bool {
         self.family().has_tiers()
     }
@@ -207,7 +209,8 @@ impl Topology {
         }
     }
 
-    /// The address of a node, most significant digit first. Switches carry the digits of their name.
+    /// The address of a node, most significant digit first. Switches carry the digits of their
+    /// name.
     pub fn digits(&self, node: NodeId) -> Vec<u32> {
         self.family().digits(node)
     }

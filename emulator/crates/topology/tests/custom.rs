@@ -1,4 +1,5 @@
-//! Custom networks: each mistake is found at its row with value, limit and fix, and what is odd is said.
+//! Custom networks: each mistake is found at its row with value, limit and fix, and what is odd is
+//! said.
 
 use crate::common;
 

@@ -50,7 +50,8 @@ const SPECS: &[&str] = &[
     r#"{"family":"custom","nodes":[{"name":"leaf-1","role":"switch"},{"name":"leaf-2","role":"switch"},{"name":"top","role":"switch"},{"name":"web-1","role":"server"},{"name":"web-2","role":"server"},{"name":"db","role":"server"}],"links":[{"a":"web-1","b":"leaf-1","gbps":25,"a_port":"ens1","b_port":"swp1"},{"a":"leaf-2","b":"web-2"},{"a":"db","b":"leaf-1"},{"a":"db","b":"leaf-2"},{"a":"top","b":"leaf-1","gbps":100},{"a":"leaf-2","b":"top","gbps":100},{"a":"leaf-2","b":"top","gbps":100}]}"#,
 ];
 
-/// What is described is tried too: a new family has a row here and a strategy among the random specifications.
+/// What is described is tried too: a new family has a row here and a strategy among the random
+/// specifications.
 #[test]
 fn every_family_is_tried() {
     let described = families();
@@ -240,7 +241,8 @@ fn wires_the_papers_name() {
     assert_eq!(across(leaf_spine, "2.1", 0), "<0,2> P1");
     assert_eq!(across(leaf_spine, "<0,2>", 6), "<1,1> P5");
     assert_eq!(across(leaf_spine, "<1,0>", 4), "<0,2> P3");
-    // Three tiers: leaf and spine as above, within pod 1; the second wire of spine 1.1 to super-spine 2 is its port 6 + 2 x 2 + 1.
+    // Three tiers: leaf and spine as above, within pod 1; the second wire of spine 1.1 to
+    // super-spine 2 is its port 6 + 2 x 2 + 1.
     let pods = r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":2,"uplinks_per_spine":2,"super_spines":3,"pods":2,"uplinks_per_super_spine":2}"#;
     assert_eq!(across(pods, "1.2.0", 0), "<0,1.2> P0");
     assert_eq!(across(pods, "<0,1.2>", 5), "<1,1.1> P5");
@@ -255,7 +257,8 @@ fn wires_the_papers_name() {
 
 #[test]
 fn subways_switch_counts_follow_the_oversubscription() {
-    // [subways §8.1] 36-port ToRs (30 down, 6 up), 6 aggregation switches with 12 ports down, 4:1 above.
+    // [subways §8.1] 36-port ToRs (30 down, 6 up), 6 aggregation switches with 12 ports down, 4:1
+    // above.
     let topology = build(SPECS[14]);
     let tiers: Vec<_> = topology
         .tiers()

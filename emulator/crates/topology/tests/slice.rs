@@ -33,7 +33,8 @@ fn the_bcube_within_a_larger_one_is_complete() {
             .iter()
             .all(|name| name.starts_with('2'))
     );
-    // A BCube(4,1): 4 switches of 4 ports on each of two levels; level-2 switches have one server each and are left out.
+    // A BCube(4,1): 4 switches of 4 ports on each of two levels; level-2 switches have one server
+    // each and are left out.
     assert_eq!((part.switches.len(), part.links.len()), (8, 32));
     assert!(!part.is_whole());
     assert_eq!(part.outside.len(), 48);
@@ -91,8 +92,9 @@ fn wrong_slices_say_which_field_and_how_to_repair_it() {
 proptest! {
     #![proptest_config(cases(128))]
 
-    /// Every switch of a slice is above a server of it and joins two of its parts, every other switch above them would
-    /// not, every link has both its ends in the slice, and no link between two of its nodes is missing.
+    /// Every switch of a slice is above a server of it and joins two of its parts, every other
+    /// switch above them would not, every link has both its ends in the slice, and no link between
+    /// two of its nodes is missing.
     #[test]
     fn slices_are_closed(spec in any_spec(300), seed in any::<u64>()) {
         prop_assume!(!has_error(&spec));

@@ -1,4 +1,5 @@
-//! Flows: one small packet every few milliseconds finds the path; the rate is the max-min fair share along it.
+//! Flows: one small packet every few milliseconds finds the path; the rate is the max-min fair
+//! share along it.
 
 use std::time::Duration;
 
@@ -68,8 +69,9 @@ pub fn packet(flow: &Flow) -> Vec<u8> {
     frame
 }
 
-/// Max-min fair shares: fills the directed links of the flows step by step; `links` of flow `i` and the most that it
-/// sends, in shares of a link. Gives each flow's share and what is left of each link. O(flows² × path) at worst.
+/// Max-min fair shares: fills the directed links of the flows step by step; `links` of flow `i` and
+/// the most that it sends, in shares of a link. Gives each flow's share and what is left of each
+/// link. O(flows² × path) at worst.
 pub fn fair_shares(flows: &[(&[usize], f64)], link_count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut left = vec![1.0f64; link_count];
     let mut shares = vec![0.0; flows.len()];
@@ -86,7 +88,8 @@ pub fn fair_shares(flows: &[(&[usize], f64)], link_count: usize) -> (Vec<f64>, V
             break;
         };
         let level = share(tightest);
-        // Flows that want less than the least share get what they want; else the tightest link is given away.
+        // Flows that want less than the least share get what they want; else the tightest link is
+        // given away.
         let modest = open.iter().any(|&flow| flows[flow].1 < level);
         let (settled, rest): (Vec<usize>, Vec<usize>) = open.iter().partition(|&&flow| {
             let (links, most) = flows[flow];
@@ -112,8 +115,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The definition: no link carries more than it can, and every flow that wants more has a full link on which
-        /// nobody gets more than it.
+        /// The definition: no link carries more than it can, and every flow that wants more has a
+        /// full link on which nobody gets more than it.
         #[test]
         fn shares_are_max_min_fair(paths in prop::collection::vec(prop::collection::btree_set(0usize..6, 1..4), 1..12), most in prop::collection::vec(0.01..1.5f64, 12)) {
             let paths: Vec<Vec<usize>> = paths.into_iter().map(|path| path.into_iter().collect()).collect();

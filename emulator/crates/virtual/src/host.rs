@@ -20,7 +20,8 @@ pub struct Host {
 impl Host {
     /// A server that starts now, over the forwarding of that name.
     ///
-    /// Errors: a configuration that the protocol refuses, or a protocol without such a forwarding in user space.
+    /// Errors: a configuration that the protocol refuses, or a protocol without such a forwarding
+    /// in user space.
     pub fn start(
         entry: &ProtocolEntry,
         forwarding: &str,

@@ -1,4 +1,5 @@
-//! A network in virtual time: what runs in containers, on an event queue instead of sockets and a clock.
+//! A network in virtual time: what runs in containers, on an event queue instead of sockets and a
+//! clock.
 //!
 //! | file | job |
 //! |---|---|
@@ -8,9 +9,10 @@
 //! | `flow.rs` | flows, their packets, and the rates they share links by |
 //! | `network.rs` | the network: time, faults, control messages, packets, measurements, controllers |
 //!
-//! Servers run any protocol of `cubeyard_dataplane::catalog` over its forwarding in user space. Control messages and
-//! data packets are bytes; a control message takes a fixed time a hop, a data packet none, and rates come from max-min
-//! fair shares. Not here: queues and retransmission, which are the packet engine's; sockets, which are the node's.
+//! Servers run any protocol of `cubeyard_dataplane::catalog` over its forwarding in user space.
+//! Control messages and data packets are bytes; a control message takes a fixed time a hop, a data
+//! packet none, and rates come from max-min fair shares. Not here: queues and retransmission, which
+//! are the packet engine's; sockets, which are the node's.
 
 pub mod flow;
 pub mod host;

@@ -1,8 +1,8 @@
-//! The network: time, faults, control messages, packets, measurements and controllers.
-//! Inside: [`Network`] and what can happen in it, in this file; in `network/` what it is made of (`options`), packets of flows
-//! (`packets`) and of services (`services`), and measurements (`measure`).
-//! Not here: one server (`host.rs`), one flow (`flow.rs`), who is at the other end of a port (`wiring.rs`), and the order
-//! of events (`queue.rs`).
+//! The network: time, faults, control messages, packets, measurements and controllers. Inside:
+//! [`Network`] and what can happen in it, in this file; in `network/` what it is made of
+//! (`options`), packets of flows (`packets`) and of services (`services`), and measurements
+//! (`measure`). Not here: one server (`host.rs`), one flow (`flow.rs`), who is at the other end of
+//! a port (`wiring.rs`), and the order of events (`queue.rs`).
 
 mod measure;
 mod options;
@@ -204,7 +204,8 @@ impl Network {
             self.now(),
         )?;
         for update in self.rules.initial(server) {
-            // Every entry of the rules is one of the forwarding's tables; a refused one would show as lost packets.
+            // Every entry of the rules is one of the forwarding's tables; a refused one would show
+            // as lost packets.
             if let Err(error) = host.forwarding.apply(&update) {
                 self.refused_updates.push(error);
             }
@@ -233,7 +234,8 @@ impl Network {
         number
     }
 
-    /// All flows end, and their numbers begin at 0 again. Servers are not told: to them the flows fall idle.
+    /// All flows end, and their numbers begin at 0 again. Servers are not told: to them the flows
+    /// fall idle.
     pub fn end_flows(&mut self) {
         self.flows.clear();
         self.queue
@@ -255,7 +257,8 @@ impl Network {
         }
     }
 
-    /// A server loses its power: its ports' carriers are behind switches, so that nobody sees it at once.
+    /// A server loses its power: its ports' carriers are behind switches, so that nobody sees it at
+    /// once.
     pub fn kill(&mut self, server: NodeId) {
         self.failures.fail_node(server);
         if let Some(host) = self.hosts.get_mut(&server) {

@@ -1,4 +1,5 @@
-//! Events in the order of their times, and of their arrival where times are equal: the same history on every machine.
+//! Events in the order of their times, and of their arrival where times are equal: the same history
+//! on every machine.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -76,7 +77,8 @@ impl<T> EventQueue<T> {
         self.heap.retain(|Reverse(entry)| keep(&entry.event));
     }
 
-    /// The next event up to `end`, whose time is then now; `None`, and the time is `end`, where there is none. O(log n).
+    /// The next event up to `end`, whose time is then now; `None`, and the time is `end`, where
+    /// there is none. O(log n).
     pub fn pop_until(&mut self, end: Duration) -> Option<T> {
         if self.heap.peek().is_none_or(|Reverse(next)| next.at > end) {
             self.now = self.now.max(end);

@@ -1,4 +1,5 @@
-//! Who is at the other end of a server's port: the servers at the same switch, or the one at the cable's end.
+//! Who is at the other end of a server's port: the servers at the same switch, or the one at the
+//! cable's end.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// The wiring of a topology. Links between switches are not followed: their servers need no protocol.
+    /// The wiring of a topology. Links between switches are not followed: their servers need no
+    /// protocol.
     pub fn new(topology: &Topology) -> Wiring {
         let columns = topology.links();
         let mut links = BTreeMap::new();
@@ -87,7 +89,8 @@ impl Wiring {
         self.joins(from, to) && works(from) && works(to) && switch_works && !failures.node_failed(to.0)
     }
 
-    /// The directed link out of a port, `2 * link` from the link's end a, `2 * link + 1` from its end b.
+    /// The directed link out of a port, `2 * link` from the link's end a, `2 * link + 1` from its
+    /// end b.
     pub fn outward(&self, port: PortOf) -> Option<usize> {
         let (link, is_a) = self.links.get(&port)?;
         Some(2 * link + usize::from(!is_a))
@@ -99,7 +102,8 @@ impl Wiring {
         Some(2 * link + usize::from(*is_a))
     }
 
-    /// The directed links of a hop between two ports: one where a cable joins them, two through a switch.
+    /// The directed links of a hop between two ports: one where a cable joins them, two through a
+    /// switch.
     pub fn hop_links(&self, from: PortOf, to: PortOf) -> impl Iterator<Item = usize> {
         let out = self.outward(from);
         let in_ = self.inward(to).filter(|link| Some(*link) != out);

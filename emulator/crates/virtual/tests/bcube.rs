@@ -234,8 +234,8 @@ fn adaptation_evens_out_a_load_that_chance_made_uneven() {
 
 #[test]
 fn what_answers_a_transfer_keeps_no_path_from_another() {
-    // The complete graph of 00, 01 and 10: four transfers that can have four disjoint ways, each answered by next to
-    // nothing. [bcube §3.4, Theorem 4]
+    // The complete graph of 00, 01 and 10: four transfers that can have four disjoint ways, each
+    // answered by next to nothing. [bcube §3.4, Theorem 4]
     let transfers = [(0, 1), (0, 4), (1, 4), (4, 1)];
     for seed in 0..12 {
         let mut network = Bcube::whole(4, 1, seed);
@@ -373,8 +373,8 @@ fn forged_messages_change_nothing() {
 proptest! {
     #![proptest_config(network::cases(12))]
 
-    /// Whatever fails, without a sign, every flow whose ends are still connected flows again after half a minute:
-    /// three seconds of silence, an adaptation, a few rounds of probing.
+    /// Whatever fails, without a sign, every flow whose ends are still connected flows again after
+    /// half a minute: three seconds of silence, an adaptation, a few rounds of probing.
     #[test]
     fn a_flow_finds_a_way_wherever_there_is_one(
         large in any::<bool>(), seed in any::<u64>(), kind in 0..3usize, ratio in 0.0..0.25f64

@@ -1,5 +1,5 @@
-//! BCube by the tables of a switching chip does what BCube does: every flow's path at every moment, what each server has
-//! carried, and every drop. `[serverswitch §5.1]`
+//! BCube by the tables of a switching chip does what BCube does: every flow's path at every moment,
+//! what each server has carried, and every drop. `[serverswitch §5.1]`
 
 use crate::network;
 

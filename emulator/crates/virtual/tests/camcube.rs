@@ -92,7 +92,8 @@ fn hops_to(
 }
 
 impl Torus {
-    /// The links of a path of servers as directed links; a torus with sides of three or more has one between two servers.
+    /// The links of a path of servers as directed links; a torus with sides of three or more has
+    /// one between two servers.
     fn links_of(&self, path: &[NodeId]) -> Vec<u32> {
         let ports = self.shape.ports();
         let link = |pair: &[NodeId]| {
@@ -108,7 +109,8 @@ impl Torus {
         self.check_pairs(&servers, &servers, disjoint, packets)
     }
 
-    /// Pairs of these senders and receivers: what works arrives, over a shortest live path or a live disjoint path; the rest does not.
+    /// Pairs of these senders and receivers: what works arrives, over a shortest live path or a
+    /// live disjoint path; the rest does not.
     fn check_pairs(&mut self, from: &[NodeId], to: &[NodeId], disjoint: bool, packets: u32) -> usize {
         let failures = self.network.failures.clone();
         let servers: BTreeSet<NodeId> = self.network.servers().into_iter().collect();
@@ -210,9 +212,10 @@ fn a_larger_torus_converges_after_failures() {
     storm(torus([5, 5, 5], true, None), true, 6, 9, 30);
 }
 
-/// One server in twenty and one cable in twenty fail at once in a torus that no machine here carries with real packets. 216 servers and
-/// a sample of their pairs; with `CUBEYARD_TORUS_SIDE=8` the paper's kind of size, 512 servers, and eight times as many pairs (minutes: every
-/// server hears of every link).
+/// One server in twenty and one cable in twenty fail at once in a torus that no machine here
+/// carries with real packets. 216 servers and a sample of their pairs; with `CUBEYARD_TORUS_SIDE=8`
+/// the paper's kind of size, 512 servers, and eight times as many pairs (minutes: every server
+/// hears of every link).
 #[test]
 fn pairs_of_a_large_torus_reach_each_other_after_random_failures() {
     let side: u32 = std::env::var("CUBEYARD_TORUS_SIDE").map_or(6, |side| side.parse().unwrap());
@@ -366,8 +369,9 @@ fn a_failure_moves_only_the_keys_of_the_dead() {
 }
 
 /// What was told of the paths of a flow, in order: `Some(reason)` for a switch, and the servers.
-/// While servers come and go, whoever claims a key is who answers for it without some of the servers that have come or gone
-/// lately; and soon after the last change all agree. `[camcube §2.1.2]`
+/// While servers come and go, whoever claims a key is who answers for it without some of the
+/// servers that have come or gone lately; and soon after the last change all agree.
+/// `[camcube §2.1.2]`
 #[test]
 fn keys_are_remapped_alike_on_all_servers_during_and_after_churn() {
     let mut torus = torus([3, 3, 3], true, None);
@@ -467,7 +471,8 @@ fn the_path_of_a_flow_is_told_when_it_begins_and_when_it_moves() {
         let [_, (Some(SwitchReason::Failure), path, left)] = &told[..] else {
             panic!("{told:?}");
         };
-        // From (0,0,0) to (1,0,0) without the cable between them: by x the other way, or by another axis.
+        // From (0,0,0) to (1,0,0) without the cable between them: by x the other way, or by another
+        // axis.
         assert!((3..=4).contains(&path.len()), "{path:?}");
         assert_eq!((path[0], path[path.len() - 1]), (source, destination));
         assert_eq!(*left, others.saturating_sub(1));
@@ -514,7 +519,8 @@ fn forged_link_state_of_a_neighbour_is_refused_or_outnumbered() {
     torus.network.run(1.0);
     let neighbour = torus.network.configuration(0).ports[0].neighbours[0];
     let from = port_ip(neighbour.server, neighbour.port).unwrap();
-    // Server 13 says that it has no link: it hears of it, and says otherwise under a greater number.
+    // Server 13 says that it has no link: it hears of it, and says otherwise under a greater
+    // number.
     let mut forged = vec![0xcb];
     forged.extend(13u32.to_be_bytes());
     forged.extend(1000u32.to_be_bytes());

@@ -1,4 +1,5 @@
-//! The benchmark service in virtual time: the paths of its modes, what they carry, and what they answer. `[camcube §3.1, §6]`
+//! The benchmark service in virtual time: the paths of its modes, what they carry, and what they
+//! answer. `[camcube §3.1, §6]`
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ const BYTES: u64 = 1400;
 /// Headers of Ethernet, IPv4, UDP and the services'.
 const WIRE_BYTES: u64 = BYTES + 42 + 16;
 
-/// What a flood of half a second brought, in links' rates, and all packets that links carried for it over those that arrived.
+/// What a flood of half a second brought, in links' rates, and all packets that links carried for
+/// it over those that arrived.
 fn flood(network: &mut Network, source: NodeId, to: NodeId, mode: &str) -> (f64, f64) {
     let before: u64 = network.service_packets.iter().sum();
     let since = network.now();
@@ -40,7 +42,8 @@ fn flood(network: &mut Network, source: NodeId, to: NodeId, mode: &str) -> (f64,
     )
 }
 
-/// Fig. 1: what arrives by the routing service and over disjoint paths is what the fluid model says, by distance.
+/// Fig. 1: what arrives by the routing service and over disjoint paths is what the fluid model
+/// says, by distance.
 #[test]
 fn disjoint_paths_gain_as_much_as_the_model_says() {
     let mut network = torus([3, 3, 3], RATE_BITS_PER_SEC);
@@ -66,7 +69,8 @@ fn disjoint_paths_gain_as_much_as_the_model_says() {
     }
 }
 
-/// Fig. 6: what a server sends back is what its neighbours' links carry, whoever decides where it goes.
+/// Fig. 6: what a server sends back is what its neighbours' links carry, whoever decides where it
+/// goes.
 #[test]
 fn a_server_sends_back_all_that_its_six_links_bring() {
     for mode in ["bounce", "keys-1", "keys-2", "keys-3", "keys-16"] {
@@ -128,8 +132,8 @@ fn one_packet_of_every_server_takes_as_many_hops_as_it_is_away() {
     assert_eq!(by_port, 54);
 }
 
-/// Fig. 2: joins by the routing service, whose links are polled in a fixed order, leave the model's tree behind; data reach
-/// all members through it.
+/// Fig. 2: joins by the routing service, whose links are polled in a fixed order, leave the model's
+/// tree behind; data reach all members through it.
 #[test]
 fn joins_by_the_routing_service_make_the_models_base_tree() {
     let mut network = torus([4, 4, 4], 1e9);
@@ -184,7 +188,8 @@ fn lookups_count_the_links_that_they_cross() {
     for (server, hops) in (0..).zip(&straight) {
         assert_eq!(*hops, shape.distance(server, primary), "no copy is anywhere yet");
     }
-    // The first lookups fill the copies: then each is one hop from one at most, or nearer to the primary.
+    // The first lookups fill the copies: then each is one hop from one at most, or nearer to the
+    // primary.
     let first: Vec<u32> = (0..64).map(|server| ask(server, b"hops colour")).collect();
     let again: Vec<u32> = (0..64).map(|server| ask(server, b"hops colour")).collect();
     assert!(

@@ -1,5 +1,5 @@
-//! Clients of memcached at the cache service, in virtual time: every command through any server, values under random
-//! commands, servers that die, and clients that send nonsense.
+//! Clients of memcached at the cache service, in virtual time: every command through any server,
+//! values under random commands, servers that die, and clients that send nonsense.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! CamCube's services in virtual time: what links carry against the published counts, files, counts of words and cached
-//! values, whole and under failures.
+//! CamCube's services in virtual time: what links carry against the published counts, files, counts
+//! of words and cached values, whole and under failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -64,7 +64,8 @@ fn aggregation_takes_the_links_of_table_1() {
 proptest! {
     #![proptest_config(crate::network::cases(12))]
 
-    /// Words of random texts, in packets that hold a few words each: the sum is that of one server alone.
+    /// Words of random texts, in packets that hold a few words each: the sum is that of one server
+    /// alone.
     #[test]
     fn counts_are_those_of_one_server(
         texts in prop::collection::vec(prop::collection::vec("[a-z]{1,200}", 0..40), 27),

@@ -1,5 +1,6 @@
-//! DCell in virtual time: what servers' tables say once link state has converged is what the model's DFR says of the same
-//! failures, and what happens on the way there is bounded. `[dcell §4, §7]`
+//! DCell in virtual time: what servers' tables say once link state has converged is what the
+//! model's DFR says of the same failures, and what happens on the way there is bounded.
+//! `[dcell §4, §7]`
 
 use std::collections::BTreeMap;
 
@@ -114,7 +115,8 @@ fn fail(network: &mut Network, cables: f64, servers: f64, seed: u64) {
 proptest! {
     #![proptest_config(crate::network::cases(12))]
 
-    /// The tables of all servers together take each packet where the model's DFR takes it, and nowhere else.
+    /// The tables of all servers together take each packet where the model's DFR takes it, and
+    /// nowhere else.
     #[test]
     fn converged_tables_are_the_models(which in 0usize..4, cables in 0.0..0.2f64, servers in 0.0..0.2f64, seed: u64) {
         let (spec, group_level) = [(TESTBED, 1), (DEEP, 1), (PARTIAL, 1), (DEEP, 0)][which];
@@ -149,7 +151,8 @@ proptest! {
         prop_assert_eq!(&network.refused_updates[..], &[][..]);
     }
 
-    /// Any bytes from a neighbour: no panic, no update that the run's rules refuse, and the right tables soon after.
+    /// Any bytes from a neighbour: no panic, no update that the run's rules refuse, and the right
+    /// tables soon after.
     #[test]
     fn any_messages_are_outlived(messages in prop::collection::vec((0u8..6, prop::collection::vec(any::<u8>(), 0..40)), 0..80), forged in prop::collection::vec((0u32..25, any::<u32>()), 0..40)) {
         let mut network = network(TESTBED);
@@ -170,7 +173,8 @@ proptest! {
     }
 }
 
-/// All pairs of a whole DCell_2 of 156 servers: what DFR reaches is delivered over DFR's path, and all else has a reason.
+/// All pairs of a whole DCell_2 of 156 servers: what DFR reaches is delivered over DFR's path, and
+/// all else has a reason.
 #[test]
 fn every_pair_of_a_dcell_2_is_delivered_or_says_why() {
     let mut network = network(r#"{"family": "dcell", "n": 3, "k": 2}"#);
@@ -221,7 +225,8 @@ fn at(cell: u32, server: u32) -> NodeId {
 
 #[test]
 fn the_papers_flow_goes_around_a_pulled_cable_and_back() {
-    // §7.3: [0,0] to [4,3]; the cable [0,3]-[4,0] is pulled, then plugged in again; then [0,3] falls silent.
+    // §7.3: [0,0] to [4,3]; the cable [0,3]-[4,0] is pulled, then plugged in again; then [0,3]
+    // falls silent.
     let mut network = network(TESTBED);
     let flow = network.begin(at(0, 0), at(4, 3), 5000, 80);
     let original = [at(0, 0), at(0, 3), at(4, 0), at(4, 3)];
@@ -262,7 +267,8 @@ fn the_papers_flow_goes_around_a_pulled_cable_and_back() {
             _ => None,
         })
         .collect();
-    // After the silence it may take one of the two shortest ways while the others learn, and then the other.
+    // After the silence it may take one of the two shortest ways while the others learn, and then
+    // the other.
     assert_eq!(told[..3], [&original[..], &around, &original]);
     assert_eq!(told.last(), Some(&network.path_of(flow)));
     assert!((4..=5).contains(&told.len()), "{told:?}");
@@ -287,7 +293,8 @@ fn a_packet_at_the_end_of_a_dead_cable_is_rerouted_there_before_anybody_is_told(
         let flow = network.begin(source, destination, 1, 2);
         network.run(2.0);
         let path = network.path_of(flow);
-        // Both ends of each cable on the way see it; nobody else does within ten milliseconds and one hop.
+        // Both ends of each cable on the way see it; nobody else does within ten milliseconds and
+        // one hop.
         for pair in path.windows(2) {
             let ports = network.configuration(pair[0]).ports;
             let by = ports.iter().find(|port| {
@@ -350,7 +357,8 @@ fn a_flapping_cable_costs_a_bounded_number_of_computations_and_messages() {
         }
         network.run(0.005);
     }
-    // Five seconds: at most 20 advertisements a second from either end, and 50 tables a second anywhere.
+    // Five seconds: at most 20 advertisements a second from either end, and 50 tables a second
+    // anywhere.
     assert!(sequence(&network, at(0, 3)) - advertised <= 5 * 20 + 7);
     assert!(count(&network, 10, "table computed") - computed <= 5 * 50 + 2);
     network.run(3.0);
@@ -387,7 +395,8 @@ fn a_lost_message_or_a_deaf_port_delays_and_does_not_break() {
     network.loss = 0.0;
     network.run(2.0);
     assert_eq!(all_paths(&mut network), model_paths(&network, 1));
-    // [1,0] hears nothing from [0,0] any more: the cable carries in one direction, which is dead in both.
+    // [1,0] hears nothing from [0,0] any more: the cable carries in one direction, which is dead in
+    // both.
     network.end_flows();
     network.deaf.push((at(1, 0), 1));
     network.run(8.0);

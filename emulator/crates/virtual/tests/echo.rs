@@ -1,5 +1,5 @@
-//! The worked example in virtual time: on families with switches and without, whole and in slices, with faults, and under
-//! a controller.
+//! The worked example in virtual time: on families with switches and without, whole and in slices,
+//! with faults, and under a controller.
 
 use std::time::Duration;
 

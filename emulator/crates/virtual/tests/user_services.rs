@@ -1,5 +1,5 @@
-//! Services that users write, over the whole protocol in virtual time: keys of failed servers, and services that misbehave
-//! beside those that do not.
+//! Services that users write, over the whole protocol in virtual time: keys of failed servers, and
+//! services that misbehave beside those that do not.
 
 use std::collections::BTreeMap;
 
@@ -281,7 +281,8 @@ fn names_and_numbers_are_given_once() {
 proptest! {
     #![proptest_config(crate::network::cases(8))]
 
-    /// Keys of failed servers are answered for by their heirs, for a user's service as for any other.
+    /// Keys of failed servers are answered for by their heirs, for a user's service as for any
+    /// other.
     #[test]
     fn greetings_to_failed_servers_reach_their_heirs(dead in prop::collection::btree_set(0..SERVERS, 0..5), pairs in prop::collection::vec((0..SERVERS, 0..SERVERS), 1..20)) {
         let mut network = torus(&[("greeting", GREETING)], 1e9);

@@ -1,5 +1,5 @@
-//! The paper's aggregation service as a module of `examples/services`, beside the built-in one: the same sums by the same packets.
-//! `[camcube §3.4]`
+//! The paper's aggregation service as a module of `examples/services`, beside the built-in one: the
+//! same sums by the same packets. `[camcube §3.4]`
 
 use std::time::Duration;
 
@@ -59,7 +59,8 @@ fn count_words(service: &str, texts: &[String], dead: &[NodeId], root: NodeId, m
     (answers(&network, Duration::ZERO), packets.collect(), bytes)
 }
 
-/// The lines of an answer that the module says: it stops before a word that may not fit, with the longest number.
+/// The lines of an answer that the module says: it stops before a word that may not fit, with the
+/// longest number.
 fn fitting(answer: &str) -> String {
     let (mut said, mut lines) = (String::new(), answer.split_inclusive('\n'));
     said.extend(lines.next());

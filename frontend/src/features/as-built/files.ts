@@ -24,8 +24,8 @@ export const stem = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, "")
 const isJson = (text: string): boolean => /^\uFEFF?\s*[{[]/.test(text);
 
 /**
- * One list as it is; several outputs of lldpctl, one a device and named after it, as one document. Throws an Error in words
- * for what cannot be sent together.
+ * One list as it is; several outputs of lldpctl, one a device and named after it, as one document.
+ * Throws an Error in words for what cannot be sent together.
  */
 export function uploadOf(files: readonly NamedText[]): Upload {
   const [first] = files;

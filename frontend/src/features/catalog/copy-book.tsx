@@ -106,7 +106,10 @@ export function CopyBook({
   );
 }
 
-/** What the copy is in; in another currency than the book's also at which rate its amounts are converted. */
+/**
+ * What the copy is in; in another currency than the book's also at which rate its amounts are
+ * converted.
+ */
 function CurrencyFields({
   from,
   currency,

@@ -6,7 +6,10 @@ import { formatPercent } from "@/units";
 import { ProblemView } from "../shared/problem";
 import styles from "./failure-rates.module.css";
 
-/** How often parts fail, each with its source. A simulation of a plan's life starts from these and can set its own. */
+/**
+ * How often parts fail, each with its source. A simulation of a plan's life starts from these and
+ * can set its own.
+ */
 export default function FailureRates({ onClose }: { onClose: () => void }) {
   const rates = useQuery({
     queryKey: ["failure-rates"],

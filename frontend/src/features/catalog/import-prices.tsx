@@ -38,7 +38,10 @@ async function send(
   );
 }
 
-/** Prices that a purchaser filled into a plan's workbook or bill: shows what they change, then makes the next version. */
+/**
+ * Prices that a purchaser filled into a plan's workbook or bill: shows what they change, then makes
+ * the next version.
+ */
 export function ImportPrices({ book, version, onMade }: { book: Book; version: number; onMade: () => void }) {
   const client = useQueryClient();
   const [open, setOpen] = useState(false);

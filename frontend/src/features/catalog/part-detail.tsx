@@ -6,7 +6,10 @@ import styles from "./catalog-page.module.css";
 import { PartForm } from "./part-form";
 import { valueRows } from "./values";
 
-/** One part: every value with its source and basis. Editing makes the book's next version; nothing changes in place. */
+/**
+ * One part: every value with its source and basis. Editing makes the book's next version; nothing
+ * changes in place.
+ */
 export function PartDetail({
   version,
   part,

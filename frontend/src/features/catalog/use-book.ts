@@ -1,11 +1,16 @@
-/** The price books, the version that the address names, and saving a corrected part as the next version. */
+/**
+ * The price books, the version that the address names, and saving a corrected part as the next
+ * version.
+ */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Part } from "@/api/types";
 import { toast } from "@/ui/toast";
 import type { CatalogSearch } from "./search";
 
-/** All books; the one of the address, or the first; and its version of the address, or the latest. */
+/**
+ * All books; the one of the address, or the first; and its version of the address, or the latest.
+ */
 export function useBook(search: CatalogSearch) {
   const books = useQuery({
     queryKey: ["books"],
@@ -30,7 +35,10 @@ export function useBook(search: CatalogSearch) {
 
 type Book = NonNullable<ReturnType<typeof useBook>["book"]>;
 
-/** Makes the book's next version with one part changed, from version `number`, and opens it. Fails as the call does. */
+/**
+ * Makes the book's next version with one part changed, from version `number`, and opens it. Fails
+ * as the call does.
+ */
 export function useSaveVersion(
   book: Book | undefined,
   number: number | undefined,

@@ -96,7 +96,10 @@ export function valueRows(part: Part, currency: string): ValueRow[] {
   ];
 }
 
-/** Reads an edited value back as the kind it had: numbers, lists of numbers, booleans and text. Undefined if unreadable. */
+/**
+ * Reads an edited value back as the kind it had: numbers, lists of numbers, booleans and text.
+ * Undefined if unreadable.
+ */
 export function parseValue(text: string, before: unknown): unknown {
   const trimmed = text.trim();
   if (Array.isArray(before)) {
@@ -123,7 +126,10 @@ export function editText(value: unknown): string {
   return String(value);
 }
 
-/** What typed texts, by field, change of the rows: values of the changed fields, and the fields that cannot be read. */
+/**
+ * What typed texts, by field, change of the rows: values of the changed fields, and the fields that
+ * cannot be read.
+ */
 export function editsOf(
   rows: readonly Pick<ValueRow, "field" | "value">[],
   texts: Readonly<Record<string, string>>,

@@ -177,7 +177,9 @@ function ChangesTable({ changes }: { changes: readonly Change[] }) {
   );
 }
 
-/** A way to the thing, or to the plan that it is in. What was deleted says so where the link leads. */
+/**
+ * A way to the thing, or to the plan that it is in. What was deleted says so where the link leads.
+ */
 function Subject({ change: { kind, action, subject, name, plan } }: { change: Change }) {
   if (action === "deleted") return <>{name}</>;
   if (kind === "run")

@@ -1,4 +1,7 @@
-/** Programs to begin with, the engine's own examples, each with a packet. A test compares them with the engine's files. */
+/**
+ * Programs to begin with, the engine's own examples, each with a packet. A test compares them with
+ * the engine's files.
+ */
 export interface Example {
   id: string;
   title: string;

@@ -5,7 +5,9 @@ import { useTheme } from "../shared/theme";
 import styles from "./compare-page.module.css";
 import { formatterOf } from "./format";
 
-/** The same rows as pictures: one panel a metric, one bar a plan; parts of the cost share one scale. */
+/**
+ * The same rows as pictures: one panel a metric, one bar a plan; parts of the cost share one scale.
+ */
 export default function CompareCharts({
   data,
   base,

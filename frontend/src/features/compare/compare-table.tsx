@@ -13,7 +13,9 @@ import { differenceText, formatterOf, isMoney } from "./format";
 /** `lower` and `higher` of the API in the page's words. */
 const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
 
-/** Rows of metrics, columns of plans: values, changes against the base, and bars on one scale a row. */
+/**
+ * Rows of metrics, columns of plans: values, changes against the base, and bars on one scale a row.
+ */
 export function CompareTable({
   data,
   refs,

@@ -1,4 +1,7 @@
-/** Throughput and graceful degradation of the compared plans: offered with its cost, then drawn as it is computed. */
+/**
+ * Throughput and graceful degradation of the compared plans: offered with its cost, then drawn as
+ * it is computed.
+ */
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Button } from "@/ui/button";

@@ -1,4 +1,7 @@
-/** What a comparison predicts about its plans: all to all at no failure, and what is left under failures, as rows. */
+/**
+ * What a comparison predicts about its plans: all to all at no failure, and what is left under
+ * failures, as rows.
+ */
 import type { CompareRow } from "@/api/types";
 import type { ComparedRef } from "../shared/refs";
 import {
@@ -30,7 +33,10 @@ const shareOf = (flows: (result: Answer) => number): Metric["of"] => {
   };
 };
 
-/** Flows that die with one of their servers: whatever the topology, they are as many as the draw decides. */
+/**
+ * Flows that die with one of their servers: whatever the topology, they are as many as the draw
+ * decides.
+ */
 export const OF_DEAD: Metric = {
   ...metricOf("dropped"),
   title: "Flows of failed servers",
@@ -67,7 +73,10 @@ export function withQuick(run: readonly Point[], quick: readonly (Question & Poi
   return [...run, ...quick.filter((one) => !run.some((point) => sameQuestion(one, point)))];
 }
 
-/** One sweep over all the plans. It does not say which is the base, so that another base is the same question. */
+/**
+ * One sweep over all the plans. It does not say which is the base, so that another base is the same
+ * question.
+ */
 export function sweepOf(refs: readonly ComparedRef[]): JsonObject {
   const plans = refs.map(({ id, revision, spec }) => (id ? { id, ...(revision && { revision }) } : spec!));
   return {

@@ -10,13 +10,19 @@ export const otherCurrencies = (plans: CompareResponse["plans"], base: number): 
   ...new Set(plans.map(({ currency }) => currency).filter((one) => one !== plans[base]?.currency)),
 ];
 
-/** `["EUR=1.08"]` with another worth of EUR; without one, or with one below a millionth, amounts in it are not compared. */
+/**
+ * `["EUR=1.08"]` with another worth of EUR; without one, or with one below a millionth, amounts in
+ * it are not compared.
+ */
 export const withRate = (rates: string[], currency: string, worth: number | null): string[] => [
   ...rates.filter((one) => !one.startsWith(`${currency}=`)),
   ...(worth !== null && worth >= 1e-6 ? [`${currency}=${Number(worth.toFixed(9))}`] : []),
 ];
 
-/** What the other plans' currencies are worth in the base's; nothing where all plans are in one currency. */
+/**
+ * What the other plans' currencies are worth in the base's; nothing where all plans are in one
+ * currency.
+ */
 export function Rates({
   plans,
   base,

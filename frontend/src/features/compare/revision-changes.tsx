@@ -5,7 +5,10 @@ import { ProblemView } from "../shared/problem";
 import styles from "./revision-changes.module.css";
 import { cablesText, placesText, type RevisionPair } from "./revisions";
 
-/** What changed from one revision of a plan to another: fields of the spec, racks, devices and cables. */
+/**
+ * What changed from one revision of a plan to another: fields of the spec, racks, devices and
+ * cables.
+ */
 export default function RevisionChanges({ id, earlier, revision }: RevisionPair) {
   const query = useQuery({
     queryKey: ["since", id, revision, earlier],

@@ -1,4 +1,7 @@
-/** The comparison of some plans against one of them, with what is predicted of them, and the plans that may be added. */
+/**
+ * The comparison of some plans against one of them, with what is predicted of them, and the plans
+ * that may be added.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";

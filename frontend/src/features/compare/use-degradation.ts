@@ -8,8 +8,8 @@ import { canonical } from "../shared/spec";
 import { sweepOf } from "./degradation";
 
 /**
- * The prediction for these plans: what an earlier run of the same question found, or one that is going; else what it would
- * cost to run it.
+ * The prediction for these plans: what an earlier run of the same question found, or one that is
+ * going; else what it would cost to run it.
  */
 export function useDegradation(refs: ComparedRef[] | undefined) {
   const client = useQueryClient();

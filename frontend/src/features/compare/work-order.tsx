@@ -19,7 +19,10 @@ import styles from "./work-order.module.css";
 type Action = "all" | "add" | "move" | "remove" | "keep";
 const ACTIONS: Action[] = ["all", "add", "move", "remove", "keep"];
 
-/** What the crew does to turn one plan's cabling into the other's. Both must be saved: the API names plans by id. */
+/**
+ * What the crew does to turn one plan's cabling into the other's. Both must be saved: the API names
+ * plans by id.
+ */
 export default function WorkOrderDialog({
   before,
   after,
@@ -198,7 +201,9 @@ function Order({ order }: { order: WorkOrder }) {
   );
 }
 
-/** Whether legs share a cable. Most orders have a cable a row, for which a number would say nothing. */
+/**
+ * Whether legs share a cable. Most orders have a cable a row, for which a number would say nothing.
+ */
 function hasBreakouts(order: WorkOrder): boolean {
   return new Set(order.columns.cable).size < order.columns.cable.length;
 }
@@ -215,7 +220,9 @@ const TITLES: Record<string, [title: string, width: number]> = {
   length_mm: ["Length", 72],
 };
 
-/** Whatever columns the order has, in its order; indices into its own word lists are spelled out. */
+/**
+ * Whatever columns the order has, in its order; indices into its own word lists are spelled out.
+ */
 function columnsOf(order: WorkOrder): Column[] {
   const lists: Record<string, string[] | undefined> = {
     action: order.actions,

@@ -3,8 +3,9 @@ import { csrSlice, type PlanModel } from "@/scene/model";
 import { cableLabel, endName } from "../shared/names";
 
 /**
- * Cables with an end in `rack`: first those that stay in it, then bundle by bundle in the plan's pull order, so that all that
- * shares its trays is pulled together; in a bundle by level, then from the rack's top unit down.
+ * Cables with an end in `rack`: first those that stay in it, then bundle by bundle in the plan's
+ * pull order, so that all that shares its trays is pulled together; in a bundle by level, then from
+ * the rack's top unit down.
  */
 export function pullList(model: PlanModel, rack: number): number[] {
   const { devices, cables } = model;
@@ -56,7 +57,10 @@ function nearEnd(model: PlanModel, cable: number, rack: number): Plug {
 
 export interface CableEnd {
   rack: string;
-  /** `U24A` as on labels, with the letter where several devices share the unit; empty for a device that found no room. */
+  /**
+   * `U24A` as on labels, with the letter where several devices share the unit; empty for a device
+   * that found no room.
+   */
   unit: string;
   device: string;
   /** `R07-12B:P3`: place and port, as on labels. */
@@ -92,7 +96,10 @@ function endOf(model: PlanModel, here: Plug, label: string): CableEnd {
   };
 }
 
-/** The trays of a cable from `rack` on, each row of consecutive trays as its first and last; none for a cable within a rack. */
+/**
+ * The trays of a cable from `rack` on, each row of consecutive trays as its first and last; none
+ * for a cable within a rack.
+ */
 export function trayText(model: PlanModel, cable: number, rack: number): string[] {
   const bundle = model.cables.bundle[cable]!;
   if (bundle < 0) return [];

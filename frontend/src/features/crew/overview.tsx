@@ -21,7 +21,9 @@ interface Props {
   ticks: Ticks;
 }
 
-/** Progress in all and by rack, and the problems: where a crew chooses a rack and the lead looks. */
+/**
+ * Progress in all and by rack, and the problems: where a crew chooses a rack and the lead looks.
+ */
 export function Overview({ plan, revision, model, ticks }: Props) {
   const progress = useProgress(plan, revision);
   if (progress.isError && !progress.data)

@@ -4,7 +4,10 @@ import { qrOf } from "./qr";
 
 const QUIET = 4;
 
-/** `text` as a QR code, dark on white in every theme, as scanners want it. Nothing for a text that is too long. */
+/**
+ * `text` as a QR code, dark on white in every theme, as scanners want it. Nothing for a text that
+ * is too long.
+ */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const code = useMemo(() => qrOf(text), [text]);
   if (!code) return null;

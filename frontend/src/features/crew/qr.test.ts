@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { alignmentCentres, type Qr, qrOf, times } from "./qr";
 
-/** Reads a code back with nothing of the encoder but its field arithmetic: format, mask, words, blocks, syndromes, text. */
+/**
+ * Reads a code back with nothing of the encoder but its field arithmetic: format, mask, words,
+ * blocks, syndromes, text.
+ */
 function read({ size, modules }: Qr): string {
   const at = (x: number, y: number) => modules[y * size + x]!;
   const version = (size - 17) / 4;

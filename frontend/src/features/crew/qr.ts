@@ -1,6 +1,6 @@
 /**
- * A text as a QR code (ISO/IEC 18004, byte mode, error correction level M), as a matrix of dark and light modules.
- * Versions 1 to 10, that is at most 213 bytes of UTF-8: a label has about 25.
+ * A text as a QR code (ISO/IEC 18004, byte mode, error correction level M), as a matrix of dark and
+ * light modules. Versions 1 to 10, that is at most 213 bytes of UTF-8: a label has about 25.
  */
 
 /** By version from 1: error-correction code words of a block, and number of blocks, at level M. */
@@ -253,7 +253,10 @@ function placeWords(grid: Grid, words: Uint8Array): void {
   }
 }
 
-/** The four rules of the standard: runs, blocks, what looks like a finder, and the share of dark modules. */
+/**
+ * The four rules of the standard: runs, blocks, what looks like a finder, and the share of dark
+ * modules.
+ */
 function penaltyOf(modules: Uint8Array, size: number): number {
   const at = (x: number, y: number) => modules[y * size + x]!;
   let penalty = 0;

@@ -149,7 +149,8 @@ function useRackWork({ plan, revision, rack, cable, ticks }: Props, list: number
   const tickOf = (one: number): Tick => ticks.waiting.get(one) ?? known.get(one) ?? OPEN;
   const isOpen = (one: number) => tickOf(one).state === "open";
   const wanted = list.indexOf(cable === undefined ? -1 : (parseCableName(cable) ?? -1));
-  // Without one in the URL: the first open cable when the rack's marks came, not the one after each tick.
+  // Without one in the URL: the first open cable when the rack's marks came, not the one after each
+  // tick.
   const at = wanted >= 0 ? wanted : (nextOpen(list, 0, isOpen) ?? 0);
   const show = (next: number) =>
     void navigate({
@@ -205,7 +206,9 @@ function useCrewCommands(work: Work, note: () => void): void {
   useLatestCommands("crew", commands);
 }
 
-/** Commands whose effect changes with each cable: the registered ones stay, and run what is current. */
+/**
+ * Commands whose effect changes with each cable: the registered ones stay, and run what is current.
+ */
 function useLatestCommands(source: string, commands: Command[]): void {
   const latest = useRef(commands);
   useEffect(() => {

@@ -1,4 +1,7 @@
-/** Ticking cables off: kept at once, sent when the server answers, shown as waiting until it has them. */
+/**
+ * Ticking cables off: kept at once, sent when the server answers, shown as waiting until it has
+ * them.
+ */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, take, UnreachableError } from "@/api/client";
@@ -99,7 +102,10 @@ async function put(plan: string, revision: number, ticks: Waiting): Promise<Mark
   return answer.items;
 }
 
-/** Puts the answer where the marks are shown, so that no cable flickers back to open; counts are asked for again. */
+/**
+ * Puts the answer where the marks are shown, so that no cable flickers back to open; counts are
+ * asked for again.
+ */
 function showMarks(client: QueryClient, plan: string, revision: number, sent: Waiting, marks: Mark[]): void {
   const key = workKey(plan, revision);
   client.setQueriesData<Mark[]>({ queryKey: [...key, "marks"] }, (old) =>

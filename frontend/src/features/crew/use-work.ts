@@ -1,4 +1,7 @@
-/** What the crew's pages read: the plan at one revision, which never changes, and what is done, which others change too. */
+/**
+ * What the crew's pages read: the plan at one revision, which never changes, and what is done,
+ * which others change too.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";
@@ -10,7 +13,10 @@ const ASK_AGAIN_MS = 10_000;
 
 export const workKey = (plan: string, revision: number) => ["work", plan, revision] as const;
 
-/** Racks, devices and cables of a revision; kept while the page is open, so that a crew can go on without a connection. */
+/**
+ * Racks, devices and cables of a revision; kept while the page is open, so that a crew can go on
+ * without a connection.
+ */
 export function useModelAt(plan: string, revision: number, spec: PlanSpec) {
   const documents = useQuery({
     queryKey: ["crew-documents", plan, revision],

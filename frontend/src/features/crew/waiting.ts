@@ -1,4 +1,7 @@
-/** Ticks that the server does not have yet. Each is kept under a key of its own, so that two tabs do not overwrite each other. */
+/**
+ * Ticks that the server does not have yet. Each is kept under a key of its own, so that two tabs do
+ * not overwrite each other.
+ */
 
 export interface Tick {
   state: "open" | "done" | "exception";
@@ -52,7 +55,9 @@ export function forget(store: Storage, plan: string, revision: number, cable: nu
 
 const same = (a: Tick | undefined, b: Tick) => a?.state === b.state && a.note === b.note;
 
-/** What still waits after `sent` arrived: a tick that was changed meanwhile has to be sent again. */
+/**
+ * What still waits after `sent` arrived: a tick that was changed meanwhile has to be sent again.
+ */
 export function withoutSent(waiting: Waiting, sent: Waiting): Map<number, Tick> {
   return new Map([...waiting].filter(([cable, tick]) => !same(sent.get(cable), tick)));
 }

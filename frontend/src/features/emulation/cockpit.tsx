@@ -219,7 +219,10 @@ function useChoice(network: Network, over: boolean) {
 
 const round = (secs: number) => Math.round(secs * 10) / 10;
 
-/** What the session came to, once there is a report; the verdict of each hypothesis if there are several. */
+/**
+ * What the session came to, once there is a report; the verdict of each hypothesis if there are
+ * several.
+ */
 function Findings({ session, run }: { session: Session; run: CockpitProps["run"] }) {
   const { report, live } = session;
   if (!report) return null;

@@ -1,4 +1,7 @@
-/** A run of real packets: live and replay are one screen, which shows the session as it was at one time. */
+/**
+ * A run of real packets: live and replay are one screen, which shows the session as it was at one
+ * time.
+ */
 import { lazy, memo, Suspense, useEffect, useMemo } from "react";
 import { Empty, Skeleton } from "@/ui/marks";
 import { useGuide } from "../shared/guide/guide-state";

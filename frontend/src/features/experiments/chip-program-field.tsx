@@ -1,4 +1,7 @@
-/** What the switching chip of every server runs: the paper's program, or one's own, checked while it is typed. */
+/**
+ * What the switching chip of every server runs: the paper's program, or one's own, checked while it
+ * is typed.
+ */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useId, useMemo } from "react";
 import { ApiError, api, take } from "@/api/client";
@@ -52,7 +55,10 @@ export default function ChipProgramField({
   );
 }
 
-/** The text, with the mistakes that show at the plan's first server. The others are checked before the run. */
+/**
+ * The text, with the mistakes that show at the plan's first server. The others are checked before
+ * the run.
+ */
 function Checked({
   id,
   plan,

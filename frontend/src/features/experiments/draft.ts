@@ -1,6 +1,7 @@
 /**
- * An experiment as it is being written: the very body that `POST /experiments` takes, sparse (what is not there is a
- * default), never changed in place. The form, the JSON view and the link are three views of it.
+ * An experiment as it is being written: the very body that `POST /experiments` takes, sparse (what
+ * is not there is a default), never changed in place. The form, the JSON view and the link are
+ * three views of it.
  */
 import type { Experiment } from "@/api/types";
 import type { FailureKind } from "../shared/run-points";
@@ -104,8 +105,9 @@ export function failuresOf(draft: Draft): FailureAxis[] {
 }
 
 /**
- * Which kinds the sweep goes through, in the order of `FAILURE_KINDS`; all share their ratios. A sweep that begins keeps
- * no links: of so many points they are computed again when they are asked for.
+ * Which kinds the sweep goes through, in the order of `FAILURE_KINDS`; all share their ratios. A
+ * sweep that begins keeps no links: of so many points they are computed again when they are asked
+ * for.
  */
 export function withFailures(draft: Draft, kinds: readonly FailureKind[], ratios: readonly number[]): Draft {
   const begins = failuresOf(draft).length === 0 && kinds.length > 0;
@@ -151,7 +153,10 @@ export function targetForm(fault: JsonObject): TargetForm {
 export const newTarget = (form: TargetForm): JsonObject =>
   form === "names" ? { names: [] } : form === "words" ? { selector: "" } : { kind: "switch", ratio: 0.1 };
 
-/** Names as a person lists them: by spaces, semicolons or lines, as names may hold commas (`<3,001>`). */
+/**
+ * Names as a person lists them: by spaces, semicolons or lines, as names may hold commas
+ * (`<3,001>`).
+ */
 export function readNames(text: string): string[] {
   return text
     .split(/[;\n]|,?\s+/)
@@ -180,7 +185,10 @@ function readRanges(
   return numbers.length > 0 && numbers.length <= most ? numbers : null;
 }
 
-/** Percentages, listed or as ranges: `0, 5, 10` and `0-10/5` are both 0, 0.05 and 0.1. Each once, ascending. */
+/**
+ * Percentages, listed or as ranges: `0, 5, 10` and `0-10/5` are both 0, 0.05 and 0.1. Each once,
+ * ascending.
+ */
 export function readRatios(text: string): number[] | null {
   const percents = readRanges(text.replaceAll("%", " "), 201, (step) =>
     step === undefined ? 5 : numberIn(step),
@@ -212,7 +220,10 @@ export function seedsText(seeds: readonly number[]): string {
   return parts.join(", ");
 }
 
-/** A traffic matrix from CSV: lines of sender, receiver and weight. Throws an Error that names the line. */
+/**
+ * A traffic matrix from CSV: lines of sender, receiver and weight. Throws an Error that names the
+ * line.
+ */
 export function readMatrix(text: string): [string, string, number][] {
   return text
     .split(/\r?\n/)

@@ -1,4 +1,7 @@
-/** How real packets are sent: where servers live, at what rate and for how long, what is expected of them. */
+/**
+ * How real packets are sent: where servers live, at what rate and for how long, what is expected of
+ * them.
+ */
 import { lazy, Suspense, useEffect } from "react";
 import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
@@ -52,7 +55,10 @@ export const fieldsOf = (protocol: ProtocolOption | undefined): NumberField[] =>
 /** A dataplane that can be chosen. */
 type Dataplane = Pick<ProtocolOption["forwardings"][number], "name" | "title" | "program">;
 
-/** The dataplanes of a plan, and the protocol that the chosen one runs. Where servers forward nothing, they are what switches are. */
+/**
+ * The dataplanes of a plan, and the protocol that the chosen one runs. Where servers forward
+ * nothing, they are what switches are.
+ */
 export function dataplanesOf(
   profile: EmulationProfile | undefined,
   chosen: unknown,
@@ -219,7 +225,10 @@ export function EmulationSection({
   );
 }
 
-/** Images are for containers; where servers are namespaces, what was chosen before is still there to be removed. */
+/**
+ * Images are for containers; where servers are namespaces, what was chosen before is still there to
+ * be removed.
+ */
 function Images(props: Pick<Parameters<typeof ImagesField>[0], "draft" | "messages" | "onChange">) {
   const inContainers = (emulationOf(props.draft).mode ?? "containers") === "containers";
   if (!inContainers && imagesOf(props.draft).length === 0) return null;
@@ -278,7 +287,8 @@ function Forwarding({
         change={(path, dataplane) => {
           const chosen = options.find(({ name }) => name === dataplane);
           const changed = withEmulation(draft, path, dataplane);
-          // A program is for chips alone, and only those in the kernel tell sources of their queues.
+          // A program is for chips alone, and only those in the kernel tell sources of their
+          // queues.
           const fitting = chosen?.program ? changed : withEmulation(changed, "chip_program", undefined);
           const notifies = dataplane === NOTIFYING && !ofSwitches;
           onChange(notifies ? fitting : withEmulation(fitting, "congestion", undefined));
@@ -400,7 +410,10 @@ const CHOICES: readonly Choice[] = [
   },
 ];
 
-/** The draft with a setting changed; only MPTCP has subflows, and fair queues tell nobody of congestion. */
+/**
+ * The draft with a setting changed; only MPTCP has subflows, and fair queues tell nobody of
+ * congestion.
+ */
 function withChange(draft: Draft, path: string, value: Json | undefined): Draft {
   const changed = withEmulation(draft, path, value);
   if (path === "queues" && value === "fair") return withEmulation(changed, "congestion", undefined);

@@ -13,7 +13,10 @@ const TEXTS: Record<Engine, string> = {
   emulation: "Measured. Servers run on this machine and send real packets while faults are injected.",
 };
 
-/** Random faults of the kinds that an engine knows; the flow engine computes one state, which has none. */
+/**
+ * Random faults of the kinds that an engine knows; the flow engine computes one state, which has
+ * none.
+ */
 function knownSchedules(draft: Draft, engine: Engine): Draft {
   const kinds = new Set(
     engine === "flow" ? [] : kindsOf(engine === "emulation").map(({ kind }) => String(kind)),

@@ -14,9 +14,10 @@ export const engineOf = (draft: Draft): Engine =>
   draft.engine === "emulation" || draft.engine === "packet" ? draft.engine : "flow";
 
 /**
- * The same question to the other engine. Real packets are sent once, over one plan and with one seed; of ways to break
- * predictions know that things are down, or that links carry less. A rate that suits real packets is none for the engines that
- * compute, so it goes; a simulation and a prediction share theirs.
+ * The same question to the other engine. Real packets are sent once, over one plan and with one
+ * seed; of ways to break predictions know that things are down, or that links carry less. A rate
+ * that suits real packets is none for the engines that compute, so it goes; a simulation and a
+ * prediction share theirs.
  */
 export function withEngine(draft: Draft, engine: Engine): Draft {
   const from = engineOf(draft);

@@ -16,7 +16,10 @@ export type Estimate = components["schemas"]["ExperimentEstimate"];
 
 const QUIET_MS = 400;
 
-/** What a run of the draft would take, and whether it can be asked at all: the server says both in one call. */
+/**
+ * What a run of the draft would take, and whether it can be asked at all: the server says both in
+ * one call.
+ */
 export function useEstimate(draft: Draft | null) {
   const settled = useSettled(draft, QUIET_MS);
   const query = useQuery({

@@ -4,7 +4,10 @@ import { type JsonObject, setIn } from "../shared/spec";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
 
-/** How it breaks, with the number that some kinds need; and with real packets, whether it comes and goes. */
+/**
+ * How it breaks, with the number that some kinds need; and with real packets, whether it comes and
+ * goes.
+ */
 export function FaultKindFields({
   number,
   fault,

@@ -1,4 +1,7 @@
-/** What the server takes of a plan that is too large to be emulated, and which draft it was taken of. */
+/**
+ * What the server takes of a plan that is too large to be emulated, and which draft it was taken
+ * of.
+ */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { canonical, isObject, type JsonObject, setIn } from "../shared/spec";
@@ -27,7 +30,10 @@ export const fitOf = (draft: Draft, servers?: number, signal?: AbortSignal): Pro
 /** The draft with what was taken; null if the server sent none. */
 export const draftTaken = ({ experiment }: Fitted): Draft | null => readDraft(experiment);
 
-/** What is taken of a draft that leaves nothing out, so that nobody has to agree. Null where the whole is run, or nothing can be. */
+/**
+ * What is taken of a draft that leaves nothing out, so that nobody has to agree. Null where the
+ * whole is run, or nothing can be.
+ */
 export async function fitAtOnce(before: Draft): Promise<{ draft: Draft; taken: Taken } | null> {
   try {
     const fitted = await fitOf(before);

@@ -1,4 +1,7 @@
-/** What an experiment is expected to hold, in its draft: metrics, their units, and which engine answers which. */
+/**
+ * What an experiment is expected to hold, in its draft: metrics, their units, and which engine
+ * answers which.
+ */
 import type { components } from "@/api/schema";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
 import type { Draft } from "./draft";

@@ -128,7 +128,9 @@ function HypothesisFields({
   );
 }
 
-/** Of a run in progress: how long a violation is forgiven, and whether a longer one ends the run. */
+/**
+ * Of a run in progress: how long a violation is forgiven, and whether a longer one ends the run.
+ */
 function DurationFields({
   stated,
   message,

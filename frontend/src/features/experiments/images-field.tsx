@@ -1,4 +1,7 @@
-/** Programs of the user's own in images, beside servers: what is run, where, and what the server says of each field. */
+/**
+ * Programs of the user's own in images, beside servers: what is run, where, and what the server
+ * says of each field.
+ */
 import { useState } from "react";
 import { Button, IconButton } from "@/ui/button";
 import { Field, Stacked, TextInput, textAreaClass } from "@/ui/form";

@@ -1,4 +1,7 @@
-/** What this machine, or the hosts that runs are spread over, have and lack, with the reason and what to do about it. */
+/**
+ * What this machine, or the hosts that runs are spread over, have and lack, with the reason and
+ * what to do about it.
+ */
 import type { components } from "@/api/schema";
 import { Button } from "@/ui/button";
 import { Icon } from "@/ui/icon";

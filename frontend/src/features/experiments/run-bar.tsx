@@ -1,4 +1,7 @@
-/** Whether the draft can be run and how long it would take, beside the button that runs it; and what to do where it cannot. */
+/**
+ * Whether the draft can be run and how long it would take, beside the button that runs it; and what
+ * to do where it cannot.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode, RefObject } from "react";

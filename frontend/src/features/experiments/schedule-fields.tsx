@@ -1,4 +1,7 @@
-/** Background schedules of random faults: kinds, intervals, repairs and a seed. What they draw is listed by the estimate. */
+/**
+ * Background schedules of random faults: kinds, intervals, repairs and a seed. What they draw is
+ * listed by the estimate.
+ */
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput } from "@/ui/form";
 import { kindsOf } from "../shared/fault-kinds";

@@ -1,4 +1,7 @@
-/** Services of the user's own on every server: their modules as files, chosen or dropped, and what the server says of each field. */
+/**
+ * Services of the user's own on every server: their modules as files, chosen or dropped, and what
+ * the server says of each field.
+ */
 import { useRef, useState } from "react";
 import { IconButton } from "@/ui/button";
 import { Field, NumberInput, TextInput } from "@/ui/form";

@@ -1,4 +1,7 @@
-/** The settings of a simulation, as the engine describes them. What is not set has the default that stands in the field. */
+/**
+ * The settings of a simulation, as the engine describes them. What is not set has the default that
+ * stands in the field.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Field, NumberInput, Section, Select } from "@/ui/form";

@@ -3,7 +3,10 @@ import { useEffect, useState } from "react";
 import { TextInput } from "@/ui/form";
 import { useUnreadable } from "@/ui/unreadable";
 
-/** A text that `read` turns into a value. What cannot be read stays in the field, marked, with `hint` beside it. */
+/**
+ * A text that `read` turns into a value. What cannot be read stays in the field, marked, with
+ * `hint` beside it.
+ */
 export function ReadInput<T>({
   value,
   text,

@@ -1,4 +1,7 @@
-/** Messages of the server beside their fields: which are nowhere on the page, and the way to one that is. */
+/**
+ * Messages of the server beside their fields: which are nowhere on the page, and the way to one
+ * that is.
+ */
 import { type RefObject, useEffect, useState } from "react";
 import type { Messages } from "./messages";
 
@@ -21,7 +24,10 @@ export function useUnshown(messages: Messages, fields: RefObject<HTMLElement | n
   return unshown;
 }
 
-/** Opens, shows and focuses the field below which one of the messages, or any other objection, stands. */
+/**
+ * Opens, shows and focuses the field below which one of the messages, or any other objection,
+ * stands.
+ */
 export function leadToField(fields: HTMLElement, messages: Messages): void {
   const walker = document.createTreeWalker(fields, NodeFilter.SHOW_TEXT);
   const texts = [...messages.values()];

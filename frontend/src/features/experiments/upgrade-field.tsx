@@ -1,4 +1,7 @@
-/** What the plan becomes while packets flow: a choice with its work order, and when it begins. [subways §4.3] */
+/**
+ * What the plan becomes while packets flow: a choice with its work order, and when it begins.
+ * [subways §4.3]
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";

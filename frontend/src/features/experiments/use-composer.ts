@@ -1,4 +1,7 @@
-/** What the form of an experiment knows beside its draft: choices, estimate, what is wrong, and starting the run. */
+/**
+ * What the form of an experiment knows beside its draft: choices, estimate, what is wrong, and
+ * starting the run.
+ */
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState } from "react";
@@ -102,7 +105,10 @@ export function useComposer(
   const routings = useRoutings(plansOf(draft));
   useRequests(draft);
   useComposerCommands(blocked, run);
-  /** A plan that is too large for the method that is chosen gives way at once, unless something would be left out. */
+  /**
+   * A plan that is too large for the method that is chosen gives way at once, unless something
+   * would be left out.
+   */
   const changeAndFit = useCallback(
     (next: Draft) => {
       change(next);

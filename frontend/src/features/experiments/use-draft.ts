@@ -1,4 +1,7 @@
-/** The draft and the URL that holds it: a link to what is being written, to a plan, or to an experiment to begin from. */
+/**
+ * The draft and the URL that holds it: a link to what is being written, to a plan, or to an
+ * experiment to begin from.
+ */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";

@@ -4,7 +4,9 @@ import { api, take } from "@/api/client";
 import { type JsonObject, readSpec } from "../shared/spec";
 import type { Routing } from "./traffic-section";
 
-/** The routing schemes that serve all of these plans; a saved plan's family is known from its spec. */
+/**
+ * The routing schemes that serve all of these plans; a saved plan's family is known from its spec.
+ */
 export function useRoutings(plans: readonly JsonObject[]): readonly Routing[] {
   const families = useQuery({
     queryKey: ["topologies"],

@@ -1,4 +1,7 @@
-/** What is taken of the draft's plan for an emulation: offered where the draft is refused, and taken again with another size. */
+/**
+ * What is taken of the draft's plan for an emulation: offered where the draft is refused, and taken
+ * again with another size.
+ */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { ApiError } from "@/api/client";
 import { toast } from "@/ui/toast";

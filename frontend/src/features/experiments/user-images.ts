@@ -1,4 +1,7 @@
-/** Programs of a user’s own in images, as an experiment holds them, and as they are typed: words, names and variables as text. */
+/**
+ * Programs of a user’s own in images, as an experiment holds them, and as they are typed: words,
+ * names and variables as text.
+ */
 import { isObject, type Json, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import { emulationOf, withEmulation } from "./engine";
@@ -14,7 +17,10 @@ export function imagesOf(draft: Draft): JsonObject[] {
 export const withImages = (draft: Draft, images: readonly JsonObject[]): Draft =>
   withEmulation(draft, "images", images.length > 0 ? [...images] : undefined);
 
-/** The words of a line as a shell has them: quotes keep spaces, a backslash keeps what follows. None for an empty line. */
+/**
+ * The words of a line as a shell has them: quotes keep spaces, a backslash keeps what follows. None
+ * for an empty line.
+ */
 export function wordsOf(line: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
@@ -45,7 +51,10 @@ export const lineOf = (words: Json | undefined): string =>
         .join(" ")
     : "";
 
-/** Names between commas; a comma within a name stays: some families call servers <0,1>. None: all servers. */
+/**
+ * Names between commas; a comma within a name stays: some families call servers <0,1>. None: all
+ * servers.
+ */
 export function namesOf(text: string): string[] | undefined {
   const names = text
     .split(/,(?![^<[(]*[>\])])/)

@@ -1,10 +1,16 @@
-/** Services that a user wrote, as an experiment holds them: a name, a number, and the module's file in base64. */
+/**
+ * Services that a user wrote, as an experiment holds them: a name, a number, and the module's file
+ * in base64.
+ */
 import { isObject, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import { emulationOf, withEmulation } from "./engine";
 
 export const MOST_SERVICES = 4;
-/** A module’s text format may be this long: in base64 it fits a request. How long a binary one may be, the server says. */
+/**
+ * A module’s text format may be this long: in base64 it fits a request. How long a binary one may
+ * be, the server says.
+ */
 export const MOST_FILE_BYTES = 1_000_000;
 export const FIRST_ID = 256;
 export const LAST_ID = 65_535;
@@ -44,7 +50,9 @@ export function bytesIn(base64: string): number {
   return Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
 }
 
-/** A module from a file: in place of that of the service of the file's name, else of a new service. */
+/**
+ * A module from a file: in place of that of the service of the file's name, else of a new service.
+ */
 export function withModule(services: readonly JsonObject[], file: string, module: string): JsonObject[] {
   const name = serviceName(file);
   if (services.some((one) => one.name === name))

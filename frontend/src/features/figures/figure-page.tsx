@@ -100,7 +100,9 @@ function FigureView({ id }: { id: string }) {
   );
 }
 
-/** The figure with its latest run: what starts and cancels it, and what there is to show meanwhile. */
+/**
+ * The figure with its latest run: what starts and cancels it, and what there is to show meanwhile.
+ */
 function useFigureRun(id: string, asked: Asked) {
   const client = useQueryClient();
   const query = useQuery({
@@ -140,7 +142,8 @@ function useFigureRun(id: string, asked: Asked) {
   });
   const now: LiveRun | null = latest && { ...latest, ...live };
   const busy = start.isPending || (now !== null && !isOver(now.state) && lost === null);
-  // While a run has something to show, that; the last good result is back if the run does not end well.
+  // While a run has something to show, that; the last good result is back if the run does not end
+  // well.
   const shown = useMemo(
     () =>
       figure && busy && partial

@@ -1,4 +1,7 @@
-/** A figure's result: its curves, the paper's numbers beside ours, and what we chose where the paper is silent. */
+/**
+ * A figure's result: its curves, the paper's numbers beside ours, and what we chose where the paper
+ * is silent.
+ */
 import { useMemo } from "react";
 import type { Figure, FigureResult } from "@/api/types";
 import { LineChart } from "@/charts";

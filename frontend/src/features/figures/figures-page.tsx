@@ -17,7 +17,9 @@ import { VerdictSummary } from "./verdict-mark";
 
 const REQUESTS: ScreenRequest[] = [{ title: "All figures", method: "GET", path: "/api/v1/figures" }];
 
-/** Every published figure and table, by paper, with how ours stood the last time it was computed. */
+/**
+ * Every published figure and table, by paper, with how ours stood the last time it was computed.
+ */
 export default function FiguresPage() {
   const navigate = useNavigate();
   const figures = useQuery({

@@ -1,4 +1,6 @@
-/** What the pages of figures say about a result: verdicts, papers, numbers and lines; no drawing. */
+/**
+ * What the pages of figures say about a result: verdicts, papers, numbers and lines; no drawing.
+ */
 import type { Figure, FigureResult, FigureSummary, PaperCount } from "@/api/types";
 import type { LineSeries, Point } from "@/charts";
 import { formatShort, plural } from "@/units";
@@ -119,13 +121,19 @@ export function valueText(value: Maybe, digits = 4): string {
   return formatShort(value, Math.min(12, Math.max(0, digits - whole)));
 }
 
-/** A paper's number with every digit that it prints; one that was computed from two of them with four. */
+/**
+ * A paper's number with every digit that it prints; one that was computed from two of them with
+ * four.
+ */
 export function printedText(value: Maybe): string {
   const printed = value !== null && value !== undefined && Number(value.toPrecision(6)) === value;
   return valueText(value, printed || Number.isInteger(value) ? 7 : 4);
 }
 
-/** Edges keep more digits than values: a band of half a printed digit is narrower than one. A thousandth of the band is enough. */
+/**
+ * Edges keep more digits than values: a band of half a printed digit is narrower than one. A
+ * thousandth of the band is enough.
+ */
 export function bandText(low: Maybe, high: Maybe): string {
   const without = (edge: Maybe): edge is null | undefined => edge === null || edge === undefined;
   if (without(low) && without(high)) return "–";
@@ -247,8 +255,9 @@ export function axisFormat(
 const PAPER = /^paper:\s*(the )?/i;
 
 /**
- * Looks of lines by their names: the paper's values have the look of our line that they belong to, "paper: BCube" and
- * "paper: BCube is over" that of "BCube", "paper: type 2D" that of "Type 2D, measured". Others have looks of their own.
+ * Looks of lines by their names: the paper's values have the look of our line that they belong to,
+ * "paper: BCube" and "paper: BCube is over" that of "BCube", "paper: type 2D" that of "Type 2D,
+ * measured". Others have looks of their own.
  */
 export function looksOf(names: readonly string[]): number[] {
   const ours = names.filter((name) => !PAPER.test(name));
@@ -260,15 +269,16 @@ export function looksOf(names: readonly string[]): number[] {
     const of = ours
       .map((line, at) => ({ line: line.toLowerCase(), at }))
       .filter(({ line }) => said === line || said.startsWith(`${line} `) || line.startsWith(`${said},`))
-      // Of several that begin as the paper's ("A, measured", "A, ideal fluid") the first; else the one that says most.
+      // Of several that begin as the paper's ("A, measured", "A, ideal fluid") the first; else the
+      // one that says most.
       .sort((a, b) => Math.min(b.line.length, said.length) - Math.min(a.line.length, said.length))[0];
     return of ? looks[of.at]! : free++;
   });
 }
 
 /**
- * The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. The paper's numbers are
- * open points beside them.
+ * The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. The
+ * paper's numbers are open points beside them.
  */
 export function linesOf(result: FigureResult): LineSeries[] {
   const steps = axesOf(result).x.startsWith("time");

@@ -1,4 +1,7 @@
-/** What a figure with real packets says beside its numbers: whether to trust them, and whether this machine can measure. */
+/**
+ * What a figure with real packets says beside its numbers: whether to trust them, and whether this
+ * machine can measure.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { FigureResult } from "@/api/types";

@@ -11,7 +11,10 @@ interface Followed {
 
 const NOTHING: Followed = { live: null, partial: null };
 
-/** A run as it goes, what it has to show, and why it cannot be followed. `onOver` is called once, when the run is in its last state. */
+/**
+ * A run as it goes, what it has to show, and why it cannot be followed. `onOver` is called once,
+ * when the run is in its last state.
+ */
 export function useRun(id: string | null, onOver: () => void): Followed & { error: unknown } {
   const { value, feed, error } = useRunFeed<Followed>(
     id === null ? null : `/api/v1/runs/${id}/events`,

@@ -19,7 +19,10 @@ export function bandSeries(
   }));
 }
 
-/** By policy, the median of what was computed at each month that has any: what the curve is interpolated from. */
+/**
+ * By policy, the median of what was computed at each month that has any: what the curve is
+ * interpolated from.
+ */
 export function computedSeries(document: LifeDocument): LineSeries[] {
   return document.policies.flatMap(({ title, computed_abt }, index) => {
     const byMonth = new Map<number, number[]>();

@@ -26,7 +26,10 @@ const DEFAULT_PLAN = "ex.bcube";
 const planOf = ({ id, revision, spec }: ComparedRef): LifeQuestion["plan"] =>
   id ? { id, ...(revision && { revision }) } : { ...spec };
 
-/** `/life?plan=…`: years, visits, spares and rates on the left, what is left of the plan on the right. */
+/**
+ * `/life?plan=…`: years, visits, spares and rates on the left, what is left of the plan on the
+ * right.
+ */
 export default function LifePage() {
   useEffect(() => {
     document.title = "Life · Cubeyard";
@@ -121,7 +124,10 @@ export default function LifePage() {
   );
 }
 
-/** The answer, or before the first question the one that comes with the program: of the standard plan alone. */
+/**
+ * The answer, or before the first question the one that comes with the program: of the standard
+ * plan alone.
+ */
 function Answer({ life, seeds, standard }: { life: LifeState; seeds: number; standard: boolean }) {
   const example = useQuery({
     queryKey: ["life-example"],

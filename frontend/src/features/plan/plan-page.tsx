@@ -148,7 +148,10 @@ function PlanColumns({ document, plan, picture }: Pick<Page, "document" | "plan"
   );
 }
 
-/** The plan that is open: what is edited, what was computed of it, how it is drawn, and what can be done with it. */
+/**
+ * The plan that is open: what is edited, what was computed of it, how it is drawn, and what can be
+ * done with it.
+ */
 function usePlanPage() {
   const document = usePlanDocument();
   const { opened, spec, saved, dirty } = document;
@@ -187,7 +190,10 @@ function usePlanPage() {
   };
 }
 
-/** What is edited and saved. The name is null for a plan that goes by the title that the engine gives it. */
+/**
+ * What is edited and saved. The name is null for a plan that goes by the title that the engine
+ * gives it.
+ */
 function usePlanDocument() {
   const opened = useOpenPlan();
   const spec = usePlan((state) => state.history.present);

@@ -113,7 +113,9 @@ export function typeText(document: Document, schema: Schema | undefined): string
   return schema.type ?? "any";
 }
 
-/** A value to start from: the document's own example, a default, or the smallest thing of its type. */
+/**
+ * A value to start from: the document's own example, a default, or the smallest thing of its type.
+ */
 export function exampleOf(document: Document, schema: Schema | undefined, depth = 0): unknown {
   const full = deref(document, schema);
   if (!full || depth > 6) return null;

@@ -1,4 +1,7 @@
-/** Sending a call from the page: one at a time, to be cancelled, with its answer or why there is none. */
+/**
+ * Sending a call from the page: one at a time, to be cancelled, with its answer or why there is
+ * none.
+ */
 import { useRef, useState } from "react";
 import { call } from "@/api/client";
 

@@ -1,4 +1,7 @@
-/** What a sweep found, over the failure ratio: topologies overlaid, one chart a kind of failure, all on one scale. */
+/**
+ * What a sweep found, over the failure ratio: topologies overlaid, one chart a kind of failure, all
+ * on one scale.
+ */
 import { useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import { BarChart, LineChart, type LineSeries } from "@/charts";

@@ -19,7 +19,10 @@ import styles from "./runs.module.css";
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
 const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
 
-/** A run of the flow engine: curves that grow point by point, one point's numbers, and its links on the plan. */
+/**
+ * A run of the flow engine: curves that grow point by point, one point's numbers, and its links on
+ * the plan.
+ */
 export default function FlowRun({ run, experiment }: RunViewProps) {
   const { value: log, feed, error } = useRunFeed(run.events_url, emptyLog(run), reduceLog);
   const search = useSearch({ strict: false }) as RunSearch;

@@ -1,4 +1,7 @@
-/** What links of a simulation carry at a moment of its time, over the plan; while it runs, the newest. */
+/**
+ * What links of a simulation carry at a moment of its time, over the plan; while it runs, the
+ * newest.
+ */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useId, useMemo } from "react";
 import type { Experiment } from "@/api/types";

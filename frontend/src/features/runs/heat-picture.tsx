@@ -1,4 +1,7 @@
-/** A quantity of every link over the plan: the views, the picture with what is selected, its files and its legend. */
+/**
+ * A quantity of every link over the plan: the views, the picture with what is selected, its files
+ * and its legend.
+ */
 import { useCallback, useId, useMemo, useRef } from "react";
 import { HeatLegend } from "@/render/heat-legend";
 import { PlanCanvas, type PlanCanvasHandle } from "@/render/plan-canvas";

@@ -17,8 +17,8 @@ export function boundsOf({ step_secs }: HeatInTime, frame: number, simulatedSecs
 }
 
 /**
- * Shares of the rate by cable and direction. A link that carried nothing has 0; of one that carried something and is not told,
- * being none of the busiest, nothing is known.
+ * Shares of the rate by cable and direction. A link that carried nothing has 0; of one that carried
+ * something and is not told, being none of the busiest, nothing is known.
  */
 export function utilisationOf(
   { links, links_used, permille }: HeatInTime,

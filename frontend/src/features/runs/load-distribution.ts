@@ -1,4 +1,6 @@
-/** How evenly links are loaded: the cumulative distribution of flows per link direction, by level. */
+/**
+ * How evenly links are loaded: the cumulative distribution of flows per link direction, by level.
+ */
 import type { LineSeries } from "@/charts";
 import type { LinkLoad } from "../shared/run-points";
 
@@ -8,8 +10,9 @@ const LOADS_AT_MOST = 240;
 const LEAD = 0.04;
 
 /**
- * One step curve for each level, its y the share of the level's directions that carry at most x flows. All curves have the
- * same x values, so that every row of the table has every level. A failed link counts as two directions without flows.
+ * One step curve for each level, its y the share of the level's directions that carry at most x
+ * flows. All curves have the same x values, so that every row of the table has every level. A
+ * failed link counts as two directions without flows.
  */
 export function loadDistribution(
   { a_to_b, b_to_a }: LinkLoad,
@@ -40,7 +43,10 @@ export function loadDistribution(
   }));
 }
 
-/** Every value that occurs when they are few; else those at evenly spread ranks, the least and the most among them. */
+/**
+ * Every value that occurs when they are few; else those at evenly spread ranks, the least and the
+ * most among them.
+ */
 function spread(sorted: Uint32Array, most: number): number[] {
   const distinct = [...new Set(sorted)];
   if (distinct.length <= most) return distinct;

@@ -1,4 +1,7 @@
-/** One point in numbers: throughput, flows, paths, the load of each level, and flows in time where they end. */
+/**
+ * One point in numbers: throughput, flows, paths, the load of each level, and flows in time where
+ * they end.
+ */
 import { useMemo } from "react";
 import { BarChart, LineChart } from "@/charts";
 import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";

@@ -1,4 +1,7 @@
-/** A simulation's frames as they come: whole points by number, and what there is of the one being computed. No drawing. */
+/**
+ * A simulation's frames as they come: whole points by number, and what there is of the one being
+ * computed. No drawing.
+ */
 import type { ServerEvent } from "@/api/events";
 import type { components } from "@/api/schema";
 import type { Run } from "@/api/types";

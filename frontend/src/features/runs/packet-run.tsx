@@ -1,4 +1,7 @@
-/** A run of the packet engine: completion times beside the prediction, and throughput, queue, drops and timeouts in time. */
+/**
+ * A run of the packet engine: completion times beside the prediction, and throughput, queue, drops
+ * and timeouts in time.
+ */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { LineChart } from "@/charts";

@@ -7,7 +7,10 @@ import { ProblemView } from "../shared/problem";
 import type { RunViewProps } from "../shared/run-frame";
 import { Shell } from "../shared/shell";
 
-/** Which view shows which kind of run: `views` by the experiment's engine, `figure` for a run of a figure. */
+/**
+ * Which view shows which kind of run: `views` by the experiment's engine, `figure` for a run of a
+ * figure.
+ */
 export interface RunViews {
   figure: ComponentType<RunViewProps>;
   engines: Readonly<Record<string, ComponentType<RunViewProps>>>;

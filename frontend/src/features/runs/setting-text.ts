@@ -19,13 +19,19 @@ export function formatSecs(secs: number): string {
   return `${formatShort(secs / factor, 3)}${THIN_GAP}${unit}`;
 }
 
-/** Units of time that names end with, and how a number of that unit reads. What is counted keeps its name. */
+/**
+ * Units of time that names end with, and how a number of that unit reads. What is counted keeps its
+ * name.
+ */
 const UNITS: readonly (readonly [string, (value: number) => string])[] = [
   ["secs", formatSecs],
   ["ps", (value) => formatSecs(value * 1e-12)],
 ];
 
-/** `hop_delay_secs` and 0.00006 are "hop delay" and "60 µs"; `queue_bytes` and 12160 are "queue bytes" and "12,160". */
+/**
+ * `hop_delay_secs` and 0.00006 are "hop delay" and "60 µs"; `queue_bytes` and 12160 are "queue
+ * bytes" and "12,160".
+ */
 export function settingText(name: string, value: unknown): SettingText {
   const words = name.split("_");
   const label = (all: string[]) => all.join(" ");

@@ -1,4 +1,7 @@
-/** The runs that the address asks for, cancelling and deleting one of them, and the calls that do it. */
+/**
+ * The runs that the address asks for, cancelling and deleting one of them, and the calls that do
+ * it.
+ */
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";

@@ -27,7 +27,10 @@ export interface AnswerStream<State extends Answering> {
   unfinished: string;
 }
 
-/** One question at a time: another one, and leaving the page, cancels it. `stream` has to stay the same object. */
+/**
+ * One question at a time: another one, and leaving the page, cancels it. `stream` has to stay the
+ * same object.
+ */
 export function useAnswerStream<Question, State extends Answering>(stream: AnswerStream<State>) {
   const [state, setState] = useState<State>(stream.empty);
   const running = useRef<AbortController | null>(null);
@@ -71,7 +74,10 @@ export function afterEvent<State extends Answering>(
   return { ...state, state: "failed", error: new Error(told.data.detail), findings: told.data.findings };
 }
 
-/** A stream that is over has told the result or the problem before; without either, the server has gone. */
+/**
+ * A stream that is over has told the result or the problem before; without either, the server has
+ * gone.
+ */
 export function ended<State extends Answering>(stream: AnswerStream<State>, state: State): State {
   return state.state === "running"
     ? { ...state, state: "failed", error: new Error(stream.unfinished) }

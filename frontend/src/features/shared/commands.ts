@@ -27,7 +27,9 @@ interface Registry {
 
 export const useRegistry = create<Registry>(() => ({ sources: new Map(), palette: false, help: false }));
 
-/** Offers commands as long as the caller is on screen. `commands` and `search` should be memoised. */
+/**
+ * Offers commands as long as the caller is on screen. `commands` and `search` should be memoised.
+ */
 export function useCommands(source: string, commands: readonly Command[], search?: CommandSearch): void {
   useEffect(() => {
     useRegistry.setState(({ sources }) => ({ sources: new Map(sources).set(source, { commands, search }) }));
@@ -46,7 +48,10 @@ export function allCommands(): Command[] {
 
 export const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** `mod+shift+z` of a key event. Printable keys that need Shift (like ?) are named by what they print. */
+/**
+ * `mod+shift+z` of a key event. Printable keys that need Shift (like ?) are named by what they
+ * print.
+ */
 export function chordOf(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const parts: string[] = [];
@@ -96,8 +101,8 @@ export function installShortcuts(): () => void {
 }
 
 /**
- * How well `text` answers `query`: every word must occur; beginnings of words count more, earlier counts more.
- * Null for no match.
+ * How well `text` answers `query`: every word must occur; beginnings of words count more, earlier
+ * counts more. Null for no match.
  */
 export function matchScore(text: string, query: string): number | null {
   const hay = text.toLowerCase();
@@ -114,7 +119,9 @@ export function matchScore(text: string, query: string): number | null {
 /** So many results a search shows. */
 const RESULTS_AT_MOST = 60;
 
-/** What the search offers for a query: things by name first, then commands, the best match first. */
+/**
+ * What the search offers for a query: things by name first, then commands, the best match first.
+ */
 export function commandsFor(
   sources: readonly { commands: readonly Command[]; search?: CommandSearch }[],
   query: string,

@@ -1,4 +1,7 @@
-/** One crosshair a page: charts over the same quantity (time, failure ratio) show the same place of it. */
+/**
+ * One crosshair a page: charts over the same quantity (time, failure ratio) show the same place of
+ * it.
+ */
 import { useCallback } from "react";
 import { create } from "zustand";
 

@@ -3,7 +3,10 @@ import { call, errorOf } from "@/api/client";
 import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
 
-/** The name the server gave the file, from Content-Disposition; the plain form is enough, ours are ASCII. */
+/**
+ * The name the server gave the file, from Content-Disposition; the plain form is enough, ours are
+ * ASCII.
+ */
 export function fileNameOf(disposition: string | null, fallback: string): string {
   const star = disposition?.match(/filename\*=UTF-8''([^;]+)/i)?.[1];
   if (star) {

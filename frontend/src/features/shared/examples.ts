@@ -1,4 +1,7 @@
-/** The families at equal size, for starting and for comparing. Sizes: [bcube §5.1, §6, §8], the others chosen to match. */
+/**
+ * The families at equal size, for starting and for comparing. Sizes: [bcube §5.1, §6, §8], the
+ * others chosen to match.
+ */
 import { DEFAULT_SPEC, type PlanSpec, type TopologySpec } from "./spec";
 
 export interface Example {

@@ -1,4 +1,7 @@
-/** Fault kinds as the engine's catalogue lists them, with the numbers of their parameters in units that people type. */
+/**
+ * Fault kinds as the engine's catalogue lists them, with the numbers of their parameters in units
+ * that people type.
+ */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 
@@ -32,8 +35,8 @@ export interface FaultKindForm {
 }
 
 /**
- * How the id of a fault is shown: "F1", "F2", scheduled ones (ids f1, f2) first, then those that were injected by hand (ids
- * l1, l2) in one count with them. "L1" would be a level.
+ * How the id of a fault is shown: "F1", "F2", scheduled ones (ids f1, f2) first, then those that
+ * were injected by hand (ids l1, l2) in one count with them. "L1" would be a level.
  */
 export function faultName(id: string, scheduled: number): string {
   const [, kind, number] = /^([fl])(\d+)$/.exec(id) ?? [];
@@ -89,7 +92,10 @@ export const kindsOf = (realPackets: boolean): FaultKindForm[] =>
 /** The general kind, which hits anything: what a fault is if it names no kind. */
 export const generalKind = (): FaultKind => catalogue.find(({ strikes }) => strikes === "any")!.kind;
 
-/** The form of a kind, of the general kind if a fault names none; one that the catalogue lacks goes by its name. */
+/**
+ * The form of a kind, of the general kind if a fault names none; one that the catalogue lacks goes
+ * by its name.
+ */
 export function faultKind(kind: unknown): FaultKindForm {
   const name = kind ?? generalKind();
   return (

@@ -1,4 +1,7 @@
-/** Terms that the page, the CLI and the docs use, each with one meaning. A term means the same wherever it stands. */
+/**
+ * Terms that the page, the CLI and the docs use, each with one meaning. A term means the same
+ * wherever it stands.
+ */
 export interface Term {
   term: string;
   meaning: string;

@@ -1,10 +1,15 @@
-/** A spec that is too large for an address, kept by this tab until it is closed, so that a reload does not lose it. */
+/**
+ * A spec that is too large for an address, kept by this tab until it is closed, so that a reload
+ * does not lose it.
+ */
 import { parseSpecText } from "./share";
 import { canonical, type PlanSpec } from "./spec";
 
 const KEY = "cubeyard.kept-spec";
 
-/** What stands in the address instead. The same spec keeps its code; of two specs the last is kept. */
+/**
+ * What stands in the address instead. The same spec keeps its code; of two specs the last is kept.
+ */
 export function keepSpec(spec: PlanSpec): string {
   const text = canonical(spec);
   const [code, before] = read();

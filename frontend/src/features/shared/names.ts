@@ -1,4 +1,7 @@
-/** Names of things in a plan, the same in every table, label and export, and the way back from a name. */
+/**
+ * Names of things in a plan, the same in every table, label and export, and the way back from a
+ * name.
+ */
 import { csrSlice, memoised, type PlanModel } from "@/scene/model";
 import { itemName, type Selection, sizeOf } from "@/scene/selection";
 import { cableName, parseCableName } from "@/units";
@@ -28,7 +31,10 @@ export function portName(model: PlanModel, device: number, port: number): string
   return `eth${port}`;
 }
 
-/** `R07-05`, or `R07-05B` where several devices share the unit; a device without a unit goes by its name. */
+/**
+ * `R07-05`, or `R07-05B` where several devices share the unit; a device without a unit goes by its
+ * name.
+ */
 export function placeName(model: PlanModel, device: number): string {
   const { devices, racks } = model;
   const rack = racks.names[devices.rack[device]!] ?? "?";
@@ -60,7 +66,10 @@ export function breakoutText(model: PlanModel, cable: number): string {
   return `Leg ${leg[cable]} of ${legsOf(model, cable).length} of ${cableName(lead[cable]!)}`;
 }
 
-/** The label on the near end; the far end carries it mirrored. A breakout's trunk carries one for all its legs, as the engine has it. */
+/**
+ * The label on the near end; the far end carries it mirrored. A breakout's trunk carries one for
+ * all its legs, as the engine has it.
+ */
 export function cableLabel(model: PlanModel, cable: number, fromB = false): string {
   const { aDevice, aPort, bDevice, bPort, trunk } = model.cables;
   const a = (one: number) => endName(model, aDevice[one]!, aPort[one]!);

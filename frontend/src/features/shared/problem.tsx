@@ -5,7 +5,9 @@ import { TextInput } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import styles from "./problem.module.css";
 
-/** A failed call in words: what, which field, what it must be, what to do; and a way to try again. */
+/**
+ * A failed call in words: what, which field, what it must be, what to do; and a way to try again.
+ */
 export function ProblemView({
   error,
   onRetry,

@@ -1,4 +1,7 @@
-/** Where a queued run waits: how many come first, and for about how long. Asked again until it starts. */
+/**
+ * Where a queued run waits: how many come first, and for about how long. Asked again until it
+ * starts.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Run } from "@/api/types";

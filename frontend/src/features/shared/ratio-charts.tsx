@@ -1,4 +1,7 @@
-/** A quantity over the failure rate: topologies overlaid, one chart a kind of failure, all kinds on one scale. */
+/**
+ * A quantity over the failure rate: topologies overlaid, one chart a kind of failure, all kinds on
+ * one scale.
+ */
 import { LineChart } from "@/charts";
 import { useCrosshair } from "./crosshair";
 import styles from "./ratio-charts.module.css";

@@ -3,7 +3,10 @@ import type { LineSeries } from "@/charts";
 import { familyLooks } from "./family-looks";
 import type { Curve } from "./run-points";
 
-/** Its values at each ratio as a line, the seeds as the band around it. A ratio without a value yet, or at all, is a gap. */
+/**
+ * Its values at each ratio as a line, the seeds as the band around it. A ratio without a value yet,
+ * or at all, is a gap.
+ */
 export function ratioSeries(
   curves: readonly Curve[],
   names: readonly string[],

@@ -20,7 +20,10 @@ const FLOWS = [
   { format: "parquet", label: "Flows, Parquet", hint: "The same, typed, for data frames" },
 ] as const;
 
-/** What the server makes of a run's results, so far as it has come; `flows`: it keeps the times of each flow. */
+/**
+ * What the server makes of a run's results, so far as it has come; `flows`: it keeps the times of
+ * each flow.
+ */
 export function Downloads({ run, flows = false }: { run: Run; flows?: boolean }) {
   const entry = (id: string, label: string, hint: string, path: string, name: string) => ({
     id,

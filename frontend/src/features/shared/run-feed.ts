@@ -1,13 +1,16 @@
 /**
- * Following a run: its frames once and in order, over as many connections as it takes. Live, reconnect and replay are
- * the same; whoever listens need not know which it is.
+ * Following a run: its frames once and in order, over as many connections as it takes. Live,
+ * reconnect and replay are the same; whoever listens need not know which it is.
  */
 import { useEffect, useRef, useState } from "react";
 import { ApiError } from "@/api/client";
 import { readEvents, type ServerEvent } from "@/api/events";
 import { isOver, type RunState } from "./runs";
 
-/** `lost`: what is shown may be old; another connection is being tried. `refused`: the server's last word. */
+/**
+ * `lost`: what is shown may be old; another connection is being tried. `refused`: the server's last
+ * word.
+ */
 export type FeedState = "connecting" | "live" | "lost" | "over" | "refused";
 
 export interface FeedListener {
@@ -83,8 +86,8 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 const GATHER_MS = 100;
 
 /**
- * What `reduce` makes of all frames of a run so far. `reduce` gets them in order, each once, and gives a new value.
- * `path` is the run's `events_url`; null follows nothing.
+ * What `reduce` makes of all frames of a run so far. `reduce` gets them in order, each once, and
+ * gives a new value. `path` is the run's `events_url`; null follows nothing.
  */
 export function useRunFeed<T>(
   path: string | null,

@@ -1,4 +1,7 @@
-/** Around every run, whatever its engine: what it is, how far, whether what is shown is live, and how to stop it. */
+/**
+ * Around every run, whatever its engine: what it is, how far, whether what is shown is live, and
+ * how to stop it.
+ */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
@@ -19,7 +22,9 @@ import { durationText, isOver, type LiveRun, remainingText } from "./runs";
 import { Shell } from "./shell";
 import { UntilComplete } from "./until-complete";
 
-/** What a view of a run is given. One view an engine; the app says which (see app/run-route.tsx). */
+/**
+ * What a view of a run is given. One view an engine; the app says which (see app/run-route.tsx).
+ */
 export interface RunViewProps {
   run: Run;
   /** Null for the run of a figure. */

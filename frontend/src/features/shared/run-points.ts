@@ -1,4 +1,7 @@
-/** A run's points as they come: results by number, and the curves over failure ratio that they make. No drawing. */
+/**
+ * A run's points as they come: results by number, and the curves over failure ratio that they make.
+ * No drawing.
+ */
 import type { ServerEvent } from "@/api/events";
 import type { Experiment, PointFrame, Run } from "@/api/types";
 import { formatGbps, formatNumber, formatPercent, formatShort } from "@/units";
@@ -64,7 +67,10 @@ export const emptyLog = (run: Run): RunLog => ({
   figure: null,
 });
 
-/** Link loads of more points than this are not kept: they are computed again when they are asked for. */
+/**
+ * Link loads of more points than this are not kept: they are computed again when they are asked
+ * for.
+ */
 const KEPT_LOADS = 24;
 
 export function reduceLog(log: RunLog, events: readonly ServerEvent[]): RunLog {
@@ -205,8 +211,8 @@ export interface Curve {
 }
 
 /**
- * A curve for each kind of failure and topology, in that order: the mean over the seeds so far, and the least and the most of
- * them. Points without a ratio stand at 0.
+ * A curve for each kind of failure and topology, in that order: the mean over the seeds so far, and
+ * the least and the most of them. Points without a ratio stand at 0.
  */
 export function curvesOf(points: readonly Point[], of: Metric["of"]): Curve[] {
   const gathered = new Map<string, { curve: Curve; byRatio: Map<number, number[]> }>();
@@ -275,7 +281,9 @@ export function failureAxes(axes: Experiment["axes"]): { kind: FailureKind; rati
   return Array.isArray(failure) ? failure : [failure];
 }
 
-/** What each topology is called in charts and tables; equal names are told apart by their number. */
+/**
+ * What each topology is called in charts and tables; equal names are told apart by their number.
+ */
 export function topologyNames({ topologies }: Pick<Experiment, "topologies">): string[] {
   const names = topologies.map(({ name, title }) => name ?? title);
   return names.map((name, at) =>

@@ -1,4 +1,7 @@
-/** What of the pages of experiments and runs lives in the URL. Anything unreadable falls back to the default. */
+/**
+ * What of the pages of experiments and runs lives in the URL. Anything unreadable falls back to the
+ * default.
+ */
 import { compact, oneOf, text } from "./url-state";
 
 export interface ExperimentsSearch {

@@ -1,8 +1,13 @@
-/** A whole spec in a link: JSON with sorted keys, deflated, as URL-safe base64 behind a version digit. */
+/**
+ * A whole spec in a link: JSON with sorted keys, deflated, as URL-safe base64 behind a version
+ * digit.
+ */
 import { canonical, type Json, type PlanSpec, readSpec } from "./spec";
 
 const VERSION = "1";
-/** A link longer than this was not made here; refusing it keeps a crafted one from filling memory. */
+/**
+ * A link longer than this was not made here; refusing it keeps a crafted one from filling memory.
+ */
 const MAX_CODE_CHARACTERS = 64_000;
 const MAX_JSON_BYTES = 1_000_000;
 /** What begins a code that this tab alone knows. */
@@ -20,7 +25,9 @@ export async function linkSpec(spec: PlanSpec): Promise<string | null> {
   return fitsLink(code) ? code : null;
 }
 
-/** What stands in the address of this tab: the spec itself, or where this tab keeps a larger one. */
+/**
+ * What stands in the address of this tab: the spec itself, or where this tab keeps a larger one.
+ */
 export async function addressSpec(spec: PlanSpec): Promise<string> {
   return (await linkSpec(spec)) ?? (await import("./kept")).keepSpec(spec);
 }

@@ -1,4 +1,7 @@
-/** The pages of Cubeyard: links in the bar, one of them marked, and a menu where there is no room for links. */
+/**
+ * The pages of Cubeyard: links in the bar, one of them marked, and a menu where there is no room
+ * for links.
+ */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";

@@ -15,7 +15,10 @@ import { useTheme } from "./theme";
 const Guide = lazy(() => import("./guide/guide"));
 const Shortcuts = lazy(() => import("./shortcuts"));
 
-/** The frame of every page: bar, page, status. Pages put their own tools into `title`, `actions` and `status`. */
+/**
+ * The frame of every page: bar, page, status. Pages put their own tools into `title`, `actions` and
+ * `status`.
+ */
 export function Shell({
   title,
   actions,

@@ -1,4 +1,7 @@
-/** The plan spec as the page edits it: plain JSON, sparse (what is not there is a default), never changed in place. */
+/**
+ * The plan spec as the page edits it: plain JSON, sparse (what is not there is a default), never
+ * changed in place.
+ */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -31,7 +34,10 @@ export function getIn(spec: JsonObject, path: string): Json | undefined {
   return at;
 }
 
-/** A copy with `value` at the path; undefined removes it, and objects that become empty go too (back to the default). */
+/**
+ * A copy with `value` at the path; undefined removes it, and objects that become empty go too (back
+ * to the default).
+ */
 export function setIn<T extends JsonObject>(spec: T, path: string, value: Json | undefined): T {
   const [key, ...rest] = path.split(".") as [string, ...string[]];
   const copy: JsonObject = { ...spec };
@@ -47,7 +53,10 @@ export function setIn<T extends JsonObject>(spec: T, path: string, value: Json |
   return copy as T;
 }
 
-/** RFC 7396: null removes, objects merge, everything else replaces. This is how a finding's fix is applied. */
+/**
+ * RFC 7396: null removes, objects merge, everything else replaces. This is how a finding's fix is
+ * applied.
+ */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const copy: JsonObject = isObject(target) ? { ...target } : {};
@@ -72,7 +81,10 @@ export function sameSpec(a: PlanSpec, b: PlanSpec): boolean {
   return a === b || canonical(a) === canonical(b);
 }
 
-/** Reads a spec from JSON a person or a link brought: a bare topology (an object with `family`) becomes a plan. */
+/**
+ * Reads a spec from JSON a person or a link brought: a bare topology (an object with `family`)
+ * becomes a plan.
+ */
 export function readSpec(value: unknown): PlanSpec | null {
   if (!isObject(value)) return null;
   if (typeof value.family === "string") return { topology: value as TopologySpec };

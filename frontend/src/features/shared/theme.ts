@@ -27,7 +27,10 @@ function apply(choice: ThemeChoice): ThemeName {
   return name;
 }
 
-/** The theme the user chose, and the one it comes to now. public/theme.js sets the same before the first paint. */
+/**
+ * The theme the user chose, and the one it comes to now. public/theme.js sets the same before the
+ * first paint.
+ */
 export const useTheme = create<{
   choice: ThemeChoice;
   name: ThemeName;

@@ -1,4 +1,6 @@
-/** A finished run is shown once all of its frames are here: half of them would look like the whole. */
+/**
+ * A finished run is shown once all of its frames are here: half of them would look like the whole.
+ */
 import { type ReactNode, useState } from "react";
 import { Skeleton } from "@/ui/marks";
 import type { FeedState } from "./run-feed";

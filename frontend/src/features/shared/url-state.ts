@@ -1,4 +1,7 @@
-/** What of the plan page lives in the URL beside the plan itself. Anything unreadable falls back to the default. */
+/**
+ * What of the plan page lives in the URL beside the plan itself. Anything unreadable falls back to
+ * the default.
+ */
 
 export const VIEWS = ["floor", "logical", "matrix", "3d"] as const;
 export const LINKS = ["trunk", "sel", "all"] as const;

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "react";
 const QUIET_MS = 120;
 
 /**
- * `value` at once when nothing changed lately, else when it has been quiet for a moment: a single click replans without
- * waiting, a burst of typing makes one call.
+ * `value` at once when nothing changed lately, else when it has been quiet for a moment: a single
+ * click replans without waiting, a burst of typing makes one call.
  */
 export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
   const [settled, setSettled] = useState(value);
@@ -23,12 +23,15 @@ export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
   return settled;
 }
 
-/** Longer than between two keys of someone who types: what is asked for a typed text waits so long. */
+/**
+ * Longer than between two keys of someone who types: what is asked for a typed text waits so long.
+ */
 export const TYPING_MS = 250;
 
 /**
- * A text as it is typed, told on at once: a reload right after the last key keeps it. What it is told to should wait for
- * `useSettled(…, TYPING_MS)` before it asks the server. A change from outside (Back, a link) replaces the text.
+ * A text as it is typed, told on at once: a reload right after the last key keeps it. What it is
+ * told to should wait for `useSettled(…, TYPING_MS)` before it asks the server. A change from
+ * outside (Back, a link) replaces the text.
  */
 export function useTypedText(
   value: string,

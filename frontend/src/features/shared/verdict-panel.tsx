@@ -1,4 +1,7 @@
-/** Whether each hypothesis of a run held, with its sentence. Loaded by runs whose experiment has hypotheses. */
+/**
+ * Whether each hypothesis of a run held, with its sentence. Loaded by runs whose experiment has
+ * hypotheses.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { Run } from "@/api/types";

@@ -1,8 +1,8 @@
 /**
- * BCube drawn as it is built [ours]: digit i of an address is a step along x when i is even and along y when i is
- * odd, each two levels a block of blocks [bcube §3.1]. A level-l switch has every digit but digit l; it stands in
- * one more place after the last of that digit, so that it closes the row or column of servers it joins, and every
- * link is a straight run along one axis.
+ * BCube drawn as it is built [ours]: digit i of an address is a step along x when i is even and
+ * along y when i is odd, each two levels a block of blocks [bcube §3.1]. A level-l switch has every
+ * digit but digit l; it stands in one more place after the last of that digit, so that it closes
+ * the row or column of servers it joins, and every link is a straight run along one axis.
  */
 import type { PlanModel } from "../model";
 import type { Bus, LogicalLayout } from "./layout";

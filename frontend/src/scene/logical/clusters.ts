@@ -1,4 +1,7 @@
-/** Dragonflies and Jellyfish on circles: groups around the middle, switches of a group around its own, servers outside of theirs. */
+/**
+ * Dragonflies and Jellyfish on circles: groups around the middle, switches of a group around its
+ * own, servers outside of theirs.
+ */
 import { csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, GroupCollector, ring } from "./parts";
@@ -6,7 +9,10 @@ import { Bounds, GroupCollector, ring } from "./parts";
 /** A switch with its servers in a row behind it, seen from the middle of its circle. */
 const SERVER_STEP = 0.7;
 
-/** Groups of a dragonfly by the first number of switches' names, `<0,3.1>`; null where names are others. */
+/**
+ * Groups of a dragonfly by the first number of switches' names, `<0,3.1>`; null where names are
+ * others.
+ */
 export function dragonflyLayout(model: PlanModel): LogicalLayout | null {
   const groups = new Map<string, number[]>();
   for (const device of switchesOf(model)) {
@@ -24,7 +30,9 @@ export function dragonflyLayout(model: PlanModel): LogicalLayout | null {
     : null;
 }
 
-/** All switches of a Jellyfish on one circle, in their order; null for a network without switches. */
+/**
+ * All switches of a Jellyfish on one circle, in their order; null for a network without switches.
+ */
 export function jellyfishLayout(model: PlanModel): LogicalLayout | null {
   const switches = switchesOf(model);
   return switches.length > 0 ? { ...onCircles(model, [{ label: "", switches }]), allLinks: true } : null;

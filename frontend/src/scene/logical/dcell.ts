@@ -1,6 +1,6 @@
 /**
- * DCell as rings of rings [dcell §3.1]: a DCell_0 is its servers around its switch, a DCell_i its DCell_{i-1}s on a
- * circle, or on circles inside each other when there are many [ours].
+ * DCell as rings of rings [dcell §3.1]: a DCell_0 is its servers around its switch, a DCell_i its
+ * DCell_{i-1}s on a circle, or on circles inside each other when there are many [ours].
  */
 import type { PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";

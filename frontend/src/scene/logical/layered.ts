@@ -1,6 +1,6 @@
 /**
- * Trees, fat-trees, leaf-spines and Subways in layers: servers below in the order of the switch they hang on, one row a switch
- * tier above. Any family without a picture of its own is drawn so.
+ * Trees, fat-trees, leaf-spines and Subways in layers: servers below in the order of the switch
+ * they hang on, one row a switch tier above. Any family without a picture of its own is drawn so.
  */
 import { csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
@@ -10,7 +10,10 @@ import { Bounds, GroupCollector } from "./parts";
 const ASPECT = 1.75;
 /** Trunks are drawn between at most so many parts of a tier. */
 const PARTS = 32;
-/** Left of the tiers, for their names: of the picture's width, and at least of its height, which decides how large a narrow one is drawn. */
+/**
+ * Left of the tiers, for their names: of the picture's width, and at least of its height, which
+ * decides how large a narrow one is drawn.
+ */
 const GUTTER_SHARE = 0.2;
 const GUTTER_OF_HEIGHT = 0.35;
 
@@ -95,7 +98,9 @@ function tiersOf(model: PlanModel): number[][] {
   return [...byLevel.entries()].sort(([a], [b]) => a - b).map(([, tier]) => tier);
 }
 
-/** Servers by the switch at the other end of their first cable; without switches, all in runs of 64. */
+/**
+ * Servers by the switch at the other end of their first cable; without switches, all in runs of 64.
+ */
 function parentsOf(model: PlanModel, tier: readonly number[]): number[][] {
   const { devices, cables } = model;
   const place = new Map(tier.map((device, i) => [device, i]));

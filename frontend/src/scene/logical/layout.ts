@@ -1,4 +1,7 @@
-/** Where the logical view puts every server and switch: a function of names and links only, the same every time. */
+/**
+ * Where the logical view puts every server and switch: a function of names and links only, the same
+ * every time.
+ */
 import { type Box, memoised, type PlanModel } from "../model";
 import { bcubeLayout } from "./bcube";
 import { dragonflyLayout, jellyfishLayout } from "./clusters";
@@ -9,7 +12,10 @@ import { torusLayout } from "./torus";
 export interface LogicalGroup {
   label: string;
   box: Box;
-  /** What its box is drawn like: a block of servers, a row of switches of one level, or only a region. */
+  /**
+   * What its box is drawn like: a block of servers, a row of switches of one level, or only a
+   * region.
+   */
   level: number;
   round?: boolean;
 }

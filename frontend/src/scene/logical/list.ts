@@ -1,4 +1,7 @@
-/** The logical view: nodes by family layout, trunks from group to group far away, single links near or on demand. */
+/**
+ * The logical view: nodes by family layout, trunks from group to group far away, single links near
+ * or on demand.
+ */
 import { plural } from "@/units";
 import { coldToHot, heatClassOf, heatColour, heatInk, heatStyle, type LinkHeat } from "../heat";
 import { HitIndex } from "../hit";

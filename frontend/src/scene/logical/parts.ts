@@ -2,8 +2,8 @@
 import type { Box } from "../model";
 
 /**
- * "0132" or "0.1.3.2" or "2,1,0" to digits; null when there is anything else in it. `joined`: digits may have
- * several figures, so that "10" without a separator is one digit.
+ * "0132" or "0.1.3.2" or "2,1,0" to digits; null when there is anything else in it. `joined`:
+ * digits may have several figures, so that "10" without a separator is one digit.
  */
 export function digitsOf(text: string, joined = false): number[] | null {
   if (text === "") return [];
@@ -83,8 +83,8 @@ export class GroupCollector {
 const PLAIN_RING = 12;
 
 /**
- * Centres of `count` circles of radius `child`, and the radius around all of them: on one circle, or on circles inside
- * each other when there are many. Around a `leaf` they leave the middle free.
+ * Centres of `count` circles of radius `child`, and the radius around all of them: on one circle,
+ * or on circles inside each other when there are many. Around a `leaf` they leave the middle free.
  */
 export function ring(
   count: number,

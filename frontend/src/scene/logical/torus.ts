@@ -1,4 +1,7 @@
-/** A 3D torus as its z layers, a 2D torus as one, in isometric view, pulled apart so that every server is seen and can be clicked [ours]. */
+/**
+ * A 3D torus as its z layers, a 2D torus as one, in isometric view, pulled apart so that every
+ * server is seen and can be clicked [ours].
+ */
 import type { PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, digitsOf, GroupCollector } from "./parts";

@@ -1,6 +1,7 @@
 /**
- * Plan documents for tests: a partial BCube(n, 3) wired by the digit rule [bcube §3.1] and packed as [bcube §5.2],
- * small enough to make in a test, of the same shape as the API's. Lengths are made up; nothing shipped uses this.
+ * Plan documents for tests: a partial BCube(n, 3) wired by the digit rule [bcube §3.1] and packed
+ * as [bcube §5.2], small enough to make in a test, of the same shape as the API's. Lengths are made
+ * up; nothing shipped uses this.
  */
 import type { CablesDocument, SceneDocument } from "../document";
 
@@ -13,7 +14,9 @@ export interface SamplePlan {
 const SLOT_SERVERS = 2;
 const SLOT_SWITCHES = 4;
 
-/** `groups` of `n` top-level BCube_2s; n = 8, groups = 4 is the paper's container of 2,048 servers. */
+/**
+ * `groups` of `n` top-level BCube_2s; n = 8, groups = 4 is the paper's container of 2,048 servers.
+ */
 export function sampleBcube(n = 8, groups = 4): SamplePlan {
   const perRack = n * n;
   const servers = groups * n ** 3;
@@ -197,7 +200,10 @@ export function sampleBcube(n = 8, groups = 4): SamplePlan {
   };
 }
 
-/** Tray pieces between neighbouring racks and one crossing in each half; loads by where each bundle runs. */
+/**
+ * Tray pieces between neighbouring racks and one crossing in each half; loads by where each bundle
+ * runs.
+ */
 function traysOf(
   rackCount: number,
   perRow: number,

@@ -1,4 +1,5 @@
-"""One connection, one question: a line of JSON, and a line as the answer. After `open` the connection carries the shell's bytes."""
+"""One connection, one question: a line of JSON, and a line as the answer. After `open` the
+connection carries the shell's bytes."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def send(connection: socket.socket, message: BaseModel) -> None:
 
 
 def receive(connection: socket.socket, kind: type[M]) -> M:
-    """The next line. Not a byte more is read, since bytes of a shell may follow. Raises ConnectionError for none, or another."""
+    """The next line. Not a byte more is read, since bytes of a shell may follow. Raises
+    ConnectionError for none, or another."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = connection.recv(1)

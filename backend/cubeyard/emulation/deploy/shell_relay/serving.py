@@ -1,4 +1,5 @@
-"""The worker's side: opens shells for whoever may connect to its socket, which is the user of the worker alone."""
+"""The worker's side: opens shells for whoever may connect to its socket, which is the user of the
+worker alone."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ Checker = Callable[[Question], None]
 
 
 class ShellRelay:
-    """Listens from `start` to `close`, with a thread for each connection. As many shells as `limit`."""
+    """Listens from `start` to `close`, with a thread for each connection. As many shells as
+    `limit`."""
 
     def __init__(self, folder: Path, opened: Opener, check: Checker, limit: int) -> None:
         self._path = folder / SOCKETS.replace("*", f"{socket.gethostname()}-{os.getpid()}")
@@ -143,7 +145,8 @@ class ShellRelay:
 
 
 def _print(shell: OpenShell, connection: socket.socket) -> None:
-    """What the shell prints, to its end. The connection stays, for the other side to ask how it ended."""
+    """What the shell prints, to its end. The connection stays, for the other side to ask how it
+    ended."""
     with contextlib.suppress(OSError):
         while data := shell.read():
             connection.sendall(data)

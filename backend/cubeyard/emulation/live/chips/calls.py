@@ -30,9 +30,9 @@ POLLS_PER_KEEPALIVE = 50
 
 @dataclass(frozen=True)
 class ServerChip:
-    """The chip of one server of a run under way. Every call raises a 404 for a server that is not in the run, a 409 for one that
-    does not answer or has no chip, a 422 for what the chip refuses, a 503
-    without a fabric."""
+    """The chip of one server of a run under way. Every call raises a 404 for a server that is not
+    in the run, a 409 for one that does not answer or has no chip, a 422 for what the chip refuses,
+    a 503 without a fabric."""
 
     hosts: Hosts
     network: Network
@@ -105,7 +105,8 @@ class ServerChip:
         return punts
 
     async def punts(self) -> AsyncGenerator[bytes]:
-        """Packets for the CPU as events `packet`, until the reader or the server goes; then `end` says why."""
+        """Packets for the CPU as events `packet`, until the reader or the server goes; then `end`
+        says why."""
         idle = 0
         while True:
             try:

@@ -60,8 +60,8 @@ def read_chip_text(chip: Chip) -> schemas.ChipText:
 
 @router.post("/calls", operation_id="call_chip", summary="Call a server's chip", status_code=204, responses=RESPONSES)
 def call_chip(chip: Chip, asked: schemas.ChipCalls) -> None:
-    """Calls as text, over the server's program: all of them are in effect at once, or none. They stay when a neighbour changes, and are
-    gone with the next whole program."""
+    """Calls as text, over the server's program: all of them are in effect at once, or none. They
+    stay when a neighbour changes, and are gone with the next whole program."""
     chip.execute(asked.calls)
 
 
@@ -104,7 +104,8 @@ def clear_chip_vif(chip: Chip, i: Index) -> None:
     "/registers", operation_id="list_chip_registers", summary="The registers of a server's chip", responses=RESPONSES
 )
 def list_chip_registers(chip: Chip) -> schemas.ChipRegisters:
-    """Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the kernel and in user space."""
+    """Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the
+    kernel and in user space."""
     return chip.registers()
 
 
@@ -117,7 +118,8 @@ def read_chip_register(chip: Chip, register: RegisterName) -> schemas.ChipRegist
     "/registers/{register}", operation_id="write_chip_register", summary="Write a register", responses=RESPONSES
 )
 def write_chip_register(chip: Chip, register: RegisterName, asked: schemas.ChipRegisterValue) -> schemas.ChipRegister:
-    """Counters can be cleared, switches turned until the next commit of a program; queues are read only."""
+    """Counters can be cleared, switches turned until the next commit of a program; queues are read
+    only."""
     return chip.set_register(register, asked.value)
 
 
@@ -135,7 +137,8 @@ def send_chip_packet(chip: Chip, asked: schemas.ChipPacket) -> schemas.ChipSent:
     responses={200: EVENTS, **RESPONSES},
 )
 async def watch_chip_packets(chip: Chip) -> Response:
-    """Server-sent events: packets of entries that calls have set. Each packet goes to one reader."""
+    """Server-sent events: packets of entries that calls have set. Each packet goes to one
+    reader."""
     await run_sync(chip.register, "MISS_TO_CPU")
     return EventStream(chip.punts())
 

@@ -1,4 +1,5 @@
-"""Registers of the chip in the kernel of one server: the fabric reads and writes them, not the server. `[serverswitch §3.3.2]`"""
+"""Registers of the chip in the kernel of one server: the fabric reads and writes them, not the
+server. `[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def read(host: Host, server: int, run_id: str, register: str) -> int:
 
 
 def write(host: Host, server: int, run_id: str, register: str, value: int) -> int:
-    """Its value then. Raises as `read_all`, and a 422 for a register or a value that cannot be written."""
+    """Its value then. Raises as `read_all`, and a 422 for a register or a value that cannot be
+    written."""
     return _of(register, _ask(host, server, run_id, register=register, value=value))
 
 

@@ -1,8 +1,10 @@
-"""A packet in words: who sends what to whom, with the names of the run's servers for their addresses.
+"""A packet in words: who sends what to whom, with the names of the run's servers for their
+addresses.
 
-Headers that servers relay by are legal IPv4: a header around the packet (protocol 4) or an option of number 30 (for experiments,
-RFC 4727) in the packet's own; or they have an Ethernet type of their own. Their fields are read by the description that the
-protocol's entry in the engine's catalogue has (`header_fields.py`).
+Headers that servers relay by are legal IPv4: a header around the packet (protocol 4) or an option
+of number 30 (for experiments, RFC 4727) in the packet's own; or they have an Ethernet type of their
+own. Their fields are read by the description that the protocol's entry in the engine's catalogue
+has (`header_fields.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A capture in parts, from the fabric of the host that has the link: bytes of a pcapng file as soon as packets have gone by."""
+"""A capture in parts, from the fabric of the host that has the link: bytes of a pcapng file as soon
+as packets have gone by."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Ended:
 
 
 async def feed(target: Target, run_id: str, asked: StreamRequest) -> AsyncGenerator[bytes | Ended]:
-    """The file's parts, each of whole blocks, its header at once; then how it ended. Closing it ends the capture.
+    """The file's parts, each of whole blocks, its header at once; then how it ended. Closing it
+    ends the capture.
 
     Raises FabricError, FabricGoneError.
     """

@@ -1,5 +1,6 @@
-"""Which packets of a stream are wanted, by simple fields. They are compared with what was decoded: nothing of a request is compiled or
-executed, and what the servers' own headers carry is matched as well as the packet's own addresses.
+"""Which packets of a stream are wanted, by simple fields. They are compared with what was decoded:
+nothing of a request is compiled or executed, and what the servers' own headers carry is matched as
+well as the packet's own addresses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The fields of the header that a run's servers relay by, read by their description in the engine's catalogue of protocols."""
+"""The fields of the header that a run's servers relay by, read by their description in the engine's
+catalogue of protocols."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class HeaderValue(Model):
 
 
 def stands_at(protocol: Json, place: str, value: int) -> bool:
-    """Whether the protocol's header stands at this IPv4 option (`option`) or Ethernet type (`ether_type`)."""
+    """Whether the protocol's header stands at this IPv4 option (`option`) or Ethernet type
+    (`ether_type`)."""
     header = protocol.get("header")
     return header is not None and header.get(place) == value
 

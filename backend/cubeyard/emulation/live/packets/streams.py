@@ -1,4 +1,5 @@
-"""The streams of a run's packets: how many there may be, the bytes for Wireshark and the words for people."""
+"""The streams of a run's packets: how many there may be, the bytes for Wireshark and the words for
+people."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class Watched:
 
 
 class PacketStreams:
-    """All streams of packets of this process. They end with their readers, with the run, or here."""
+    """All streams of packets of this process. They end with their readers, with the run, or
+    here."""
 
     def __init__(self) -> None:
         self._open = 0

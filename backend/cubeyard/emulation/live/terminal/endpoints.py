@@ -1,4 +1,5 @@
-"""`/api/v1/runs/{id}/servers/{name}/terminal`: whether a terminal can be opened, and the terminal itself as a WebSocket."""
+"""`/api/v1/runs/{id}/servers/{name}/terminal`: whether a terminal can be opened, and the terminal
+itself as a WebSocket."""
 
 from __future__ import annotations
 
@@ -39,9 +40,10 @@ ServerName = Annotated[str, Path(max_length=64, description="As the plan names i
     responses=responses(404, 409),
 )
 def read_terminal(engine: EngineOf, request: Request, id: Id, name: ServerName) -> schemas.TerminalState:
-    """A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has the rights of the server's
-    container. To it go JSON messages `{"type": "input", "data"}` and `{"type": "resize", "columns", "rows"}`; from it come what the
-    shell prints, as bytes, and JSON messages of types `server` and `end`."""
+    """A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has
+    the rights of the server's container. To it go JSON messages `{"type": "input", "data"}` and
+    `{"type": "resize", "columns", "rows"}`; from it come what the shell prints, as bytes, and JSON
+    messages of types `server` and `end`."""
     state = request.app.state
     terminals: Terminals = state.terminals
     hosts = Hosts.of(state.settings, Place.of(state.settings))
@@ -98,7 +100,8 @@ def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
 
 
 def _relay(settings: Settings) -> FolderPath | None:
-    """The folder by which a worker opens shells for this process; None where it has the engine itself."""
+    """The folder by which a worker opens shells for this process; None where it has the engine
+    itself."""
     folder = Place.of(settings).for_api
     return folder if not settings.fabric_start and calling.has_relay(folder) else None
 

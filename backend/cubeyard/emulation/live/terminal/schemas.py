@@ -1,4 +1,5 @@
-"""What a terminal's WebSocket carries. What the shell prints comes as binary messages, everything else as JSON."""
+"""What a terminal's WebSocket carries. What the shell prints comes as binary messages, everything
+else as JSON."""
 
 from __future__ import annotations
 

@@ -113,7 +113,8 @@ class Terminals:
 
 
 async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[], OpenShell]) -> None:
-    """Carry bytes between a page and a shell until one of them ends; then the shell and what it started are ended."""
+    """Carry bytes between a page and a shell until one of them ends; then the shell and what it
+    started are ended."""
     shell = await run_sync(start, limiter=terminals.helpers)
     session = _Session(websocket, terminals, shell)
     end = TerminalEnd(reason=STOPPING, exit_code=None)
@@ -178,7 +179,8 @@ class _Session:
             except (RuntimeError, WebSocketDisconnect):
                 return TerminalEnd(reason="The page has left.", exit_code=None)
         code = await run_sync(self._shell.exit_code, limiter=self._terminals.helpers)
-        # A container that is killed ends its shell first; that the container has ended is known a moment later.
+        # A container that is killed ends its shell first; that the container has ended is known a
+        # moment later.
         for _ in range(LOOKS_AFTER_KILL if code in {None, KILLED} else 1):
             if await run_sync(self._shell.state, limiter=self._terminals.helpers) == "gone":
                 return TerminalEnd(reason=GONE, exit_code=None)

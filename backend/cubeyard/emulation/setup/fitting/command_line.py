@@ -17,7 +17,8 @@ OPTIONS = ("mode", "dataplane", "seconds")
 
 
 def command_of(document: Json) -> str | None:
-    """`cubeyard emulate` with what an experiment's document says beside defaults; None for hypotheses, which only a scenario has."""
+    """`cubeyard emulate` with what an experiment's document says beside defaults; None for
+    hypotheses, which only a scenario has."""
     if document.get("hypotheses"):
         return None
     words = ["cubeyard", "emulate", "--spec", _json(document["plan"]["spec"])]

@@ -1,7 +1,9 @@
-"""What an emulation takes of a plan that is too large for it: a slice, a small plan of the family, or a part of a custom network.
+"""What an emulation takes of a plan that is too large for it: a slice, a small plan of the family,
+or a part of a custom network.
 
-What the user set stays. The size gives way first, then a workload without parameters: all-to-all becomes permutation. What names
-devices outside is listed, for the user to leave out or not. Page, REST and command line ask here, so that they agree.
+What the user set stays. The size gives way first, then a workload without parameters: all-to-all
+becomes permutation. What names devices outside is listed, for the user to leave out or not. Page,
+REST and command line ask here, so that they agree.
 """
 
 from __future__ import annotations
@@ -77,10 +79,12 @@ class _Choice:
 
 
 def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
-    """What is run of an experiment's document, at most `servers` if they are given. The document itself if it can be run.
+    """What is run of an experiment's document, at most `servers` if they are given. The document
+    itself if it can be run.
 
-    Of what can be run, the first for which this machine's processors suffice by the estimate, else the first. Raises a 422 for what
-    is wrong whatever part is taken, and for a machine that carries not even two servers.
+    Of what can be run, the first for which this machine's processors suffice by the estimate, else
+    the first. Raises a 422 for what is wrong whatever part is taken, and for a machine that carries
+    not even two servers.
     """
     size = engine.size(topology_of(document["plan"]["spec"]))
     refused: ProblemError | None = None
@@ -116,7 +120,8 @@ def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
 def _best(
     engine: Engine, choices: Iterable[_Choice], of_servers: int, *, any_load: bool
 ) -> tuple[Fit | None, ProblemError | None]:
-    """The first that can be run within this machine's processors, else the first that can be run; and the last refusal."""
+    """The first that can be run within this machine's processors, else the first that can be run;
+    and the last refusal."""
     first: Fit | None = None
     refused: ProblemError | None = None
     for choice in choices:
@@ -143,7 +148,8 @@ def _without_own_k(document: Json) -> Json:
 
 
 def _all_choices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
-    """The size gives way first, then the workload. Where there is a slice, no small plan is taken instead."""
+    """The size gives way first, then the workload. Where there is a slice, no small plan is taken
+    instead."""
     sliced = list(_slices(engine, document, bounds))
     for variant, why in _workloads(document):
         result: Iterable[_Choice] = sliced or chain.from_iterable(
@@ -211,7 +217,8 @@ def _bounds(servers: int | None, of_servers: int) -> list[tuple[int, int]]:
 
 
 def _choices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_Choice]:
-    """Small plans of the family, or the part of a custom network, with at least and at most so many servers."""
+    """Small plans of the family, or the part of a custom network, with at least and at most so many
+    servers."""
     topology = topology_of(document["plan"]["spec"])
     if topology["family"] == "custom":
         yield from _part(document, topology, most)
@@ -228,8 +235,8 @@ def _part(document: Json, topology: Json, most: int) -> Iterator[_Choice]:
 
 
 def _slices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> Iterator[_Choice]:
-    """The structures around a server with at least two levels, the largest first; around the one that the user chose, of no more
-    levels."""
+    """The structures around a server with at least two levels, the largest first; around the one
+    that the user chose, of no more levels."""
     topology = topology_of(document["plan"]["spec"])
     own = (document.get("emulation") or {}).get("slice") or {}
     profile = engine.emulation_profile(topology)
@@ -249,7 +256,8 @@ def _slices(engine: Engine, document: Json, bounds: list[tuple[int, int]]) -> It
 
 
 def _centres(document: Json, topology: Json) -> list[str]:
-    """Servers that a slice may be around: the first that the workload or a fault names, and the plan's first."""
+    """Servers that a slice may be around: the first that the workload or a fault names, and the
+    plan's first."""
     workload = document["workload"]
     names = [workload.get("source"), workload.get("destination")]
     for fault in document["faults"]:
@@ -262,7 +270,8 @@ def _centres(document: Json, topology: Json) -> list[str]:
 
 
 def _of_plan(kind: Kind, document: Json, topology: Json, words: str) -> _Choice:
-    """A network of its own. Racks, rooms and pins are those of the plan that it is not; names keep their prefix."""
+    """A network of its own. Racks, rooms and pins are those of the plan that it is not; names keep
+    their prefix."""
     spec: Mapping[str, Any] = document["plan"]["spec"]
     small: Json = {"topology": topology}
     site = spec.get("site") or {}

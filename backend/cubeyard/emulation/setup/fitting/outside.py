@@ -1,4 +1,5 @@
-"""What of an experiment names something that the emulated part does not have, taken out piece by piece."""
+"""What of an experiment names something that the emulated part does not have, taken out piece by
+piece."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class LeftOut:
 
 
 def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[LeftOut]]:
-    """The question of a document, the document without what names things outside of its network, and what was left out.
+    """The question of a document, the document without what names things outside of its network,
+    and what was left out.
 
     Raises the 422 of a field that cannot be left out.
     """
@@ -47,7 +49,8 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
 
 
 def _first(error: ProblemError) -> tuple[str, str]:
-    """The first field that is refused, and why; of the engine's own refusals, which are findings, too."""
+    """The first field that is refused, and why; of the engine's own refusals, which are findings,
+    too."""
     if error.errors:
         return error.errors[0].field, error.errors[0].message
     match = next((row for row in error.findings if row["severity"] == "error"), None)
@@ -55,7 +58,8 @@ def _first(error: ProblemError) -> tuple[str, str]:
 
 
 def _without(document: Json, field: str, places: list[int]) -> tuple[Json, str, Any] | None:
-    """The document without the part that a field is of, that part's name in the request, and what it held."""
+    """The document without the part that a field is of, that part's name in the request, and what
+    it held."""
     settings = document.get("emulation") or {}
     if match := re.match(r"body\.faults\.(\d+)", field):
         at = int(match[1])

@@ -1,7 +1,8 @@
-"""A part of a custom network: its busiest rack, and those around it with the switches between them. [ours]
+"""A part of a custom network: its busiest rack, and those around it with the switches between them.
+[ours]
 
-A rack is a switch with servers. The part is connected wherever the network around the busiest rack is, has at least two switches
-where there are two, and keeps names, tiers, rates and ports.
+A rack is a switch with servers. The part is connected wherever the network around the busiest rack
+is, has at least two switches where there are two, and keeps names, tiers, rates and ports.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def part_around_busiest(topology: Json, most: int) -> Part | None:
 
 
 def _servers(network: _Read, near: list[str], most: int) -> dict[str, list[str]]:
-    """The servers that are taken of each rack. The busiest one leaves half to others, so that packets cross switches."""
+    """The servers that are taken of each rack. The busiest one leaves half to others, so that
+    packets cross switches."""
     result: dict[str, list[str]] = {}
     left, taken = most, set[str]()
     for place, switch in enumerate(near):
@@ -105,7 +107,8 @@ class _Read:
         return above
 
     def add_between(self, switches: dict[str, None], near: list[str]) -> None:
-        """Further switches that join at least two of those chosen: other paths for the same packets."""
+        """Further switches that join at least two of those chosen: other paths for the same
+        packets."""
         between = [one for one in near if one not in switches and not self.servers_of[one]]
         joining = [one for one in between if sum(other in switches for other in self._near[one]) >= 2]
         switches |= dict.fromkeys(joining[:MAX_BETWEEN])

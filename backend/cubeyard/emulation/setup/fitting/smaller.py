@@ -1,8 +1,10 @@
-"""Small networks of a family, those nearest to a larger one first, by the family's own description. [ours]
+"""Small networks of a family, those nearest to a larger one first, by the family's own description.
+[ours]
 
-Near means: each parameter changes little, all by similar factors, and the number of links per server stays about the same. A
-parameter that counts ports, switches or the like keeps at least two if it had two, so that paths
-have an alternative; if no network with two is small enough, it may be one.
+Near means: each parameter changes little, all by similar factors, and the number of links per
+server stays about the same. A parameter that counts ports, switches or the like keeps at least two
+if it had two, so that paths have an alternative; if no network with two is small enough, it may be
+one.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ LEAST_SWITCHES = 3
 MAX_SWITCHES = 100
 """Each is a network namespace. `[ours]`"""
 LEVELS_COUNT = 6.0
-"""So many times more does a change of levels or layers count: they make a family's shape more than any number of ports. `[ours]`"""
+"""So many times more does a change of levels or layers count: they make a family's shape more than
+any number of ports. `[ours]`"""
 FINE_UP_TO = 16
 
 
 def smaller(engine: Engine, topology: Json, least: int, most: int) -> list[Json]:
-    """Networks of the same family with `least` to `most` servers and no parameter above its own, the nearest first."""
+    """Networks of the same family with `least` to `most` servers and no parameter above its own,
+    the nearest first."""
     return _smaller(engine, topology, least, most, 2) or _smaller(engine, topology, least, most, 1)
 
 
@@ -60,8 +64,8 @@ def _smaller(engine: Engine, topology: Json, least: int, most: int, least_count:
 
 
 def _sizing(engine: Engine, topology: Json, least_count: int) -> list[Json]:
-    """The parameters of a topology that make it larger: those that its spec or a default gives, and whose least value changes its
-    size. Choices among kinds and seeds of random networks do not."""
+    """The parameters of a topology that make it larger: those that its spec or a default gives, and
+    whose least value changes its size. Choices among kinds and seeds of random networks do not."""
     family = next(entry for entry in engine.families if entry["family"] == topology["family"])
     own = engine.size(topology)
     result = []
@@ -92,7 +96,8 @@ def _floor(parameter: Json, value: int, least_count: int) -> int:
 
 
 def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
-    """Every choice of values, as finely as so many can be tried. A derived parameter follows from the others."""
+    """Every choice of values, as finely as so many can be tried. A derived parameter follows from
+    the others."""
     names = [parameter["name"] for parameter in parameters]
     for values_of in (_fine, _halved, _few):
         lists: list[Sequence[int | None]] = [

@@ -1,4 +1,5 @@
-"""NetBox's REST API in bulk: lists page by page, and objects created, changed and deleted many at a time."""
+"""NetBox's REST API in bulk: lists page by page, and objects created, changed and deleted many at a
+time."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class NetboxBusyError(NetboxError):
 class NetboxClient:
     """One connection to a NetBox, kept open between calls.
 
-    `url` is that of its home page; `token` an API token of either kind (`nbt_...` or 40 hexadecimal digits).
+    `url` is that of its home page; `token` an API token of either kind (`nbt_...` or 40 hexadecimal
+    digits).
     """
 
     def __init__(self, url: str, token: str, timeout_secs: float = TIMEOUT_SECS) -> None:
@@ -80,7 +82,8 @@ class NetboxClient:
             self.call("DELETE", path, [{"id": one} for one in ids])
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """One request. Raises `NetboxBusyError` where it may be repeated, `NetboxError` where that would not help."""
+        """One request. Raises `NetboxBusyError` where it may be repeated, `NetboxError` where that
+        would not help."""
         data = None if body is None else json.dumps(body).encode()
         try:
             if self._connection is None:

@@ -1,4 +1,5 @@
-"""The models that a sync makes, in order: path of the API, how an object is recognised, and which fields the plan owns."""
+"""The models that a sync makes, in order: path of the API, how an object is recognised, and which
+fields the plan owns."""
 
 from __future__ import annotations
 
@@ -17,13 +18,15 @@ class Model:
     title: str
     path: str
     key: Callable[[Json], Key]
-    """What an object is recognised by, from a wanted object or one that `plain` made of an answer."""
+    """What an object is recognised by, from a wanted object or one that `plain` made of an
+    answer."""
     owned: tuple[str, ...] = ()
     """Fields that are changed where they differ; none for objects that are shared with others."""
 
 
 def plain(found: Json) -> Json:
-    """An object of an answer in the form in which it is sent: references as ids, choices as their values."""
+    """An object of an answer in the form in which it is sent: references as ids, choices as their
+    values."""
     return {name: _plain(value) for name, value in found.items()}
 
 
@@ -34,7 +37,8 @@ def _plain(value: Any) -> Any:
 
 
 def same(wanted: object, found: object) -> bool:
-    """Whether a field has the wanted value: NetBox gives decimals as texts or floats, and nothing as null or empty text."""
+    """Whether a field has the wanted value: NetBox gives decimals as texts or floats, and nothing
+    as null or empty text."""
     if wanted in (None, "") or found in (None, ""):
         return wanted in (None, "") and found in (None, "")
     if isinstance(wanted, int | float) and not isinstance(wanted, bool):

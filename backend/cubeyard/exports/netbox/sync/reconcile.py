@@ -1,4 +1,5 @@
-"""What the plan wants of a NetBox, model after model in the order in which they refer to each other."""
+"""What the plan wants of a NetBox, model after model in the order in which they refer to each
+other."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def sync(
 ) -> Iterator[ModelChange]:
     """Make the plan in the NetBox, one model after the other; yields what was done to each.
 
-    Raises `NetboxError` where NetBox refuses an object or does not answer; what was done until then stays, and a repeated
-    sync goes on from there.
+    Raises `NetboxError` where NetBox refuses an object or does not answer; what was done until then
+    stays, and a repeated sync goes on from there.
     """
     yield from _Sync(records, Writer(client, dry_run, piece, progress, pause)).run()
 
@@ -37,7 +38,8 @@ class _Sync:
     def __init__(self, records: NetboxRecords, to: Writer) -> None:
         self._records, self._to, self._client = records, to, to.client
 
-    # -- the models, in order ----------------------------------------------------------------------------------------
+    # -- the models, in order
+    # ----------------------------------------------------------------------------------------
 
     def run(self) -> Iterator[ModelChange]:
         records = self._records
@@ -77,7 +79,8 @@ class _Sync:
         yield from self._components(site, location, racks, devices)
 
     def _types(self, makers: Mapping[str, int], types: dict[tuple[str, str], int]) -> Iterator[ModelChange]:
-        """Device types, and the components of those that are new: devices then have theirs at once."""
+        """Device types, and the components of those that are new: devices then have theirs at
+        once."""
         library = list(self._records.library_types())
         rows = [
             {
@@ -183,10 +186,12 @@ class _Sync:
         """Whether this NetBox has a model: cable bundles are new in 4.6."""
         return model in self._to.answer("/api/dcim/")
 
-    # -- what stands in the way of changes ----------------------------------------------------------------------------
+    # -- what stands in the way of changes
+    # ----------------------------------------------------------------------------
 
     def _lift(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
-        """Takes devices that move out of their units first: two that change places would collide."""
+        """Takes devices that move out of their units first: two that change places would
+        collide."""
         moving = [
             one["id"]
             for key, one in found.items()
@@ -239,7 +244,8 @@ def _only(row: Mapping[str, Any], *names: str) -> Json:
 
 
 def _fed(component: Json, inlets: Mapping[Key, Json], owner: int) -> Json:
-    """A component with the id of the inlet that feeds it in the place of its name; only outlets name one."""
+    """A component with the id of the inlet that feeds it in the place of its name; only outlets
+    name one."""
     name = component.get("power_port")
     return component if name is None else {**component, "power_port": inlets[owner, name]["id"]}
 

@@ -1,8 +1,10 @@
-"""One model after the other in a NetBox: read it, compare it with what is wanted, and write the difference in pieces.
+"""One model after the other in a NetBox: read it, compare it with what is wanted, and write the
+difference in pieces.
 
-NetBox does a request whole or not at all; when it does not answer, whether it did is not known, and it may still be at work on
-it: the model is read and compared again, with smaller pieces. A dry run makes the same comparison: whatever belongs to an
-object that does not exist yet would be created too.
+NetBox does a request whole or not at all; when it does not answer, whether it did is not known, and
+it may still be at work on it: the model is read and compared again, with smaller pieces. A dry run
+makes the same comparison: whatever belongs to an object that does not exist yet would be created
+too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MAX_TRIES = 8
 """In a row without anything new done, with longer and longer pauses: about two minutes."""
 _MAX_PAUSE_SECS = 30.0
 _MAX_REFUSALS = 3
-"""After a request without an answer: what NetBox was still at work on may be there by the time of the next one."""
+"""After a request without an answer: what NetBox was still at work on may be there by the time of
+the next one."""
 MAX_SHOWN = 20
 
 Progress = Callable[[str, int, int], None]
@@ -88,7 +91,8 @@ class Writer:
     def each(
         self, model: Model, rows: Sequence[Json], query: Json | None = None, before: Before | None = None
     ) -> tuple[dict[Key, Json], ModelChange]:
-        """Make every one of `rows`; gives the objects by key, with made-up negative ids in a dry run."""
+        """Make every one of `rows`; gives the objects by key, with made-up negative ids in a dry
+        run."""
         wanted = {model.key(row): _sent(row) for row in rows}
         change = ModelChange(model.title, len(wanted))
         pace = Pace(self._piece)
@@ -144,7 +148,8 @@ class Writer:
         self._pause(min(2.0**tries / 2, _MAX_PAUSE_SECS))
 
     def _read(self, model: Model, wanted: Mapping[Key, Json], query: Json | None) -> dict[Key, Json]:
-        """The objects that there are, by key; nothing for those of a site, type or maker that a dry run only made up."""
+        """The objects that there are, by key; nothing for those of a site, type or maker that a dry
+        run only made up."""
         asked = dict(query or {})
         for name, value in asked.items():
             known = [one for one in value if one > 0] if isinstance(value, list) else value
@@ -207,7 +212,8 @@ class Writer:
 
 
 def _differing(model: Model, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> dict[Key, Json]:
-    """What the plan owns of objects and is otherwise there: the id and the fields to set, by key."""
+    """What the plan owns of objects and is otherwise there: the id and the fields to set, by
+    key."""
     out: dict[Key, Json] = {}
     for key, one in wanted.items() if model.owned else ():
         there = found.get(key)

@@ -1,5 +1,6 @@
-//! Between the CPUs of the switches and the fabric manager: messages over a network of their own that takes its time and can lose them.
-//! Each side numbers what it says to the other, repeats it until the other confirms it, and takes what comes in order and once. `[ours]`
+//! Between the CPUs of the switches and the fabric manager: messages over a network of their own
+//! that takes its time and can lose them. Each side numbers what it says to the other, repeats it
+//! until the other confirms it, and takes what comes in order and once. `[ours]`
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -15,7 +16,8 @@ const WINDOW: usize = 32;
 /// Messages that wait to be said, beyond which what hosts ask for is left out: they ask again.
 const MOST_WAITING: usize = 1024;
 
-/// What is sent at once: a message with its number, if there is one, and how many of the other's have come.
+/// What is sent at once: a message with its number, if there is one, and how many of the other's
+/// have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datagram<Message> {
     numbered: Option<(u64, Message)>,
@@ -47,7 +49,8 @@ impl<Says: Clone + PartialEq> End<Says> {
         }
     }
 
-    /// A message to be said. One that need not arrive is left out where it waits already, or too many do. O(what waits).
+    /// A message to be said. One that need not arrive is left out where it waits already, or too
+    /// many do. O(what waits).
     fn add(&mut self, message: Says, must_arrive: bool) {
         if must_arrive || self.waiting.len() < MOST_WAITING && !self.waiting.contains(&message) {
             self.waiting.push_back(message);
@@ -75,7 +78,8 @@ impl<Says: Clone + PartialEq> End<Says> {
         leaving
     }
 
-    /// A datagram of the other side: its message, if that is the next one, and the confirmation that it gets.
+    /// A datagram of the other side: its message, if that is the next one, and the confirmation
+    /// that it gets.
     fn arrive<Hears>(&mut self, datagram: Datagram<Hears>) -> (Option<Hears>, Option<Datagram<Says>>) {
         while self.first < datagram.confirms && self.waiting.pop_front().is_some() {
             self.first += 1;

@@ -1,5 +1,6 @@
-//! The CPUs of all switches with the fabric manager, for packets that somebody else carries. Messages between them take no time, unless
-//! the channel is told otherwise; what is lost is said again at the next look.
+//! The CPUs of all switches with the fabric manager, for packets that somebody else carries.
+//! Messages between them take no time, unless the channel is told otherwise; what is lost is said
+//! again at the next look.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -166,7 +167,8 @@ impl Control {
         found.map_or_else(Vec::new, met)
     }
 
-    /// The edges look at their hosts, [`LOOK_MICROS`] after the last time. `packets` have come in by a port of a switch so far.
+    /// The edges look at their hosts, [`LOOK_MICROS`] after the last time. `packets` have come in
+    /// by a port of a switch so far.
     pub fn look(&mut self, packets: &dyn Fn(NodeId, u8) -> u64) -> Effects {
         self.now_micros += LOOK_MICROS;
         for (&id, switch) in &mut self.switches {
@@ -206,7 +208,8 @@ impl Control {
         self.settle()
     }
 
-    /// The links that carry nothing are these: by the two nodes of each. What follows of it for programs, as soon as switches learn it.
+    /// The links that carry nothing are these: by the two nodes of each. What follows of it for
+    /// programs, as soon as switches learn it.
     pub fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects {
         let mut tree = Tree::new();
         for &(a, b) in links {
@@ -226,7 +229,8 @@ impl Control {
         effects
     }
 
-    /// The nodes that a flow's packets pass between two hosts, both included; none where no way is left.
+    /// The nodes that a flow's packets pass between two hosts, both included; none where no way is
+    /// left.
     pub fn path(&self, [from, to]: [NodeId; 2], source_port: u16) -> Vec<NodeId> {
         let tree = &self.tree;
         let (mut at, (edge, port)) = (tree.edge_of(from).0, tree.edge_of(to));

@@ -1,4 +1,5 @@
-//! The CPU of a switch: gets ARP from the chip, gives hosts their PMACs, and speaks with the fabric manager.
+//! The CPU of a switch: gets ARP from the chip, gives hosts their PMACs, and speaks with the fabric
+//! manager.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -135,8 +136,9 @@ impl Switch {
         &self.watched
     }
 
-    /// Looks at every host, again and again: asks it for its own MAC, as RFC 5227's probes do, and forgets one of whose port nothing has
-    /// come in for [`SILENT_LOOKS`] looks. `packets` have come in by a port so far. One that answers later is there again, by its old PMAC.
+    /// Looks at every host, again and again: asks it for its own MAC, as RFC 5227's probes do, and
+    /// forgets one of whose port nothing has come in for [`SILENT_LOOKS`] looks. `packets` have
+    /// come in by a port so far. One that answers later is there again, by its old PMAC.
     pub fn look(&mut self, packets: impl Fn(u8) -> u64) -> (Vec<ToManager>, Out) {
         let (mut told, mut probes) = (Vec::new(), Vec::new());
         for (&port, watched) in &mut self.watched {

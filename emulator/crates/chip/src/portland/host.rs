@@ -103,7 +103,8 @@ impl Host {
         }
     }
 
-    /// Sends a packet, after asking for the destination's MAC if it is not known. Returns the frames that leave.
+    /// Sends a packet, after asking for the destination's MAC if it is not known. Returns the
+    /// frames that leave.
     pub fn send(&mut self, to: Ipv4Addr, source_port: u16, payload: &[u8]) -> Vec<Vec<u8>> {
         if let Some(&mac) = self.cache.get(&to) {
             return vec![self.udp(mac, to, source_port, payload)];

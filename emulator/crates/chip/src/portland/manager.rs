@@ -9,7 +9,8 @@ use super::edge::{ToEdge, ToManager};
 use super::tables::Pmac;
 use super::tree::Tree;
 
-/// Addresses that hosts may ask for and nobody has, at most; who asks for more has to ask again. `[ours]`
+/// Addresses that hosts may ask for and nobody has, at most; who asks for more has to ask again.
+/// `[ours]`
 const MOST_ASKED: usize = 256;
 
 /// A host that asks: its PMAC and address.

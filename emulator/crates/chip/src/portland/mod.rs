@@ -1,11 +1,14 @@
-//! PortLand on ServerSwitch `[serverswitch §3.2.2, §3.3.2]`, in virtual time and as the control of real switches: a fat-tree of
-//! ports = 4 whose 20 switches of 4 ports are one chip each, with its CPU.
+//! PortLand on ServerSwitch `[serverswitch §3.2.2, §3.3.2]`, in virtual time and as the control of
+//! real switches: a fat-tree of ports = 4 whose 20 switches of 4 ports are one chip each, with its
+//! CPU.
 //!
-//! Hosts speak plain Ethernet, ARP and IPv4. A host's address in the fabric is its PMAC (pod, position, port, number), and switches forward
-//! by its prefix, which the TCAM matches. The edge's CPU gets ARP, gives hosts their PMACs, and asks the fabric manager, which answers or
-//! has all edges ask their hosts; the edge's chip puts PMACs in the place of hosts' own MACs on the way in and takes them back on the way out.
-//! A link or switch that fails is found by its neighbours, and the fabric manager has the switches go around it. A host that
-//! neither answers its edge's probes nor sends is forgotten until it does.
+//! Hosts speak plain Ethernet, ARP and IPv4. A host's address in the fabric is its PMAC (pod,
+//! position, port, number), and switches forward by its prefix, which the TCAM matches. The edge's
+//! CPU gets ARP, gives hosts their PMACs, and asks the fabric manager, which answers or has all
+//! edges ask their hosts; the edge's chip puts PMACs in the place of hosts' own MACs on the way in
+//! and takes them back on the way out. A link or switch that fails is found by its neighbours, and
+//! the fabric manager has the switches go around it. A host that neither answers its edge's probes
+//! nor sends is forgotten until it does.
 //!
 //! | file | job |
 //! |---|---|
@@ -19,8 +22,9 @@
 //! | `network.rs` | all of them, event by event |
 //! | `trial.rs` | one question to it, for people |
 //!
-//! Ours: the ways of a flow differ by its source port (bit 0 at the edge, bit 1 above), as the chip has no hash; failures count from when
-//! neighbours have found them, after 50 ms; the CPUs reach the fabric manager over a network of their own, on which messages may be lost and are repeated.
+//! Ours: the ways of a flow differ by its source port (bit 0 at the edge, bit 1 above), as the chip
+//! has no hash; failures count from when neighbours have found them, after 50 ms; the CPUs reach
+//! the fabric manager over a network of their own, on which messages may be lost and are repeated.
 
 mod channel;
 mod control;

@@ -1,4 +1,5 @@
-//! The whole network with its fabric manager, event by event in virtual time. The same calls give the same events.
+//! The whole network with its fabric manager, event by event in virtual time. The same calls give
+//! the same events.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -130,7 +131,8 @@ impl Network {
         self.most_switches
     }
 
-    /// A host sends a UDP packet from a port; it asks for the destination's MAC first if it does not know it.
+    /// A host sends a UDP packet from a port; it asks for the destination's MAC first if it does
+    /// not know it.
     pub fn send(&mut self, from: NodeId, to: NodeId, source_port: u16, payload: &[u8]) {
         let frames = self.hosts[from as usize].send(ip_of(to), source_port, payload);
         self.leave_host(from, frames);
@@ -188,7 +190,8 @@ impl Network {
         Ok(())
     }
 
-    /// Runs until nothing is left to happen. Returns what hosts have got since the last call, in order.
+    /// Runs until nothing is left to happen. Returns what hosts have got since the last call, in
+    /// order.
     pub fn run(&mut self) -> Vec<Delivered> {
         self.run_until(u64::MAX)
     }

@@ -1,4 +1,5 @@
-//! A switch's program: prefixes of PMACs in the TCAM, PMACs and MACs in the interface table `[serverswitch §3.3.2]`.
+//! A switch's program: prefixes of PMACs in the TCAM, PMACs and MACs in the interface table
+//! `[serverswitch §3.3.2]`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -52,10 +53,11 @@ const HOSTS_AT: usize = 500;
 const ARP_AT: usize = 1000;
 /// First index of entries for hellos between switches.
 const HELLO_AT: usize = 1100;
-/// Type of Ethernet frames by which neighbours find that a link or switch has failed: one for local experiments, in the place of
-/// PortLand's location discovery `[IEEE 802, clause 9.2.4]`.
+/// Type of Ethernet frames by which neighbours find that a link or switch has failed: one for local
+/// experiments, in the place of PortLand's location discovery `[IEEE 802, clause 9.2.4]`.
 const HELLO: u16 = 0x88b5;
-/// Interfaces: a port as it is, then of each host with its MAC, then of each host's way up with its PMAC.
+/// Interfaces: a port as it is, then of each host with its MAC, then of each host's way up with its
+/// PMAC.
 const TO_HOST: u8 = 4;
 const FROM_HOST: u8 = 8;
 
@@ -92,7 +94,8 @@ impl Tables {
     }
 }
 
-/// The bit of a flow's source port by which a switch divides flows over two ways: another one in each layer.
+/// The bit of a flow's source port by which a switch divides flows over two ways: another one in
+/// each layer.
 fn bit_of(tree: &Tree, switch: NodeId) -> u8 {
     1 << tree.layer(switch)
 }

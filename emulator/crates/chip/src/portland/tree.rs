@@ -123,8 +123,9 @@ impl Tree {
         true
     }
 
-    /// The ports by which a switch may send towards an edge switch: down where that leads there, otherwise up where the switch above has a
-    /// way. A packet goes up and then down, so it never meets a switch twice.
+    /// The ports by which a switch may send towards an edge switch: down where that leads there,
+    /// otherwise up where the switch above has a way. A packet goes up and then down, so it never
+    /// meets a switch twice.
     pub fn ways(&self, from: NodeId, edge: NodeId) -> Vec<u8> {
         if from == edge {
             return Vec::new();
@@ -138,7 +139,8 @@ impl Tree {
                 })
         };
         let below: Vec<u8> = (0..PORTS).filter(|&port| leads(port, true)).collect();
-        // Above an edge switch's own pod, down is the only way, dead or not: going up again would come back.
+        // Above an edge switch's own pod, down is the only way, dead or not: going up again would
+        // come back.
         if !below.is_empty() || self.is_above(from, edge) {
             return below;
         }

@@ -1,5 +1,5 @@
-//! One question to the network, for people: the ARP exchange and the path of a packet from one host to another, before and after something
-//! fails.
+//! One question to the network, for people: the ARP exchange and the path of a packet from one host
+//! to another, before and after something fails.
 
 use std::net::Ipv4Addr;
 
@@ -53,8 +53,9 @@ pub struct Trial {
     pub pairs: u32,
 }
 
-/// Sends from one host to another, with a source port that chooses among equal ways; `failures` (switches by name, links by two names
-/// with `/` between) happen after the first packet. Errors: no such host, the same twice, no such switch or link.
+/// Sends from one host to another, with a source port that chooses among equal ways; `failures`
+/// (switches by name, links by two names with `/` between) happen after the first packet. Errors:
+/// no such host, the same twice, no such switch or link.
 pub fn trial(from: &str, to: &str, source_port: u16, failures: &[String]) -> Result<Trial, Flaw> {
     let mut network = Network::new();
     let (source, target) = (host(&network, "from", from)?, host(&network, "to", to)?);
@@ -148,7 +149,8 @@ fn attempt(
     let arrived = delivered
         .iter()
         .any(|one| (one.host, &*one.payload) == (to, PAYLOAD));
-    // Chips of hosts that were just met have changed since: a trace of a packet is by the tables at its end, of ARP by those before.
+    // Chips of hosts that were just met have changed since: a trace of a packet is by the tables at
+    // its end, of ARP by those before.
     let visits = passed.into_iter().filter_map(|one| {
         let is_arp = Arp::read(&one.frame).is_some();
         let mut chip = if is_arp {

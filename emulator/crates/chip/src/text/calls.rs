@@ -1,4 +1,5 @@
-//! The calls of a program: `SetUDLK`, `SetLookupTable`, `SetVIfTable`, `WriteRegister`, `SetProfile`, `ClearLookupTable` and `ClearVIfTable`.
+//! The calls of a program: `SetUDLK`, `SetLookupTable`, `SetVIfTable`, `WriteRegister`,
+//! `SetProfile`, `ClearLookupTable` and `ClearVIfTable`.
 
 use super::At;
 use super::run::{Machine, wrong};
@@ -84,7 +85,8 @@ impl Machine {
         Ok(())
     }
 
-    /// `ClearLookupTable(type, i)` `[ours]`: takes back what a call has set there; the entry of the program below is in effect again.
+    /// `ClearLookupTable(type, i)` `[ours]`: takes back what a call has set there; the entry of the
+    /// program below is in effect again.
     fn clear_lookup_table(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
         let table = self.table(&arguments[0])?;
         let i = self.number("i", &arguments[1])?;

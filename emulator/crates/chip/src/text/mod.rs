@@ -28,15 +28,17 @@
 //! | `for (i = 0; i < 4; i++) {…}`, `foreach x in (…) {…}` | loops |
 //! | `if (alive[nha] == 1) {…} else {…}` | a choice `[ours]` |
 //!
-//! Calls to a running chip ([`Source::calls`]) are the same text; two more take back what calls have set `[ours]`:
-//! `ClearLookupTable(type, i)` and `ClearVIfTable(i)`.
+//! Calls to a running chip ([`Source::calls`]) are the same text; two more take back what calls
+//! have set `[ours]`: `ClearLookupTable(type, i)` and `ClearVIfTable(i)`.
 //!
-//! A program that servers of a run share asks each for what differs `[ours]`: `my_bcube_id` is its address, `nhas` a list of the
-//! bytes that name its neighbours as next hops; of each, `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at
-//! its own, `oport[nha]` the port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of them changes.
+//! A program that servers of a run share asks each for what differs `[ours]`: `my_bcube_id` is its
+//! address, `nhas` a list of the bytes that name its neighbours as next hops; of each,
+//! `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at its own, `oport[nha]` the
+//! port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of them changes.
 //!
-//! Where Fig. 6 cannot be meant as printed: it never clears `val` and `mask` between entries; here such arrays are empty again
-//! after each `SetLookupTable`, and a new `action.act` clears the fields of the action before.
+//! Where Fig. 6 cannot be meant as printed: it never clears `val` and `mask` between entries; here
+//! such arrays are empty again after each `SetLookupTable`, and a new `action.act` clears the
+//! fields of the action before.
 
 mod calls;
 mod lexer;
@@ -70,8 +72,8 @@ enum Parsed {
 }
 
 impl Source {
-    /// Reads text, or JSON where the text begins with `{`. O(bytes). Errors: too long a text, or the first mistake of the grammar
-    /// with line and column; of JSON all of them.
+    /// Reads text, or JSON where the text begins with `{`. O(bytes). Errors: too long a text, or
+    /// the first mistake of the grammar with line and column; of JSON all of them.
     pub fn parse(text: &str) -> Result<Source, Vec<Flaw>> {
         if text.len() > MAX_TEXT_BYTES {
             let limit = format!("at most {MAX_TEXT_BYTES} bytes");
@@ -87,8 +89,9 @@ impl Source {
         Ok(Source(Parsed::Text(statements)))
     }
 
-    /// Executes the text as calls to a running chip, on its program and what calls have set over it already. Returns what they have set
-    /// then. O(statements executed + entries). Errors: what is wrong, with line and column.
+    /// Executes the text as calls to a running chip, on its program and what calls have set over it
+    /// already. Returns what they have set then. O(statements executed + entries). Errors: what is
+    /// wrong, with line and column.
     pub fn calls(&self, base: &Program, overlay: &Overlay) -> Result<Overlay, Vec<Flaw>> {
         match &self.0 {
             Parsed::Text(statements) => {
@@ -108,8 +111,9 @@ impl Source {
         }
     }
 
-    /// The program, for a server if there is one. O(statements executed). Errors: what is wrong, with line and column, up to
-    /// [`document::MAX_FLAWS`]; without a server, that the program asks it for something.
+    /// The program, for a server if there is one. O(statements executed). Errors: what is wrong,
+    /// with line and column, up to [`document::MAX_FLAWS`]; without a server, that the program asks
+    /// it for something.
     pub fn program(&self, server: Option<&Server>) -> Result<Program, Vec<Flaw>> {
         match &self.0 {
             Parsed::Text(statements) => run::run(statements, server),
@@ -119,8 +123,9 @@ impl Source {
 }
 
 impl Source {
-    /// Whether every server can run the program, with its neighbours alive and dead; in the kernel also, if asked. O(servers x
-    /// statements executed). Errors: what is wrong at the first server where something is, which a message names.
+    /// Whether every server can run the program, with its neighbours alive and dead; in the kernel
+    /// also, if asked. O(servers x statements executed). Errors: what is wrong at the first server
+    /// where something is, which a message names.
     pub fn check_for(
         &self,
         servers: impl IntoIterator<Item = Server>,
@@ -149,7 +154,8 @@ impl Source {
     }
 }
 
-/// Reads a program that is complete without a server. Errors: those of [`Source::parse`] and [`Source::program`].
+/// Reads a program that is complete without a server. Errors: those of [`Source::parse`] and
+/// [`Source::program`].
 pub fn read(text: &str) -> Result<Program, Vec<Flaw>> {
     Source::parse(text)?.program(None)
 }

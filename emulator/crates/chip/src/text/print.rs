@@ -1,4 +1,5 @@
-//! A program as canonical text: one call a line, tables in order, the same text for the same program.
+//! A program as canonical text: one call a line, tables in order, the same text for the same
+//! program.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

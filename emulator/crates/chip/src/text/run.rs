@@ -50,8 +50,8 @@ pub(crate) fn run(statements: &[Statement], server: Option<&Server>) -> Result<P
     Ok(machine.program)
 }
 
-/// What is set over a running chip's program once some statements have been executed on what it has now. Errors: what is wrong;
-/// with the whole too, since it takes effect at once.
+/// What is set over a running chip's program once some statements have been executed on what it has
+/// now. Errors: what is wrong; with the whole too, since it takes effect at once.
 pub(crate) fn run_live(statements: &[Statement], live: Live) -> Result<Overlay, Vec<Flaw>> {
     let mut machine = Machine {
         program: live.overlay.over(&live.base),
@@ -254,8 +254,8 @@ impl Machine {
         Ok(value)
     }
 
-    /// A list, in which lists are flattened.
-    /// What a loop goes through. A name that stands for nothing is a slip: the loop would run once, with the name itself.
+    /// A list, in which lists are flattened. What a loop goes through. A name that stands for
+    /// nothing is a slip: the loop would run once, with the name itself.
     fn item(&mut self, item: &Located) -> Result<Value, Flaw> {
         match self.value(item)? {
             Value::Word(word) if Register::by_name(&word).is_err() && Table::by_name(&word).is_none() => {

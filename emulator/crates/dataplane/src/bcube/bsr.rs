@@ -1,4 +1,5 @@
-//! BSR: one server's control half. What its inputs mean for neighbours, flows and default paths. `[bcube §4]`
+//! BSR: one server's control half. What its inputs mean for neighbours, flows and default paths.
+//! `[bcube §4]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -35,8 +36,9 @@ use crate::rate_limit::RateLimit;
 const ROUNDS_PER_SEC: f64 = 500.0;
 /// Time to wait when that is used up.
 pub(super) const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// How much more than before a flow may send once it has moved to a free path. What answers a transfer sends next to
-/// nothing on any path, and must not keep the path from those that would use it. `[ours]`
+/// How much more than before a flow may send once it has moved to a free path. What answers a
+/// transfer sends next to nothing on any path, and must not keep the path from those that would use
+/// it. `[ours]`
 const GROWTH: f64 = 4.0;
 /// Least time between two failure messages to one source about one next hop.
 pub(super) const REPORT_PAUSE: Duration = Duration::from_millis(100);
@@ -70,7 +72,8 @@ pub struct Bsr {
 }
 
 impl Bsr {
-    /// A server that starts now: every neighbour counts as alive until it has been silent for too long.
+    /// A server that starts now: every neighbour counts as alive until it has been silent for too
+    /// long.
     pub fn new(configuration: &Configuration, now: Time) -> Result<Bsr, ConfigurationError> {
         let settings = Settings::of(&configuration.settings)?;
         let structure = Structure::new(configuration)?;
@@ -162,7 +165,8 @@ impl Bsr {
         index.is_some_and(|index| self.neighbours.list()[index].up)
     }
 
-    /// Whether a hop is not known to be dead: to neighbours our own table counts, elsewhere what was reported.
+    /// Whether a hop is not known to be dead: to neighbours our own table counts, elsewhere what
+    /// was reported.
     pub(super) fn hop_usable(&self, from: NodeId, to: NodeId) -> bool {
         if !self.structure.is_present(to) {
             return false;
@@ -183,7 +187,8 @@ impl Bsr {
         path.pairs().all(|(from, to)| self.hop_usable(from, to))
     }
 
-    /// BuildPathSet as far as its servers are there and a header can hold it, level `k` first. `[bcube §3.3]`
+    /// BuildPathSet as far as its servers are there and a header can hold it, level `k` first.
+    /// `[bcube §3.3]`
     pub(super) fn path_set(&self, destination: NodeId) -> Vec<Path> {
         let set = build_path_set(self.structure.shape(), self.me, destination);
         set.iter()
@@ -191,7 +196,8 @@ impl Bsr {
             .collect()
     }
 
-    /// A shortest path over usable hops, clear of `standing` paths and of hops that are `suspect`. `[bcube §4.2]`
+    /// A shortest path over usable hops, clear of `standing` paths and of hops that are `suspect`.
+    /// `[bcube §4.2]`
     pub(super) fn search<'a>(
         &self,
         destination: NodeId,
@@ -212,8 +218,9 @@ impl Bsr {
             .flatten()
     }
 
-    /// The path to take to a server when nothing has been probed: the shortest of BuildPathSet that is usable, in
-    /// turn by how the addresses differ, so that all-to-all loads every link alike `[ours]`; else any.
+    /// The path to take to a server when nothing has been probed: the shortest of BuildPathSet that
+    /// is usable, in turn by how the addresses differ, so that all-to-all loads every link alike
+    /// `[ours]`; else any.
     pub(super) fn default_path(&self, destination: NodeId) -> Option<Path> {
         let mut usable = self.path_set(destination);
         usable.retain(|path| self.path_usable(path));
@@ -265,7 +272,8 @@ impl Bsr {
         }
     }
 
-    /// Moves flows off paths that are known to be broken now, each to the best path of its cache. `[bcube §4.3]`
+    /// Moves flows off paths that are known to be broken now, each to the best path of its cache.
+    /// `[bcube §4.3]`
     pub(super) fn after_failure(&mut self, now: Time) {
         for flow in self.flows.keys() {
             let Some(state) = self.flows.get(&flow) else {

@@ -1,9 +1,11 @@
-//! BCube packets by the tables of a switching chip, in user space `[serverswitch §5.1]`: the program of the paper's Fig. 6 with
-//! this server's neighbours, and the header that it forwards by. `bpf/serverswitch` does the same in the kernel.
+//! BCube packets by the tables of a switching chip, in user space `[serverswitch §5.1]`: the
+//! program of the paper's Fig. 6 with this server's neighbours, and the header that it forwards by.
+//! `bpf/serverswitch` does the same in the kernel.
 //!
-//! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose next hop is dead. What an entry that a
-//! user's calls have set sends to the CPU is the user's ([`Forwarding::chip`]). The path's
-//! number stands behind the paper's header, so that both headers of BCube are equally long. `[ours]`
+//! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose
+//! next hop is dead. What an entry that a user's calls have set sends to the CPU is the user's
+//! ([`Forwarding::chip`]). The path's number stands behind the paper's header, so that both headers
+//! of BCube are equally long. `[ours]`
 
 use std::cmp::Reverse;
 use std::net::Ipv4Addr;
@@ -86,7 +88,8 @@ impl Forwarding for ChipForwarding {
         out.append(&mut self.copies);
     }
 
-    /// A change of what the chip's program is made of puts a new program in place of the old one, at once.
+    /// A change of what the chip's program is made of puts a new program in place of the old one,
+    /// at once.
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
         self.state.apply(update)?;
         match &*update.table {
@@ -216,8 +219,9 @@ impl ChipForwarding {
         }))
     }
 
-    /// Has the chip forward the buffer's frame. Returns the port that it leaves by: an external one, or one to the CPU; `None` if it went
-    /// to the user's program alone. A frame that leaves by several ports leaves by all but the last as a copy.
+    /// Has the chip forward the buffer's frame. Returns the port that it leaves by: an external
+    /// one, or one to the CPU; `None` if it went to the user's program alone. A frame that leaves
+    /// by several ports leaves by all but the last as a copy.
     fn through_chip(&mut self, in_port: u8, buffer: &mut PacketBuffer) -> Result<Option<u8>, DropReason> {
         self.frame.set(buffer.frame()).map_err(|_| DropReason::TooBig)?;
         let (copies, mut last) = (&mut self.copies, None);
@@ -225,7 +229,8 @@ impl ChipForwarding {
         let done = self
             .switch
             .receive_beside(in_port, &mut self.frame, &mut |port, _| {
-                // All but the last leave as they came: only a redirection changes a packet, and it ends the pipeline.
+                // All but the last leave as they came: only a redirection changes a packet, and it
+                // ends the pipeline.
                 if let Some(port) = last.replace(port).filter(|&port| port < EXTERNAL_PORTS) {
                     let frame = whole.to_vec();
                     copies.push(Verdict::SendCopy { port, frame });
@@ -265,7 +270,8 @@ impl ChipForwarding {
     }
 }
 
-/// Length of a packet with its header; `None` where the frame does not hold so many bytes, or too few for what is in it.
+/// Length of a packet with its header; `None` where the frame does not hold so many bytes, or too
+/// few for what is in it.
 fn total_bytes(frame: &[u8]) -> Option<usize> {
     let packet = frame.get(ETHERNET_BYTES..)?;
     let total = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));

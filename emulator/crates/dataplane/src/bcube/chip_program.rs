@@ -1,5 +1,6 @@
-//! What a server's chip runs: the paper's program, or one that the user of a run gives to all servers. Both are made again of
-//! the server's neighbours whenever one of them changes. `[serverswitch §5.1]`
+//! What a server's chip runs: the paper's program, or one that the user of a run gives to all
+//! servers. Both are made again of the server's neighbours whenever one of them changes.
+//! `[serverswitch §5.1]`
 
 use cubeyard_chip::bcube::{Neighbour, program_of};
 use cubeyard_chip::text::{Server, Source};
@@ -23,7 +24,8 @@ impl ChipProgram {
             .map_err(refused)
     }
 
-    /// The program of a server's present neighbours. O(neighbours), or what the user's program executes.
+    /// The program of a server's present neighbours. O(neighbours), or what the user's program
+    /// executes.
     pub(super) fn of(&self, state: &State) -> Result<Program, TableError> {
         let server = server(state);
         match &self.0 {

@@ -1,5 +1,6 @@
-//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a neighbour commits a new program, and so
-//! does every call of a user's program, whose entries stay over BCube's `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
+//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a
+//! neighbour commits a new program, and so does every call of a user's program, whose entries stay
+//! over BCube's `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -21,7 +22,8 @@ use crate::inspection::Section;
 use crate::object::{CalledInKernel, Question, ReadCounter, ReadEntry, Translate};
 use crate::tables::{TableError, TableUpdate};
 
-/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
+/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are,
+/// and its source's mark `[ours]`.
 const PROTOCOL_AT: usize = 9;
 const HOPS_AT: usize = 20;
 const COUNT_AT: usize = 29;
@@ -63,8 +65,9 @@ pub fn question(record: &[u8]) -> Option<Question> {
 }
 
 impl Translate for BcubeChip {
-    /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries). What
-    /// calls have set goes where the kernel's chip has no room for it beside the new program.
+    /// The update itself, and after a change of what the chip's program is made of the updates that
+    /// commit a new one. O(entries). What calls have set goes where the kernel's chip has no room
+    /// for it beside the new program.
     fn translate(
         &mut self,
         update: &TableUpdate,
@@ -149,8 +152,9 @@ impl CalledInKernel for BcubeChip {
 }
 
 impl BcubeChip {
-    /// Changes the program, and gives the updates that commit it; what entries that stay as they are have decided about goes on.
-    /// O(entries). Errors: of the change, or of a program that the kernel's chip does not have; then nothing has changed.
+    /// Changes the program, and gives the updates that commit it; what entries that stay as they
+    /// are have decided about goes on. O(entries). Errors: of the change, or of a program that the
+    /// kernel's chip does not have; then nothing has changed.
     fn commit(
         &mut self,
         change: impl FnOnce(&mut ServerSwitch) -> Result<(), Vec<Flaw>>,

@@ -19,8 +19,9 @@ pub struct FailedLink {
     pub expires_in: Duration,
 }
 
-/// Hops known to have failed, each until its time is over or a probe came through it. What a server sees is that it
-/// cannot reach a neighbour: which cable or switch in between has failed it cannot know, so a hop is a pair of servers.
+/// Hops known to have failed, each until its time is over or a probe came through it. What a server
+/// sees is that it cannot reach a neighbour: which cable or switch in between has failed it cannot
+/// know, so a hop is a pair of servers.
 #[derive(Debug)]
 pub struct FailedLinks {
     lifetime: Duration,

@@ -20,7 +20,8 @@ pub struct FlowState {
     pub turn: u32,
     /// The path in use; `None` before the first probing.
     pub current: Option<Path>,
-    /// The path cache: what the latest probing found, less what has failed since, in the order of probing.
+    /// The path cache: what the latest probing found, less what has failed since, in the order of
+    /// probing.
     pub good: Vec<Candidate>,
     /// The probing under way.
     pub round: Option<Round>,
@@ -54,8 +55,9 @@ pub struct Flows {
 impl Flows {
     /// Adds a flow that is due at once; what had to make room for it, the flow longest silent.
     ///
-    /// Flows of one pair of servers take turns on its parallel paths. A flow that answers another (its source port is
-    /// the lower one, as a service's is) counts apart: it carries little, and must not take its forward flow's turn.
+    /// Flows of one pair of servers take turns on its parallel paths. A flow that answers another
+    /// (its source port is the lower one, as a service's is) counts apart: it carries little, and
+    /// must not take its forward flow's turn.
     pub fn insert(&mut self, now: Time, flow: Flow, destination: NodeId) -> Option<Flow> {
         let answers = |flow: &Flow| flow.source_port() < flow.destination_port();
         let turn = self

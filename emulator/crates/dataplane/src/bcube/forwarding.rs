@@ -1,5 +1,5 @@
-//! BCube packets in user space: what the programs in `bpf/bcube/` do, frame by frame `[bcube §7.2]`. Both are held to
-//! `vectors/forwarding.json`, and to each other.
+//! BCube packets in user space: what the programs in `bpf/bcube/` do, frame by frame
+//! `[bcube §7.2]`. Both are held to `vectors/forwarding.json`, and to each other.
 
 use super::header::{HEADER_BYTES, Header, HeaderView, IP_IN_IP, take_hop};
 use super::state::State;

@@ -1,7 +1,9 @@
-//! Gateways, as a server uses them: which one takes what it sends to an external network. `[bcube §5.3]`
+//! Gateways, as a server uses them: which one takes what it sends to an external network.
+//! `[bcube §5.3]`
 //!
-//! The paper leaves the choice to the operator, or to the state of the network. Ours is the nearest gateway that a
-//! usable path leads to; it stays until there is none, so that flows do not swing between two.
+//! The paper leaves the choice to the operator, or to the state of the network. Ours is the nearest
+//! gateway that a usable path leads to; it stays until there is none, so that flows do not swing
+//! between two.
 
 use cubeyard_routing::bcube::Shape;
 use cubeyard_topology::NodeId;
@@ -14,7 +16,8 @@ use crate::event::{Event, PathSummary, SwitchReason};
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// Gateways in the order in which a server prefers them: by hops, then in turn, so that servers spread. `[ours]`
+/// Gateways in the order in which a server prefers them: by hops, then in turn, so that servers
+/// spread. `[ours]`
 pub fn nearest_first(shape: &Shape, server: NodeId, gateways: &[NodeId]) -> Vec<NodeId> {
     let count = gateways.len().max(1);
     let mut ordered: Vec<(usize, usize, NodeId)> = gateways
@@ -68,7 +71,8 @@ impl Bsr {
         to.filter(|&server| is_ours && server != self.me && self.structure.is_present(server))
     }
 
-    /// Brings the way out up to date with what is known, and moves the flows that go there when it is another gateway.
+    /// Brings the way out up to date with what is known, and moves the flows that go there when it
+    /// is another gateway.
     pub(super) fn refresh_gateway(&mut self, now: Time) {
         if self.gateways.am_one {
             return;
@@ -79,7 +83,8 @@ impl Bsr {
             .iter()
             .chain(&self.gateways.preferred)
             .find_map(|&gateway| Some((gateway, self.default_path(gateway)?)));
-        // With no way out the latest one stays: its packets are dropped and counted where it is broken.
+        // With no way out the latest one stays: its packets are dropped and counted where it is
+        // broken.
         self.gateways.in_use = found.clone().or(before.clone());
         let Some((gateway, path)) = found.filter(|found| Some(found) != before.as_ref()) else {
             return;

@@ -1,5 +1,6 @@
-//! The BCube header: 36 bytes between Ethernet and IP [bcube §7.1], carried as a legal IPv4 header of 20 bytes with
-//! one option of 16, as ServerSwitch carries it behind an IP header [serverswitch §5.1].
+//! The BCube header: 36 bytes between Ethernet and IP [bcube §7.1], carried as a legal IPv4 header
+//! of 20 bytes with one option of 16, as ServerSwitch carries it behind an IP header [serverswitch
+//! §5.1].
 //!
 //! ```text
 //!  0  version 4, length 9 words | tos 0 | total length     source and destination are the virtual addresses of the
@@ -12,10 +13,11 @@
 //! 32  path id
 //! ```
 //!
-//! A relay adds one to NHI and takes one off the TTL. Both are the high byte of a 16-bit word, so the checksum stays
-//! as it is [ours].
+//! A relay adds one to NHI and takes one off the TTL. Both are the high byte of a 16-bit word, so
+//! the checksum stays as it is [ours].
 //!
-//! Two layers: [`HeaderView`] reads bytes that were checked once, [`Header`] is a value that cannot be illegal.
+//! Two layers: [`HeaderView`] reads bytes that were checked once, [`Header`] is a value that cannot
+//! be illegal.
 
 use std::net::Ipv4Addr;
 
@@ -29,7 +31,8 @@ use crate::fields::{HeaderField, HeaderFormat, HeaderPlace};
 pub const HEADER_BYTES: usize = 36;
 /// IPv4 protocol number of a packet inside a packet.
 pub const IP_IN_IP: u8 = 4;
-/// Type of the IPv4 option: copied into fragments, control class, number 30 (for experiments, RFC 4727).
+/// Type of the IPv4 option: copied into fragments, control class, number 30 (for experiments, RFC
+/// 4727).
 pub const OPTION_TYPE: u8 = 0x9e;
 /// Length of the option, its type and length included.
 pub const OPTION_BYTES: u8 = 16;
@@ -84,11 +87,12 @@ const NHA_AT: usize = 24;
 pub struct HeaderView<'a>(&'a [u8; HEADER_BYTES]);
 
 impl<'a> HeaderView<'a> {
-    /// Checks the header at the start of `packet`, which begins where Ethernet's payload does, and splits the inner
-    /// packet off; what Ethernet padded is left out.
+    /// Checks the header at the start of `packet`, which begins where Ethernet's payload does, and
+    /// splits the inner packet off; what Ethernet padded is left out.
     ///
-    /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then [`DropReason::BadIndex`], then
-    /// [`DropReason::Forged`] for an end of the path that is no virtual address.
+    /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then
+    /// [`DropReason::BadIndex`], then [`DropReason::Forged`] for an end of the path that is no
+    /// virtual address.
     pub fn parse(packet: &'a [u8]) -> Result<(HeaderView<'a>, &'a [u8]), DropReason> {
         let (bytes, _) = packet.split_first_chunk().ok_or(DropReason::Malformed)?;
         let view = HeaderView(bytes);
@@ -133,7 +137,8 @@ impl<'a> HeaderView<'a> {
         self.0[TTL_AT]
     }
 
-    /// NHI: which hop is to be taken next, from 1 (the source took hop 0) to `count` (the path ends here).
+    /// NHI: which hop is to be taken next, from 1 (the source took hop 0) to `count` (the path ends
+    /// here).
     pub fn next_hop_index(&self) -> u8 {
         self.0[NHI_AT]
     }
@@ -181,10 +186,11 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header that a source puts before a packet of `payload_bytes`: hop 0 is taken by sending it.
+    /// The header that a source puts before a packet of `payload_bytes`: hop 0 is taken by sending
+    /// it.
     ///
-    /// Errors: [`DropReason::Forged`] for an end that is no virtual address, [`DropReason::TooBig`] for a packet
-    /// longer than [`MAX_PAYLOAD_BYTES`].
+    /// Errors: [`DropReason::Forged`] for an end that is no virtual address, [`DropReason::TooBig`]
+    /// for a packet longer than [`MAX_PAYLOAD_BYTES`].
     pub fn new(
         source: Ipv4Addr,
         destination: Ipv4Addr,
@@ -252,7 +258,8 @@ impl From<HeaderView<'_>> for Header {
     }
 }
 
-/// What a relay changes in a checked header that has a next hop: NHI goes up, the TTL goes down, the checksum stays.
+/// What a relay changes in a checked header that has a next hop: NHI goes up, the TTL goes down,
+/// the checksum stays.
 pub(crate) fn take_hop(packet: &mut [u8]) {
     packet[NHI_AT] += 1;
     packet[TTL_AT] -= 1;

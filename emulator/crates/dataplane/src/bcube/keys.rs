@@ -12,7 +12,8 @@ pub struct NeighbourKeys {
 }
 
 impl NeighbourKeys {
-    /// The keys of a server's neighbours: the level is that of the port, the digit the neighbour's at that level.
+    /// The keys of a server's neighbours: the level is that of the port, the digit the neighbour's
+    /// at that level.
     ///
     /// Errors: a neighbour that the topology does not have by that port.
     pub fn new(

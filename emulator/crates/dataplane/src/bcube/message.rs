@@ -10,8 +10,8 @@
 //! trail      source u32, destination u32, round u32, slot u8, available u64 (bits/s), path_id u32,
 //!            index u8, count u8, hops u8[count]
 //! ```
-//! Reading checks every length and bound, and that nothing follows; a message that was read can be written again and
-//! gives the same bytes.
+//! Reading checks every length and bound, and that nothing follows; a message that was read can be
+//! written again and gives the same bytes.
 
 use cubeyard_topology::NodeId;
 
@@ -44,8 +44,8 @@ pub enum Message {
     Probe(Trail),
     /// From a probe's destination back along the same path.
     Response(Trail),
-    /// From a server whose next hop is down, to the source of what wanted to go there: the trail's source is the
-    /// reporter, its destination the source that has to switch.
+    /// From a server whose next hop is down, to the source of what wanted to go there: the trail's
+    /// source is the reporter, its destination the source that has to switch.
     Failure {
         /// Where from and to; round and slot are the probe's, or 0 for a data packet.
         trail: Trail,

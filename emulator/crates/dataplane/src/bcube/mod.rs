@@ -1,4 +1,5 @@
-//! BCube: source routing by the servers, over mini-switches that know nothing of it. `[bcube §3, §4, §7]`
+//! BCube: source routing by the servers, over mini-switches that know nothing of it.
+//! `[bcube §3, §4, §7]`
 //!
 //! | file | job |
 //! |---|---|

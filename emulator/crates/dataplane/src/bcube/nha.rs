@@ -1,7 +1,7 @@
 //! The byte that names a neighbour. `[bcube §7.1]`
 
-/// A next hop in one byte, NHA [bcube §7.1]: which digit of its address differs from the server before it (DP, two
-/// bits) and what that digit is (DV, six bits).
+/// A next hop in one byte, NHA [bcube §7.1]: which digit of its address differs from the server
+/// before it (DP, two bits) and what that digit is (DV, six bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nha(pub u8);
 
@@ -13,7 +13,8 @@ impl Nha {
     /// Values of the byte: the length of the neighbour status table.
     pub const VALUES: usize = 256;
 
-    /// The neighbour with digit `digit` at level `level`. `None` where two and six bits do not hold them.
+    /// The neighbour with digit `digit` at level `level`. `None` where two and six bits do not hold
+    /// them.
     pub fn new(level: u32, digit: u32) -> Option<Nha> {
         (level < u32::from(Nha::LEVELS) && digit < u32::from(Nha::DIGITS))
             .then_some(Nha((level << 6 | digit) as u8))

@@ -12,7 +12,8 @@ use crate::flow::Flow;
 use crate::protocol::Time;
 
 impl Bsr {
-    /// A flow's time has come: its probes are overdue, it has been silent for too long, or it wants new paths.
+    /// A flow's time has come: its probes are overdue, it has been silent for too long, or it wants
+    /// new paths.
     pub(super) fn on_flow_due(&mut self, now: Time, flow: &Flow) {
         let (timeout, idle) = (
             secs(self.settings.probe_timeout_secs),
@@ -50,7 +51,8 @@ impl Bsr {
             state.round = Some(round);
         }
         for path in paths {
-            // What our own table says is dead, and servers that are not there, need no probe to fail.
+            // What our own table says is dead, and servers that are not there, need no probe to
+            // fail.
             let starts = path
                 .servers
                 .get(1)
@@ -148,7 +150,8 @@ impl Bsr {
         self.carry_on(now, &flow);
     }
 
-    /// Looks for a further parallel path for each that has failed, and ends the round when nothing is awaited.
+    /// Looks for a further parallel path for each that has failed, and ends the round when nothing
+    /// is awaited.
     pub(super) fn carry_on(&mut self, now: Time, flow: &Flow) {
         loop {
             let Some(state) = self.flows.get(flow) else {

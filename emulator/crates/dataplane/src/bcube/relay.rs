@@ -1,7 +1,8 @@
 //! Relaying messages from server to server, and path failure messages. `[bcube §4.2]`
 //!
-//! A message carries its whole path. Before anything is done with one, that path must lead from its source through the
-//! neighbour it came from to this server, by the port it came in, without visiting a server twice.
+//! A message carries its whole path. Before anything is done with one, that path must lead from its
+//! source through the neighbour it came from to this server, by the port it came in, without
+//! visiting a server twice.
 
 use cubeyard_topology::NodeId;
 
@@ -101,7 +102,8 @@ impl Bsr {
         self.send(next, &make(trail));
     }
 
-    /// Every neighbour that we do not reach, the one asked for first: one message tells all. `[ours]`
+    /// Every neighbour that we do not reach, the one asked for first: one message tells all.
+    /// `[ours]`
     fn dead_with(&self, nha: Nha) -> Vec<Nha> {
         let dead = self.neighbours.dead().map(|index| self.keys.nha(index));
         let others = dead.filter(|&other| other != nha);
@@ -157,8 +159,8 @@ impl Bsr {
         }
     }
 
-    /// Tells neighbours that we no longer reach them by the port they are on. Their own carrier does not show it: there
-    /// is a switch in between. `[ours]`
+    /// Tells neighbours that we no longer reach them by the port they are on. Their own carrier
+    /// does not show it: there is a switch in between. `[ours]`
     pub(super) fn report_to(&mut self, died: &[usize]) {
         let dead: Vec<Nha> = died.iter().map(|&index| self.keys.nha(index)).collect();
         for (&index, &nha) in died.iter().zip(&dead) {
@@ -168,8 +170,8 @@ impl Bsr {
         }
     }
 
-    /// Sends a path failure message along a random path of those not known to be broken. If that path is broken all the
-    /// same, the report of the next packet takes another.
+    /// Sends a path failure message along a random path of those not known to be broken. If that
+    /// path is broken all the same, the report of the next packet takes another.
     fn report(&mut self, to: NodeId, path_id: u32, dead: &[Nha]) {
         let mut paths = self.path_set(to);
         paths.retain(|path| self.path_usable(path));

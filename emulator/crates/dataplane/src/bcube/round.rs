@@ -8,7 +8,8 @@ use super::selection::Candidate;
 use super::structure::Path;
 use crate::protocol::Time;
 
-/// Probes that one round may send along different paths: past that the next round goes on with what this one learnt.
+/// Probes that one round may send along different paths: past that the next round goes on with what
+/// this one learnt.
 pub const MAX_PROBES: usize = 24;
 /// Times that a probe is sent before its path counts as failed.
 const ATTEMPTS: u32 = 2;

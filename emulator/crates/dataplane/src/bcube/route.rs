@@ -29,8 +29,9 @@ impl SourceRoute {
         (route.count > 0).then_some(route)
     }
 
-    /// The route through the servers that follow `source`, the destination last. `None` where two that follow each
-    /// other are no neighbours, the route is too long, or its bytes cannot name a level or digit.
+    /// The route through the servers that follow `source`, the destination last. `None` where two
+    /// that follow each other are no neighbours, the route is too long, or its bytes cannot name a
+    /// level or digit.
     pub fn through(shape: &Shape, source: NodeId, servers: &[NodeId]) -> Option<SourceRoute> {
         let mut from = source;
         let mut hops = Vec::with_capacity(servers.len());
@@ -46,8 +47,8 @@ impl SourceRoute {
         SourceRoute::new(hops)
     }
 
-    /// The servers that follow `source` along the route, the destination last. `None` where a hop names a level or
-    /// digit that the structure does not have.
+    /// The servers that follow `source` along the route, the destination last. `None` where a hop
+    /// names a level or digit that the structure does not have.
     pub fn servers(&self, shape: &Shape, source: NodeId) -> Option<Vec<NodeId>> {
         let mut at = source;
         self.hops()
@@ -91,8 +92,8 @@ impl NumberedPath {
     }
 }
 
-/// The number of a path: FNV-1a of its ends and its hops, so that every server gives the same path the same number
-/// without being told. Never 0, which stands for no path. `[ours]`
+/// The number of a path: FNV-1a of its ends and its hops, so that every server gives the same path
+/// the same number without being told. Never 0, which stands for no path. `[ours]`
 pub fn path_id(source: NodeId, destination: NodeId, route: &SourceRoute) -> u32 {
     let ends = [source, destination].into_iter().flat_map(u32::to_be_bytes);
     let hops = route.hops().iter().map(|hop| hop.0);

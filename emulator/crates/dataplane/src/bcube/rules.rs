@@ -1,7 +1,9 @@
-//! What a run's tables may hold: entries of neighbours that exist, paths along hops that exist. `[bcube §7.2]`
+//! What a run's tables may hold: entries of neighbours that exist, paths along hops that exist.
+//! `[bcube §7.2]`
 //!
-//! Until a server's protocol has chosen paths, packets take BCubeRouting's: digits corrected from the highest level
-//! down `[bcube §3.2]`; in a slice that lacks a hop of it, a shortest path over what is there. `[ours]`
+//! Until a server's protocol has chosen paths, packets take BCubeRouting's: digits corrected from
+//! the highest level down `[bcube §3.2]`; in a slice that lacks a hop of it, a shortest path over
+//! what is there. `[ours]`
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -63,7 +65,8 @@ fn place(structure: &Structure, configuration: &Configuration) -> Result<Place, 
 }
 
 impl Rules {
-    /// The rules of a run. Errors: a run whose topology is no BCube, or whose neighbours are not the topology's.
+    /// The rules of a run. Errors: a run whose topology is no BCube, or whose neighbours are not
+    /// the topology's.
     pub fn new(run: &RunPlan) -> Result<Rules, ConfigurationError> {
         let Some(first) = run.servers.first() else {
             return Err(ConfigurationError {

@@ -22,9 +22,10 @@ pub struct InUse {
 
 /// The index of the best of `candidates`; `None` if there are none.
 ///
-/// The paper takes the path with the most bandwidth left. `[bcube §4.1]` What it leaves open is ours: paths within
-/// `margin_bits_per_sec` of the best are equal, since what was measured is noisy; among equals the path in use stays,
-/// then the fewest hops count (a detour costs others bandwidth), then the flows take turns.
+/// The paper takes the path with the most bandwidth left. `[bcube §4.1]` What it leaves open is
+/// ours: paths within `margin_bits_per_sec` of the best are equal, since what was measured is
+/// noisy; among equals the path in use stays, then the fewest hops count (a detour costs others
+/// bandwidth), then the flows take turns.
 pub fn choose(
     candidates: &[Candidate],
     in_use: Option<InUse>,

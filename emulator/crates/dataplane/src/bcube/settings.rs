@@ -177,8 +177,8 @@ impl Settings {
         }
     }
 
-    /// A load older than this counts for less than a third: long enough that TCP's swings even out, short against the
-    /// time between two adaptations. `[ours]`
+    /// A load older than this counts for less than a third: long enough that TCP's swings even out,
+    /// short against the time between two adaptations. `[ours]`
     pub fn load_memory(&self) -> Duration {
         secs((self.adapt_secs / 10.0).clamp(0.2, 1.0))
     }

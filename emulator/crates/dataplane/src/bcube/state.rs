@@ -1,4 +1,5 @@
-//! What a server in user space knows and counts, whatever forwards its packets: its tables, its flows, its notices.
+//! What a server in user space knows and counts, whatever forwards its packets: its tables, its
+//! flows, its notices.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -104,7 +105,8 @@ impl State {
         update.write_to(SCHEMAS, |table, key, value| self.write(table, key, value))
     }
 
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
+    /// cannot be.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -146,12 +148,14 @@ impl State {
         self.config.ip.into()
     }
 
-    /// Whether the server may speak for an address other than its own: a gateway, for those outside [bcube §5.3].
+    /// Whether the server may speak for an address other than its own: a gateway, for those outside
+    /// [bcube §5.3].
     fn is_mine(&self, ip: Ipv4Addr) -> bool {
         ip == self.own_ip() || self.config.flags & GATEWAY != 0 && !is_virtual(ip)
     }
 
-    /// Checks a frame of the virtual network card and finds its path; has user space told of a new flow.
+    /// Checks a frame of the virtual network card and finds its path; has user space told of a new
+    /// flow.
     pub fn outgoing(&mut self, frame: &[u8], now: Time) -> Result<Outgoing, DropReason> {
         if !self.is_configured() {
             return Err(DropReason::Unconfigured);
@@ -192,8 +196,8 @@ impl State {
         self.traffic.relayed_bytes += bytes as u64;
     }
 
-    /// Tells a frame of BCube's, with IP protocol `protocol`, that arrived by a port from all others: `Ok(Some)` is what
-    /// becomes of another one, `Ok(None)` stands for one of ours.
+    /// Tells a frame of BCube's, with IP protocol `protocol`, that arrived by a port from all
+    /// others: `Ok(Some)` is what becomes of another one, `Ok(None)` stands for one of ours.
     pub fn ours(&self, frame: &[u8], protocol: u8) -> Result<Option<Verdict>, DropReason> {
         let ethertype = frame.get(12..ETHERNET_BYTES).ok_or(DropReason::Malformed)?;
         if ethertype == ETHERTYPE_ARP {
@@ -220,8 +224,8 @@ impl State {
             .ok_or(DropReason::Foreign)
     }
 
-    /// Whether a packet at the end of its path is for this server. Inside, virtual addresses are those of the path's
-    /// ends; others come from, or go to, a gateway's outside.
+    /// Whether a packet at the end of its path is for this server. Inside, virtual addresses are
+    /// those of the path's ends; others come from, or go to, a gateway's outside.
     pub fn accept(&self, source: Ipv4Addr, destination: Ipv4Addr, inner: &[u8]) -> Result<(), DropReason> {
         if destination != self.own_ip() {
             return Err(DropReason::NotMine);
@@ -245,14 +249,15 @@ impl State {
         Verdict::Deliver
     }
 
-    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the virtual NIC's in
-    /// the port's byte alone.
+    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the
+    /// virtual NIC's in the port's byte alone.
     fn is_for_port(&self, destination: &[u8]) -> bool {
         let own = &self.config.vnic_mac;
         destination[..2] == own[..2] && destination[3..6] == own[3..]
     }
 
-    /// The path of a packet: its flow's own, else its destination's, else that to a gateway for what is outside.
+    /// The path of a packet: its flow's own, else its destination's, else that to a gateway for
+    /// what is outside.
     fn find_path(&mut self, flow: &Flow) -> Option<Path> {
         if let Some(path) = self.flows.get_mut(flow) {
             return Some(*path);
@@ -261,7 +266,8 @@ impl State {
         self.routes.get(&flow.dst).or_else(outside).copied()
     }
 
-    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's next packet tries.
+    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's
+    /// next packet tries.
     fn announce(&mut self, flow: Flow, now: Time) {
         if self
             .flow_counts
@@ -284,8 +290,8 @@ impl State {
         }
     }
 
-    /// The living neighbour of an NHA: one lookup decides [bcube §7.2]. User space is told of a dead one, so that the
-    /// source hears of it [bcube §4.2].
+    /// The living neighbour of an NHA: one lookup decides [bcube §7.2]. User space is told of a
+    /// dead one, so that the source hears of it [bcube §4.2].
     pub fn living_neighbour(
         &mut self,
         nha: Nha,

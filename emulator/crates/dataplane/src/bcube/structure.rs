@@ -1,6 +1,7 @@
 //! Routes as servers: what a source route's bytes mean in one BCube.
 //!
-//! The address arithmetic itself is `cubeyard_routing::bcube::Shape`; this adds which servers of it are there.
+//! The address arithmetic itself is `cubeyard_routing::bcube::Shape`; this adds which servers of it
+//! are there.
 
 use cubeyard_routing::BitSet;
 use cubeyard_routing::bcube::{Hop, Hops, Shape};
@@ -138,22 +139,24 @@ impl Structure {
         self.present.iter()
     }
 
-    /// The neighbour of `at` that a next hop names; `None` where there is none, or it is `at` itself.
+    /// The neighbour of `at` that a next hop names; `None` where there is none, or it is `at`
+    /// itself.
     pub fn neighbour(&self, at: NodeId, nha: Nha) -> Option<NodeId> {
         let (level, digit) = (nha.level() as usize, nha.digit());
         let known = level < self.shape.levels && digit < self.shape.radix[level];
         (known && self.shape.digit(at, level) != digit).then(|| self.shape.with_digit(at, level, digit))
     }
 
-    /// The byte by which a server calls its neighbour behind a port: the port is the level. `None` where the two
-    /// differ at another level, or at more than one.
+    /// The byte by which a server calls its neighbour behind a port: the port is the level. `None`
+    /// where the two differ at another level, or at more than one.
     pub fn key(&self, server: NodeId, port: u8, neighbour: NodeId) -> Option<Nha> {
         let known = usize::from(port) < self.shape.levels && neighbour < self.shape.servers();
         let nha = known.then(|| Nha::new(port.into(), self.shape.digit(neighbour, port.into())))??;
         (self.neighbour(server, nha) == Some(neighbour)).then_some(nha)
     }
 
-    /// The path that a route means from `source`; `None` where a hop names nobody or the path visits a server twice.
+    /// The path that a route means from `source`; `None` where a hop names nobody or the path
+    /// visits a server twice.
     pub fn path(&self, source: NodeId, route: &SourceRoute) -> Option<Path> {
         if source >= self.shape.servers() {
             return None;
@@ -187,14 +190,15 @@ impl Structure {
         reached.map(|(&server, level)| Hop { server, level }).collect()
     }
 
-    /// The reverse route, from the last of some servers that follow each other to the first; `None` for fewer than two.
+    /// The reverse route, from the last of some servers that follow each other to the first; `None`
+    /// for fewer than two.
     pub fn reverse(&self, servers: &[NodeId]) -> Option<SourceRoute> {
         let backwards: Vec<NodeId> = servers.iter().rev().copied().collect();
         SourceRoute::through(&self.shape, *backwards.first()?, &backwards[1..])
     }
 
-    /// A number that depends only on how two addresses differ, so that every server looks the same to its
-    /// neighbours when all use it alike. `[ours]`
+    /// A number that depends only on how two addresses differ, so that every server looks the same
+    /// to its neighbours when all use it alike. `[ours]`
     pub fn difference(&self, from: NodeId, to: NodeId) -> u32 {
         let shape = &self.shape;
         (0..shape.levels)

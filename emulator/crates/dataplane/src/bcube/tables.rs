@@ -1,5 +1,5 @@
-//! The tables that BCube packets are forwarded by, byte for byte the maps of `bpf/bcube/bcube.h`, and the records that
-//! forwardings write for the protocol.
+//! The tables that BCube packets are forwarded by, byte for byte the maps of `bpf/bcube/bcube.h`,
+//! and the records that forwardings write for the protocol.
 //!
 //! IPv4 addresses and ports are bytes in network order, everything else is in the machine's.
 
@@ -58,7 +58,8 @@ pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
-/// Flag of [`Config`]: the server is a gateway, and carries packets of addresses outside the virtual network.
+/// Flag of [`Config`]: the server is a gateway, and carries packets of addresses outside the
+/// virtual network.
 pub const GATEWAY: u16 = 1;
 /// Kind of [`Notice`]: a five-tuple that was not seen before.
 pub const NEW_FLOW: u32 = 1;

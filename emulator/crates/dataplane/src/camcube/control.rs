@@ -1,5 +1,5 @@
-//! The core services of a server: who of its neighbours lives, which links there are, and what follows from it for the
-//! ways of packets and for keys. `[camcube §2.1.2]`
+//! The core services of a server: who of its neighbours lives, which links there are, and what
+//! follows from it for the ways of packets and for keys. `[camcube §2.1.2]`
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -34,8 +34,8 @@ const LINK_STATE: u8 = 0xcb;
 const UDP_BYTES: usize = 28;
 /// Least time between two advertisements of one server. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(50);
-/// Time in which changes of link state are gathered before ways are computed again: a failed server is news from each
-/// of its neighbours. `[ours]`
+/// Time in which changes of link state are gathered before ways are computed again: a failed server
+/// is news from each of its neighbours. `[ours]`
 const GATHER: Duration = Duration::from_millis(10);
 
 /// One server's control half.

@@ -1,9 +1,10 @@
-//! CamCube packets in user space: what the programs in `bpf/camcube/` do, frame by frame. Both are held to
-//! `vectors/camcube/forwarding.json`, and to each other.
+//! CamCube packets in user space: what the programs in `bpf/camcube/` do, frame by frame. Both are
+//! held to `vectors/camcube/forwarding.json`, and to each other.
 //!
-//! A source sends each packet over the first free link of those that its service may use `[camcube §2.1.2, §3.1]`. Which
-//! link is free first a virtual clock for each port tells `[ours]`: when all that was sent by it would have left at its
-//! rate. On a disjoint path a packet keeps to it; where that is broken it goes on by the routing service, for good.
+//! A source sends each packet over the first free link of those that its service may use
+//! `[camcube §2.1.2, §3.1]`. Which link is free first a virtual clock for each port tells `[ours]`:
+//! when all that was sent by it would have left at its rate. On a disjoint path a packet keeps to
+//! it; where that is broken it goes on by the routing service, for good.
 
 use std::net::Ipv4Addr;
 
@@ -103,7 +104,8 @@ impl Forwarding for SoftwareForwarding {
 }
 
 impl SoftwareForwarding {
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
+    /// cannot be.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -217,7 +219,8 @@ impl SoftwareForwarding {
         let checked = header::check(packet, self.config.sizes)?;
         let home = self.home_of(checked.header.key);
         if Some(home) == server_of(self.own_ip()) {
-            // Applications' packets that reach the heir of a dead server's key are dropped [camcube §7].
+            // Applications' packets that reach the heir of a dead server's key are dropped [camcube
+            // §7].
             if checked.destination != self.own_ip() {
                 return Err(DropReason::NotMine);
             }
@@ -283,8 +286,8 @@ impl SoftwareForwarding {
         Verdict::Deliver
     }
 
-    /// Of these ports, the one with a living neighbour that is free first; its clock counts the packet. Ties go to the
-    /// first from port `turn` modulo 6 on.
+    /// Of these ports, the one with a living neighbour that is free first; its clock counts the
+    /// packet. Ties go to the first from port `turn` modulo 6 on.
     fn first_free(&mut self, ports: u8, turn: u32, wire_bytes: usize, now: Time) -> Option<u8> {
         let now = now.as_nanos() as u64;
         let mut best: Option<(u64, usize)> = None;
@@ -310,7 +313,8 @@ impl SoftwareForwarding {
         self.traffic.sent_packets[usize::from(port)] += 1;
     }
 
-    /// The port of this server that a frame's destination is, which differs from the virtual NIC's in one byte alone.
+    /// The port of this server that a frame's destination is, which differs from the virtual NIC's
+    /// in one byte alone.
     fn port_of(&self, destination: &[u8]) -> Option<u8> {
         let own = &self.config.vnic_mac;
         let mine = destination[..2] == own[..2] && destination[3..6] == own[3..];

@@ -1,4 +1,5 @@
-//! CamCube's header: one option of 16 bytes in the packet's own IPv4 header, whose length grows from 5 to 9 words.
+//! CamCube's header: one option of 16 bytes in the packet's own IPv4 header, whose length grows
+//! from 5 to 9 words.
 //!
 //! ```text
 //!  0  the packet's own header, its lengths and checksum rewritten; a relay counts its time to live down
@@ -8,9 +9,9 @@
 //! 32  hops | queue | colour u16    hops taken, the one under way included; the other two are for services
 //! ```
 //!
-//! The carrying in an option is `[ours]`: addresses and coordinates are one to one, so that a second IP header would
-//! say nothing. A relay adds one to `hops` and takes one off the time to live. Both are the high byte of a 16-bit word,
-//! so the checksum stays as it is.
+//! The carrying in an option is `[ours]`: addresses and coordinates are one to one, so that a
+//! second IP header would say nothing. A relay adds one to `hops` and takes one off the time to
+//! live. Both are the high byte of a 16-bit word, so the checksum stays as it is.
 
 use std::net::Ipv4Addr;
 
@@ -24,11 +25,13 @@ pub const OPTION_BYTES: usize = 16;
 pub const IP_BYTES: usize = 20;
 /// Length of an IPv4 header with the option alone.
 pub const HEADER_BYTES: usize = IP_BYTES + OPTION_BYTES;
-/// Type of the option: not copied into fragments, measurement class, number 30 (for experiments, RFC 4727).
+/// Type of the option: not copied into fragments, measurement class, number 30 (for experiments,
+/// RFC 4727).
 pub const OPTION_TYPE: u8 = 0x5e;
 /// Service of unmodified applications' packets `[camcube §3.1]`.
 pub const TCP_IP: u16 = 1;
-/// Flag: the packet is on one of the TCP/IP service's disjoint paths; without it, the routing service carries it.
+/// Flag: the packet is on one of the TCP/IP service's disjoint paths; without it, the routing
+/// service carries it.
 pub const DISJOINT: u8 = 1;
 /// Flag of a packet of a service in user space: one hop, and not routed.
 pub const ONE_HOP: u8 = 2;
@@ -174,11 +177,12 @@ impl Header {
         ]
     }
 
-    /// Writes the option into a packet whose IPv4 header of 20 bytes is followed by room for it, and makes the header's
-    /// lengths and checksum right. The packet must have [`HEADER_BYTES`].
+    /// Writes the option into a packet whose IPv4 header of 20 bytes is followed by room for it,
+    /// and makes the header's lengths and checksum right. The packet must have [`HEADER_BYTES`].
     pub fn put_into(&self, packet: &mut [u8]) {
         packet[0] = WITH_OPTION;
-        // A program may have written any length. What is too long for the field begins again, as in the kernel; who gets it drops it.
+        // A program may have written any length. What is too long for the field begins again, as in
+        // the kernel; who gets it drops it.
         let inner = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]);
         let total = inner.wrapping_add(OPTION_BYTES as u16);
         packet[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&total.to_be_bytes());
@@ -204,9 +208,9 @@ pub struct Checked {
 
 /// Checks a packet of at least 20 bytes that came in by a port. `sizes` are those of the torus.
 ///
-/// Errors: [`DropReason::Foreign`] without the option, then [`DropReason::Malformed`] for lengths, then
-/// [`DropReason::BadChecksum`], then [`DropReason::BadIndex`] for a key outside the torus or a field out of bounds, then
-/// [`DropReason::Forged`] for an address that is not virtual.
+/// Errors: [`DropReason::Foreign`] without the option, then [`DropReason::Malformed`] for lengths,
+/// then [`DropReason::BadChecksum`], then [`DropReason::BadIndex`] for a key outside the torus or a
+/// field out of bounds, then [`DropReason::Forged`] for an address that is not virtual.
 pub fn check(packet: &[u8], sizes: [u32; 3]) -> Result<Checked, DropReason> {
     if packet[0] != WITH_OPTION {
         return Err(DropReason::Foreign);
@@ -258,7 +262,8 @@ pub fn leave_disjoint_path(packet: &mut [u8]) {
     write_checksum(&mut packet[..HEADER_BYTES]);
 }
 
-/// Makes the IPv4 header of 20 bytes right after the option was taken out behind it; `packet` begins with it.
+/// Makes the IPv4 header of 20 bytes right after the option was taken out behind it; `packet`
+/// begins with it.
 pub fn restore(packet: &mut [u8]) {
     packet[0] = PLAIN;
     let total = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]) - OPTION_BYTES as u16;
@@ -336,7 +341,8 @@ mod tests {
             }
         }
 
-        /// In, over some hops, off its disjoint path, and out: the packet is what it was but for its time to live.
+        /// In, over some hops, off its disjoint path, and out: the packet is what it was but for
+        /// its time to live.
         #[test]
         fn a_packet_comes_out_as_it_went_in(header in any_header(), payload in prop::collection::vec(any::<u8>(), 0..60), hops in 0u8..20) {
             let mut carried = packet(&payload);
@@ -369,7 +375,8 @@ mod tests {
             prop_assert_eq!(check(&carried, [4; 3]).is_ok(), is_its_own);
         }
 
-        /// One changed bit is never accepted as the same packet: the checksum or a bound refuses it.
+        /// One changed bit is never accepted as the same packet: the checksum or a bound refuses
+        /// it.
         #[test]
         fn a_changed_bit_is_refused(header in any_header(), at in 0usize..HEADER_BYTES, bit in 0u8..8) {
             let mut carried = packet(&[1, 2, 3, 4]);

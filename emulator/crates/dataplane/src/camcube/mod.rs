@@ -1,4 +1,5 @@
-//! CamCube: servers of a torus relay for each other over direct cables, and services route as they like. `[camcube]`
+//! CamCube: servers of a torus relay for each other over direct cables, and services route as they
+//! like. `[camcube]`
 //!
 //! | file | job |
 //! |---|---|
@@ -13,9 +14,10 @@
 //! | `services/` | services that route their own packets |
 //! | `structure.rs`, `settings.rs` | plain data |
 //!
-//! Packets of unmodified applications take the TCP/IP service's disjoint paths or, by a setting, the routing service's
-//! shortest ones. Neighbour maintenance and link state are common to all protocols: `crate::neighbours`,
-//! `crate::link_state`; the rules of paths and keys are in `cubeyard_routing::torus`.
+//! Packets of unmodified applications take the TCP/IP service's disjoint paths or, by a setting,
+//! the routing service's shortest ones. Neighbour maintenance and link state are common to all
+//! protocols: `crate::neighbours`, `crate::link_state`; the rules of paths and keys are in
+//! `cubeyard_routing::torus`.
 
 mod control;
 pub mod forwarding;

@@ -1,8 +1,8 @@
-//! The paths of this server's flows, for people: computed from what the server knows of the links, as its tables are.
-//! `[ours]`
+//! The paths of this server's flows, for people: computed from what the server knows of the links,
+//! as its tables are. `[ours]`
 //!
-//! Packets of one flow may take several disjoint paths at a time; the shortest of those that live is told, with how many
-//! others there are. Flows to one destination share their paths.
+//! Packets of one flow may take several disjoint paths at a time; the shortest of those that live
+//! is told, with how many others there are. Flows to one destination share their paths.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,7 +66,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// A flow has sent something; the event that tells its path, if it is new. `route` computes the paths to a destination.
+    /// A flow has sent something; the event that tells its path, if it is new. `route` computes the
+    /// paths to a destination.
     pub fn on_active(&mut self, now: Time, flow: Flow, route: impl Fn(NodeId) -> Route) -> Option<Event> {
         let destination = server_of(flow.dst.into())?;
         if let Some(active_at) = self

@@ -1,6 +1,7 @@
 //! What a run's tables may hold: neighbours that exist, ways by ports that are cabled.
 //!
-//! Until a server's protocol knows more, packets take the ways of a torus in which every server of the run lives.
+//! Until a server's protocol knows more, packets take the ways of a torus in which every server of
+//! the run lives.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! CamCube's settings. The paper gives no times for hellos and link state; those of hellos are the same as another paper of server-centric networks gives.
+//! CamCube's settings. The paper gives no times for hellos and link state; those of hellos are the
+//! same as another paper of server-centric networks gives.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

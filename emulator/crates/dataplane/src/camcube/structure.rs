@@ -1,4 +1,5 @@
-//! The torus of a run: its shape, which of its servers are there, and what may be a torus that CamCube runs on.
+//! The torus of a run: its shape, which of its servers are there, and what may be a torus that
+//! CamCube runs on.
 
 use cubeyard_routing::torus::Shape;
 use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
@@ -13,8 +14,8 @@ pub struct Structure {
     present: Vec<bool>,
 }
 
-/// Whether the servers of a topology can run CamCube: a torus whose keys fit the header and the tables. Along an axis of
-/// two servers there is one link, along an axis of one none.
+/// Whether the servers of a topology can run CamCube: a torus whose keys fit the header and the
+/// tables. Along an axis of two servers there is one link, along an axis of one none.
 pub fn check(spec: &TopologySpec) -> Result<(), ConfigurationError> {
     shape(spec).map(|_| ())
 }
@@ -82,7 +83,8 @@ impl Structure {
         Structure { shape, present }
     }
 
-    /// The torus of a configuration. Errors: no torus, or one that is too large; a server or neighbour that it does not have.
+    /// The torus of a configuration. Errors: no torus, or one that is too large; a server or
+    /// neighbour that it does not have.
     pub fn new(configuration: &Configuration) -> Result<Structure, ConfigurationError> {
         let shape = shape(&configuration.spec)?;
         let servers = shape.servers();
@@ -135,7 +137,8 @@ impl Structure {
         self.shape.degree() as u8
     }
 
-    /// The server at the other end of a port's cable, present or not; `None` for a port that there is not.
+    /// The server at the other end of a port's cable, present or not; `None` for a port that there
+    /// is not.
     pub fn far(&self, server: NodeId, port: u8) -> Option<NodeId> {
         (port < self.ports()).then(|| self.shape.ports().far(server, port.into()))
     }

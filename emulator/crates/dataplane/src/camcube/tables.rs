@@ -1,4 +1,5 @@
-//! The tables that CamCube packets are forwarded by, byte for byte the maps of `bpf/camcube/camcube.h`.
+//! The tables that CamCube packets are forwarded by, byte for byte the maps of
+//! `bpf/camcube/camcube.h`.
 //!
 //! IPv4 addresses are bytes in network order, everything else is in the machine's.
 
@@ -28,7 +29,8 @@ pub const WAYS: &str = "ways";
 /// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
-/// All tables. The ports' virtual clocks and the count of packets to each key are the forwarding's own.
+/// All tables. The ports' virtual clocks and the count of packets to each key are the forwarding's
+/// own.
 pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
@@ -90,7 +92,8 @@ pub struct NextHop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Way {
-    /// Ports on shortest live paths, a bit each; 0 where the server does not live or cannot be reached.
+    /// Ports on shortest live paths, a bit each; 0 where the server does not live or cannot be
+    /// reached.
     pub shortest: u8,
     /// Ports by which live disjoint paths leave this server as their source.
     pub disjoint: u8,

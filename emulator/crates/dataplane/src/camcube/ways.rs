@@ -1,4 +1,5 @@
-//! From what a server knows of the torus's links to the ways of its packets. `[camcube §2.1.2, §3.1]`
+//! From what a server knows of the torus's links to the ways of its packets.
+//! `[camcube §2.1.2, §3.1]`
 
 use std::collections::VecDeque;
 
@@ -8,11 +9,12 @@ use cubeyard_topology::NodeId;
 use super::structure::Structure;
 use super::tables::{NO_PORT, PORTS, Way};
 
-/// Of each server, whether a packet can leave it by a port and arrive: what a server knows of the links.
+/// Of each server, whether a packet can leave it by a port and arrive: what a server knows of the
+/// links.
 pub type Alive<'a> = &'a dyn Fn(NodeId, u8) -> bool;
 
-/// By server: the ports of `me` on shortest live paths, a bit each; 0 for `me` itself and for who cannot be reached.
-/// O(links).
+/// By server: the ports of `me` on shortest live paths, a bit each; 0 for `me` itself and for who
+/// cannot be reached. O(links).
 pub fn shortest(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<u8> {
     let servers = structure.shape().servers() as usize;
     let (mut ways, mut hops) = (vec![0; servers], vec![u32::MAX; servers]);
@@ -69,7 +71,8 @@ fn live_starts(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>
     living.fold(0, |mask, port| mask | 1 << port)
 }
 
-/// The live disjoint path to a key that leaves `me` by a port: its servers, both ends included. O(diameter).
+/// The live disjoint path to a key that leaves `me` by a port: its servers, both ends included.
+/// O(diameter).
 pub fn disjoint_path(structure: &Structure, me: NodeId, home: NodeId, first: u8) -> Vec<NodeId> {
     let (mut servers, mut port) = (vec![me], first);
     while let Some(&at) = servers.last()
@@ -85,8 +88,8 @@ pub fn disjoint_path(structure: &Structure, me: NodeId, home: NodeId, first: u8)
     servers
 }
 
-/// A shortest live path to a key: its servers, both ends included; empty where there is none. Of several, at each server
-/// the one by the first port. O(links).
+/// A shortest live path to a key: its servers, both ends included; empty where there is none. Of
+/// several, at each server the one by the first port. O(links).
 pub fn shortest_path(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>) -> Vec<NodeId> {
     let mut before = vec![NodeId::MAX; structure.shape().servers() as usize];
     before[me as usize] = me;
@@ -167,7 +170,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every port on a shortest path, and no other; the disjoint paths of the model that live, link for link.
+        /// Every port on a shortest path, and no other; the disjoint paths of the model that live,
+        /// link for link.
         #[test]
         fn ways_are_those_of_the_model(sizes in prop::array::uniform3(1u32..5), ratio in 0.0..0.3f64, seed in any::<u64>(), me in any::<prop::sample::Index>()) {
             prop_assume!(sizes.iter().product::<u32>() > 1);
@@ -207,7 +211,8 @@ mod tests {
                 let first = |path: &[u32]| (0..structure.ports()).find(|&port| shape.ports().outward(me, port.into()) == path[0]).unwrap();
                 let starts = live.map(first).fold(0, |mask, port| mask | 1 << port);
                 prop_assert_eq!(ways[home as usize].disjoint, if wanted == 0 { 0 } else { starts });
-                // The paths as people see them: along live links, from end to end, as long as they should be.
+                // The paths as people see them: along live links, from end to end, as long as they
+                // should be.
                 let joined = |path: &[NodeId]| path.windows(2).all(|hop| (0..structure.ports()).any(|port| structure.far(hop[0], port) == Some(hop[1]) && alive(hop[0], port)));
                 let shortest = shortest_path(&structure, me, home, &alive);
                 prop_assert_eq!(shortest.len(), if wanted == 0 { 0 } else { hops[me as usize] as usize + 1 });

@@ -1,5 +1,6 @@
-//! Programs that differ by one entry: what changes where packets go by it already, so that a call that sets one entry among thousands
-//! costs a few updates. A packet meets the old entry or the new one. `[ours]`
+//! Programs that differ by one entry: what changes where packets go by it already, so that a call
+//! that sets one entry among thousands costs a few updates. A packet meets the old entry or the new
+//! one. `[ours]`
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +25,8 @@ pub(super) struct Change {
 type Called<'a> = (&'a Compiled, &'a BTreeSet<Place>);
 
 impl Change {
-    /// What differs between two programs; `None` where more than one entry does. Their keys are the same. O(entries).
+    /// What differs between two programs; `None` where more than one entry does. Their keys are the
+    /// same. O(entries).
     pub fn between((before, of_call): Called<'_>, (after, of_call_after): Called<'_>) -> Option<Change> {
         let masks = |program: &Compiled| -> Vec<(u32, [u64; 3])> {
             program
@@ -58,7 +60,8 @@ impl Change {
         changes.next().is_none().then_some(change)
     }
 
-    /// The updates that make it. What leads packets to an entry is there before the entry, and goes after it.
+    /// The updates that make it. What leads packets to an entry is there before the entry, and goes
+    /// after it.
     pub fn updates(
         &self,
         generation: u32,

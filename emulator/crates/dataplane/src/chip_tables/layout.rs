@@ -1,4 +1,5 @@
-//! What the chip's maps in the kernel hold, byte for byte as in `bpf/serverswitch/chip.h`, and a compiled program in that form.
+//! What the chip's maps in the kernel hold, byte for byte as in `bpf/serverswitch/chip.h`, and a
+//! compiled program in that form.
 
 use crate::wire_form::Part;
 use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, CompiledKey, KEY_ROOM};
@@ -131,7 +132,8 @@ pub struct CpuSide {
     pub lost: u64,
 }
 
-/// A packet for users' programs, or what became of one of theirs: the beginning of a record of the ring `packets`. The packet follows.
+/// A packet for users' programs, or what became of one of theirs: the beginning of a record of the
+/// ring `packets`. The packet follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct PacketHead {
@@ -152,8 +154,8 @@ pub struct PacketHead {
     pub(super) reserved: u32,
 }
 
-/// What a record of the ring `packets` holds, as in `chip.h`: a packet, or one of several that the kernel carries as one, with the
-/// headers of all.
+/// What a record of the ring `packets` holds, as in `chip.h`: a packet, or one of several that the
+/// kernel carries as one, with the headers of all.
 pub const PARTS: [(&str, u8); 3] = [("CHIP_WHOLE", 0), ("CHIP_PART", 1), ("CHIP_LAST_PART", 2)];
 
 impl PacketHead {
@@ -275,7 +277,8 @@ pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str,
 }
 
 impl Entry {
-    /// `hits` are packets that it has decided about already; `of_call` says that a user's call has set it.
+    /// `hits` are packets that it has decided about already; `of_call` says that a user's call has
+    /// set it.
     pub(super) fn of(entry: &CompiledEntry, of_call: bool, hits: u64) -> Entry {
         let action = &entry.action;
         let (act, port, vif) = match action.forward {

@@ -1,9 +1,10 @@
-//! The tables of a switching chip in the kernel, whose entries are in `layout`: each program is committed whole, while packets go by
-//! the one before `[serverswitch §3.3.2]`.
+//! The tables of a switching chip in the kernel, whose entries are in `layout`: each program is
+//! committed whole, while packets go by the one before `[serverswitch §3.3.2]`.
 //!
-//! A protocol whose servers have a chip keeps these tables in step with its own; a switch that is a chip is programmed by its CPU.
-//! Two generations of each table are in the kernel, so that a commit is one word's change. Not here: packets, which the object in
-//! `bpf/serverswitch` forwards, and programs, which are `cubeyard_chip`'s.
+//! A protocol whose servers have a chip keeps these tables in step with its own; a switch that is a
+//! chip is programmed by its CPU. Two generations of each table are in the kernel, so that a commit
+//! is one word's change. Not here: packets, which the object in `bpf/serverswitch` forwards, and
+//! programs, which are `cubeyard_chip`'s.
 
 mod in_place;
 pub mod layout;
@@ -108,7 +109,8 @@ pub struct ChipTables {
     program: Option<Program>,
     /// Twice the number of commits: what `generation` says between them.
     version: u32,
-    /// By generation: entries by their map and key, in order of table and index, and numbers of interfaces.
+    /// By generation: entries by their map and key, in order of table and index, and numbers of
+    /// interfaces.
     entries: [Vec<(Table, &'static str, Vec<u8>)>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
     /// What counters had counted when they were cleared: only the kernel writes them.
@@ -124,8 +126,8 @@ pub fn programmed() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
 
-/// Columns of entries: values stand in hexadecimal digits, `..` where the mask does not care. Of the TCAM with the key that it is
-/// about, of the other tables with the table.
+/// Columns of entries: values stand in hexadecimal digits, `..` where the mask does not care. Of
+/// the TCAM with the key that it is about, of the other tables with the table.
 const TCAM_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("index", "Index", ColumnKind::Count),
     ("hits", "Packets", ColumnKind::Count),
@@ -167,7 +169,8 @@ impl Translate for ChipTables {
         array("marking", port.into(), &marking)
     }
 
-    /// Entries that have decided about packets since the last commit, the busiest first, and registers that are not 0. O(entries).
+    /// Entries that have decided about packets since the last commit, the busiest first, and
+    /// registers that are not 0. O(entries).
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
         let Some(program) = &self.program else {
             return Vec::new();
@@ -257,7 +260,8 @@ pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
     TableError::new("tcam", format!("the chip's program: {said}"))
 }
 
-/// What has a chip send by an interface, by its number, what its tables send by an external port; 0: none.
+/// What has a chip send by an interface, by its number, what its tables send by an external port;
+/// 0: none.
 pub fn set_port(port: u8, interface: u32) -> TableUpdate {
     array("ports", port.into(), &interface)
 }
@@ -278,7 +282,8 @@ pub fn lost_punts(read: &ReadEntry<'_>) -> u64 {
         .map_or(0, |side| side.lost)
 }
 
-/// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
+/// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a
+/// byte of which it takes a part.
 pub(crate) fn ternary(value: &[u8], mask: &[u8]) -> String {
     let byte = |(value, mask): (&u8, &u8)| match mask {
         0 => "..".to_owned(),
@@ -362,8 +367,8 @@ impl ChipTables {
         }
     }
 
-    /// What writes a register: clears a counter, or turns a switch until the next commit. Errors: no such register, or none that can
-    /// have this value.
+    /// What writes a register: clears a counter, or turns a switch until the next commit. Errors:
+    /// no such register, or none that can have this value.
     pub(crate) fn write(
         &mut self,
         name: &str,
@@ -389,16 +394,18 @@ impl ChipTables {
         Ok(vec![array("chip", current, keys)])
     }
 
-    /// The updates that put a program in place of the present one: they write the generation that packets do not go by, and then
-    /// name it. O(entries). Errors: a program that is wrong, or that the kernel's chip cannot run; then nothing has changed.
+    /// The updates that put a program in place of the present one: they write the generation that
+    /// packets do not go by, and then name it. O(entries). Errors: a program that is wrong, or that
+    /// the kernel's chip cannot run; then nothing has changed.
     pub fn commit(&mut self, program: &Program) -> Result<Vec<TableUpdate>, TableError> {
         let compiled = compile(program).map_err(refused)?;
         Ok(self.replace(program, compiled, BTreeSet::new(), &BTreeMap::new()))
     }
 
-    /// The same of a program in which calls have set the entries of which `is_of_call` says so; what an entry has decided about begins
-    /// with its `hits`. A program that differs by one entry only, where a packet meets the old or the new one anyway, is not written
-    /// anew: the entry is, in its place. O(entries), and as many updates only where more differs.
+    /// The same of a program in which calls have set the entries of which `is_of_call` says so;
+    /// what an entry has decided about begins with its `hits`. A program that differs by one entry
+    /// only, where a packet meets the old or the new one anyway, is not written anew: the entry is,
+    /// in its place. O(entries), and as many updates only where more differs.
     pub fn commit_called(
         &mut self,
         program: &Program,

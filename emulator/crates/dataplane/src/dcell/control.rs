@@ -1,4 +1,5 @@
-//! One server's control half: what its inputs mean for neighbours, link state and the forwarding table. `[dcell §4.3, §7]`
+//! One server's control half: what its inputs mean for neighbours, link state and the forwarding
+//! table. `[dcell §4.3, §7]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -26,9 +27,10 @@ use crate::protocol::{Input, Output, Protocol, Time};
 
 /// Least time between two computations of the forwarding table: changes come in bursts. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(20);
-/// Time from the loss of a neighbour to the new table: until then packets are rerouted by the old one, whose proxies do not
-/// depend on what the others know. They learn of it within this time; a new table at once would send them packets that they
-/// send back. (RFC 8333 delays local convergence for the same reason.) `[ours]`
+/// Time from the loss of a neighbour to the new table: until then packets are rerouted by the old
+/// one, whose proxies do not depend on what the others know. They learn of it within this time; a
+/// new table at once would send them packets that they send back. (RFC 8333 delays local
+/// convergence for the same reason.) `[ours]`
 const HOLD: Duration = Duration::from_millis(100);
 /// Least time between two reports of local reroutes to one proxy. `[ours]`
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
@@ -61,7 +63,8 @@ pub struct Dcell {
 }
 
 impl Dcell {
-    /// A server that starts now: every neighbour and link counts as alive until it has been silent for too long.
+    /// A server that starts now: every neighbour and link counts as alive until it has been silent
+    /// for too long.
     pub fn new(configuration: &Configuration, now: Time) -> Result<Dcell, ConfigurationError> {
         let settings = Settings::of(&configuration.settings)?;
         let structure = Structure::new(configuration)?;
@@ -118,8 +121,8 @@ impl Dcell {
         self.outputs.push_back(Output::Table(entry.update(index as u8)));
     }
 
-    /// Does what is due: computes the forwarding table if it is stale `[dcell §7.2]`, and hands out what link state has to
-    /// say.
+    /// Does what is due: computes the forwarding table if it is stale `[dcell §7.2]`, and hands out
+    /// what link state has to say.
     fn settle(&mut self, now: Time) {
         if self.stale && now >= self.free_at {
             self.stale = false;
@@ -200,7 +203,8 @@ impl Dcell {
         if !died.is_empty() {
             let waited = self.stale;
             self.on_links(now);
-            // One that waits already is not put off again: a flapping cable would put it off for ever.
+            // One that waits already is not put off again: a flapping cable would put it off for
+            // ever.
             if !waited {
                 self.free_at = now + HOLD;
             }

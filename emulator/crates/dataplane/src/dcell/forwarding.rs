@@ -1,5 +1,5 @@
-//! DCell packets in user space: what the programs in `bpf/dcell/` do, frame by frame `[dcell §7.2]`. Both are held to
-//! `vectors/dcell/forwarding.json`, and to each other.
+//! DCell packets in user space: what the programs in `bpf/dcell/` do, frame by frame
+//! `[dcell §7.2]`. Both are held to `vectors/dcell/forwarding.json`, and to each other.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -106,7 +106,8 @@ impl Forwarding for SoftwareForwarding {
 }
 
 impl SoftwareForwarding {
-    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there cannot be.
+    /// Writes an entry whose key and value have the right lengths; `None` for an entry that there
+    /// cannot be.
     fn write(&mut self, table: &str, key: &[u8], value: Option<&[u8]>) -> Option<()> {
         match table {
             CONFIG => self.config = Config::read_from_bytes(value?).ok()?,
@@ -246,8 +247,8 @@ impl SoftwareForwarding {
         Verdict::Deliver
     }
 
-    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the virtual NIC's in
-    /// the port's byte alone.
+    /// Whether a frame's destination is one of this server's ports, whose addresses differ from the
+    /// virtual NIC's in the port's byte alone.
     fn is_for_port(&self, destination: &[u8]) -> bool {
         let own = &self.config.vnic_mac;
         destination[..2] == own[..2] && destination[3..6] == own[3..]
@@ -267,7 +268,8 @@ impl SoftwareForwarding {
         Verdict::Send { port: next_hop.port }
     }
 
-    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's next packet tries.
+    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's
+    /// next packet tries.
     fn announce(&mut self, flow: Flow, now: Time) {
         let known = self.flow_counts.get_mut(&flow);
         if known.is_some_and(|count| count.announced != 0) {

@@ -1,7 +1,7 @@
 //! The DCell header: one option of 16 bytes inside the packet's own IPv4 header. `[dcell §7.1]`
 //!
-//! Server ids and virtual addresses are one to one, so IP's own fields say what DCell's header says again: source,
-//! destination, time to live, length and checksum. The rest is here: `[ours]`
+//! Server ids and virtual addresses are one to one, so IP's own fields say what DCell's header says
+//! again: source, destination, time to live, length and checksum. The rest is here: `[ours]`
 //!
 //! ```text
 //! 20  0xde | 16 | retry 4 bits, flags 4 bits | hops taken
@@ -26,7 +26,8 @@ use crate::packet::Ipv4Packet;
 pub const HEADER_BYTES: usize = 16;
 /// Length of an IPv4 header with the option.
 pub const WHOLE_BYTES: usize = Ipv4Packet::LEAST_BYTES + HEADER_BYTES;
-/// Type of the IPv4 option: copied into fragments, measurement class, number 30 (for experiments, RFC 4727).
+/// Type of the IPv4 option: copied into fragments, measurement class, number 30 (for experiments,
+/// RFC 4727).
 pub const OPTION_TYPE: u8 = 0xde;
 /// Flag PF: the proxy is valid `[dcell §7.1]`.
 pub const PROXY_FLAG: u8 = 8;
@@ -102,8 +103,8 @@ pub fn is_header(packet: &[u8]) -> bool {
 impl<'a> HeaderView<'a> {
     /// Checks the header at the start of `packet`, which begins where Ethernet's payload does.
     ///
-    /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then [`DropReason::Forged`] for an end that is no
-    /// virtual address.
+    /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then
+    /// [`DropReason::Forged`] for an end that is no virtual address.
     pub fn parse(packet: &'a [u8]) -> Result<HeaderView<'a>, DropReason> {
         let bytes: &[u8; WHOLE_BYTES] = packet.first_chunk().ok_or(DropReason::Malformed)?;
         let view = HeaderView(bytes);
@@ -162,8 +163,9 @@ impl<'a> HeaderView<'a> {
     }
 }
 
-/// Writes the header of a packet whose plain IPv4 header stands at the start of `packet`, with room for the option behind
-/// it: the first hop is taken by sending it. The packet with the option must be at most 65,535 bytes.
+/// Writes the header of a packet whose plain IPv4 header stands at the start of `packet`, with room
+/// for the option behind it: the first hop is taken by sending it. The packet with the option must
+/// be at most 65,535 bytes.
 pub fn put_on(packet: &mut [u8], rerouting: &Rerouting) {
     let length = word(packet, LENGTH_AT) + HEADER_BYTES as u16;
     packet[0] = VERSION_AND_LENGTH;
@@ -177,7 +179,8 @@ pub fn put_on(packet: &mut [u8], rerouting: &Rerouting) {
     set_rerouting(packet, rerouting);
 }
 
-/// Makes a checked header plain again, in its first 20 bytes; the option behind them is to be taken out.
+/// Makes a checked header plain again, in its first 20 bytes; the option behind them is to be taken
+/// out.
 pub fn take_off(packet: &mut [u8]) {
     let length = word(packet, LENGTH_AT) - HEADER_BYTES as u16;
     packet[0] = PLAIN_VERSION_AND_LENGTH;

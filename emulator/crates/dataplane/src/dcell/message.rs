@@ -1,4 +1,5 @@
-//! DCell's control messages: a byte that says whose they are, a byte that says which, and what follows. `[ours]`
+//! DCell's control messages: a byte that says whose they are, a byte that says which, and what
+//! follows. `[ours]`
 //!
 //! ```text
 //! 0xdc 1  hears u8                                              hello: whether the sender hears the receiver

@@ -1,5 +1,5 @@
-//! DCell: fault-tolerant routing (DFR) by servers that know the links of their own DCell_b and reroute on the spot what
-//! they cannot forward. `[dcell §4, §7]`
+//! DCell: fault-tolerant routing (DFR) by servers that know the links of their own DCell_b and
+//! reroute on the spot what they cannot forward. `[dcell §4, §7]`
 //!
 //! | file | job |
 //! |---|---|
@@ -13,8 +13,9 @@
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/dcell/` |
 //! | `message.rs`, `settings.rs`, `structure.rs` | plain data |
 //!
-//! Neighbour maintenance and link state are common to all protocols: `crate::neighbours`, `crate::link_state`. Link state
-//! goes to each neighbour in a message of its own, at level 0 too: no control traffic needs Ethernet's broadcast. `[ours]`
+//! Neighbour maintenance and link state are common to all protocols: `crate::neighbours`,
+//! `crate::link_state`. Link state goes to each neighbour in a message of its own, at level 0 too:
+//! no control traffic needs Ethernet's broadcast. `[ours]`
 
 mod control;
 pub mod forwarding;

@@ -1,9 +1,10 @@
-//! The forwarding table from link state: for each destination what DFR decides here ([`cubeyard_routing::dcell::Here`]),
-//! and ahead of time what it would decide if the port to be taken were dead, so that whoever forwards can reroute on the
-//! spot. `[dcell §4.3, §7.2]`
+//! The forwarding table from link state: for each destination what DFR decides here
+//! ([`cubeyard_routing::dcell::Here`]), and ahead of time what it would decide if the port to be
+//! taken were dead, so that whoever forwards can reroute on the spot. `[dcell §4.3, §7.2]`
 //!
-//! Where the way around a dead port stays inside the DCell_b, the others there do not know yet that it is dead. The
-//! packet is then sent to a proxy from which no shortest path leads back over it. `[ours]`
+//! Where the way around a dead port stays inside the DCell_b, the others there do not know yet that
+//! it is dead. The packet is then sent to a proxy from which no shortest path leads back over it.
+//! `[ours]`
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,11 +18,12 @@ use super::tables::{HAS_ALTERNATIVE, HAS_HOP, Route};
 /// The forwarding table of a server, by destination.
 pub type Routes = BTreeMap<NodeId, Route>;
 
-/// A server's neighbours as hops: the place of each in the configuration's order, by its id and level.
+/// A server's neighbours as hops: the place of each in the configuration's order, by its id and
+/// level.
 pub type HopsByNeighbour = BTreeMap<(NodeId, u8), u8>;
 
-/// Makes the forwarding table of the server `me`: `alive(from, to, level)` says which links that begin in its DCell_b
-/// work.
+/// Makes the forwarding table of the server `me`: `alive(from, to, level)` says which links that
+/// begin in its DCell_b work.
 pub fn compute(
     structure: &Structure,
     me: NodeId,
@@ -118,7 +120,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
             .cell(leg.end(), self.structure.group_level())
     }
 
-    /// What DFR decides about a packet, if a port of ours is taken for dead; `None` where it is dropped.
+    /// What DFR decides about a packet, if a port of ours is taken for dead; `None` where it is
+    /// dropped.
     fn decide(
         &mut self,
         destination: NodeId,
@@ -156,8 +159,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         Some(Decision { leg, hops, rerouted })
     }
 
-    /// Where a packet goes first that takes a way around our port: the first server of the way from which the others' own
-    /// paths lead on without it.
+    /// Where a packet goes first that takes a way around our port: the first server of the way from
+    /// which the others' own paths lead on without it.
     fn proxy_of(&mut self, port: u8, around: &Decision) -> NodeId {
         let inside = around.hops.len() - usize::from(around.leg.out.is_some());
         if around.rerouted {
@@ -182,8 +185,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         inside.map(|&(server, _)| server).collect()
     }
 
-    /// Whether no shortest path inside the DCell_b from one server to another takes a link between us and `lost`, either
-    /// way.
+    /// Whether no shortest path inside the DCell_b from one server to another takes a link between
+    /// us and `lost`, either way.
     fn avoids(&mut self, from: NodeId, to: NodeId, lost: &[NodeId]) -> bool {
         let me = self.me;
         let Some(length) = self.distance(from, to) else {

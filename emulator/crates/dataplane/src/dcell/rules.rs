@@ -1,4 +1,5 @@
-//! What a run's tables may hold: neighbours that exist, ways by neighbours to servers that exist. `[dcell §7.2]`
+//! What a run's tables may hold: neighbours that exist, ways by neighbours to servers that exist.
+//! `[dcell §7.2]`
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,8 @@ pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, Co
     Ok(Place::new(&structure, configuration)?.own_entries())
 }
 
-/// The rules of a run's tables. Errors: a run whose topology is no DCell, or whose neighbours are not the topology's.
+/// The rules of a run's tables. Errors: a run whose topology is no DCell, or whose neighbours are
+/// not the topology's.
 pub fn rules(run: &RunPlan) -> Result<Box<dyn TableRules>, ConfigurationError> {
     let Some(first) = run.servers.first() else {
         return Err(ConfigurationError {
@@ -60,7 +62,8 @@ pub fn next_hops(configuration: &Configuration) -> Vec<NextHop> {
         .collect()
 }
 
-/// The hops of a configuration's server by neighbour and level. Errors: a neighbour that is none by the structure.
+/// The hops of a configuration's server by neighbour and level. Errors: a neighbour that is none by
+/// the structure.
 pub fn hops_by_neighbour(
     structure: &Structure,
     configuration: &Configuration,

@@ -1,4 +1,5 @@
-//! A server's place in a DCell: which servers are there, its DCell_b, and the links that link state may speak of.
+//! A server's place in a DCell: which servers are there, its DCell_b, and the links that link state
+//! may speak of.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -55,7 +56,8 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
         let limit = format!("at most {}", PORTS - 1);
         return Err(wrong("spec.k", &shape.k(), &limit, smaller));
     }
-    // A server's links have to fit one advertisement, and its neighbours the neighbour status table.
+    // A server's links have to fit one advertisement, and its neighbours the neighbour status
+    // table.
     let neighbours = shape.size(0) - 1 + shape.k() as u64;
     if neighbours > MAX_LINKS.min(HOPS) as u64 {
         let limit = format!("a server with at most {} neighbours", MAX_LINKS.min(HOPS));
@@ -71,7 +73,8 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
 impl Structure {
     /// The structure of a configuration.
     ///
-    /// Errors: a topology that is no DCell or too large, a server that is not there, more servers than tables hold.
+    /// Errors: a topology that is no DCell or too large, a server that is not there, more servers
+    /// than tables hold.
     pub fn new(configuration: &Configuration) -> Result<Structure, ConfigurationError> {
         let shape = shape(&configuration.spec)?;
         let settings = Settings::of(&configuration.settings)?;
@@ -162,7 +165,8 @@ impl Structure {
         there.map(|member| (member, self.links_of(member))).collect()
     }
 
-    /// The neighbours of a configuration's server as links, in the configuration's order. At both ends the port is the level.
+    /// The neighbours of a configuration's server as links, in the configuration's order. At both
+    /// ends the port is the level.
     ///
     /// Errors: a neighbour that is none by the structure.
     pub fn neighbours(&self, configuration: &Configuration) -> Result<Vec<LinkEnd>, ConfigurationError> {

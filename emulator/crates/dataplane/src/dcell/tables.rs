@@ -1,5 +1,5 @@
-//! The tables that DCell packets are forwarded by, byte for byte the maps of `bpf/dcell/dcell.h`, and the records that
-//! forwardings write for the protocol.
+//! The tables that DCell packets are forwarded by, byte for byte the maps of `bpf/dcell/dcell.h`,
+//! and the records that forwardings write for the protocol.
 //!
 //! IPv4 addresses and ports are bytes in network order, everything else is in the machine's.
 
@@ -15,7 +15,8 @@ use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
 
 /// Name of the table with what the server is: one [`Config`].
 pub const CONFIG: &str = "config";
-/// Name of the neighbour status table: [`NextHop`] by hop, the neighbour's place in the order of the configuration.
+/// Name of the neighbour status table: [`NextHop`] by hop, the neighbour's place in the order of
+/// the configuration.
 pub const NST: &str = "nst";
 /// Name of the forwarding table: [`Route`] by the destination's id `[dcell §7.2]`.
 pub const FIB: &str = "fib";
@@ -99,8 +100,9 @@ pub struct NextHop {
     pub reserved: [u8; 2],
 }
 
-/// Where packets to a destination go. An alternative is taken where there is no hop, or the hop is down: the first one,
-/// unless it leads into the DCell_b that rerouted the packet last and there is a second.
+/// Where packets to a destination go. An alternative is taken where there is no hop, or the hop is
+/// down: the first one, unless it leads into the DCell_b that rerouted the packet last and there is
+/// a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Route {
@@ -148,10 +150,11 @@ impl Route {
         there.then(|| (self.alternative_hops[place], self.proxies[place]))
     }
 
-    /// Where a packet goes that is at a server of `cell`: to the hop, else to an alternative's proxy. `[dcell §4.3]`
+    /// Where a packet goes that is at a server of `cell`: to the hop, else to an alternative's
+    /// proxy. `[dcell §4.3]`
     ///
-    /// Errors: [`DropReason::NoPath`] where nothing is known, [`DropReason::RetriesUsed`], and [`DropReason::NextHopDead`]
-    /// where what is known is down.
+    /// Errors: [`DropReason::NoPath`] where nothing is known, [`DropReason::RetriesUsed`], and
+    /// [`DropReason::NextHopDead`] where what is known is down.
     pub fn choose(
         &self,
         rerouting: Rerouting,

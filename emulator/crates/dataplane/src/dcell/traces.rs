@@ -1,7 +1,8 @@
-//! The paths of this server's flows, for people: packets name no path, so a trace follows the tables from server to
-//! server and comes back with who it visited. `[ours]`
+//! The paths of this server's flows, for people: packets name no path, so a trace follows the
+//! tables from server to server and comes back with who it visited. `[ours]`
 //!
-//! Flows to one destination share a path. Traces are sent when a flow begins, when link state changes, and periodically.
+//! Flows to one destination share a path. Traces are sent when a flow begins, when link state
+//! changes, and periodically.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Echo: the smallest protocol that is whole, as the worked example for whoever adds one. `[ours]`
 //!
-//! Servers relay for each other on shortest paths over the topology, one next hop a destination, ties by a hash of the
-//! destination. A neighbour is alive while it answers: hellos go out, and come back as echoes. A next hop that is dead
-//! is replaced by another neighbour on a shortest path, if there is one; nothing else is done about failures.
+//! Servers relay for each other on shortest paths over the topology, one next hop a destination,
+//! ties by a hash of the destination. A neighbour is alive while it answers: hellos go out, and
+//! come back as echoes. A next hop that is dead is replaced by another neighbour on a shortest
+//! path, if there is one; nothing else is done about failures.
 //!
 //! | file | job |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | `tables.rs` | the forwarding table, and what a run's may hold |
 //! | `forwarding.rs` | packets, in user space alone |
 //!
-//! Not here: anything in the kernel, addresses, neighbour maintenance, which are common to all protocols.
+//! Not here: anything in the kernel, addresses, neighbour maintenance, which are common to all
+//! protocols.
 
 pub mod forwarding;
 pub mod header;

@@ -33,7 +33,8 @@ impl Command {
             Command::Get { keys, versions } => return Asked::Values { keys, versions },
             Command::Quit => return Asked::End,
             Command::Version => {
-                // Clients read the number of memcached whose commands these are; libmemcached refuses one that begins with 0.
+                // Clients read the number of memcached whose commands these are; libmemcached
+                // refuses one that begins with 0.
                 let text = concat!("VERSION 1.4.8-cubeyard-", env!("CARGO_PKG_VERSION"), "\r\n");
                 return Asked::Said(Some(text.into()));
             }

@@ -1,7 +1,8 @@
-//! Keys and values as memcached's clients know them: what a command does to a value, and the values of a server that has no replicas.
+//! Keys and values as memcached's clients know them: what a command does to a value, and the values
+//! of a server that has no replicas.
 //!
-//! Servers that answer a workload's requests have one such store each, and a cache service has its replicas' values and its
-//! clients' commands from here.
+//! Servers that answer a workload's requests have one such store each, and a cache service has its
+//! replicas' values and its clients' commands from here.
 //!
 //! | file | job |
 //! |---|---|
@@ -135,7 +136,8 @@ impl Outcome {
     }
 }
 
-/// What a change does to what there is: the outcome, and the new entry if there is one, of that version.
+/// What a change does to what there is: the outcome, and the new entry if there is one, of that
+/// version.
 pub fn changed(
     change: &Change,
     found: Option<Entry>,

@@ -139,7 +139,8 @@ impl Reader {
         self.bytes.len()
     }
 
-    /// The next command; `None` until there is a whole one. `max_data` is the longest value that is kept.
+    /// The next command; `None` until there is a whole one. `max_data` is the longest value that is
+    /// kept.
     pub fn next(&mut self, max_data: usize) -> Option<Next> {
         if self.write.is_some() {
             return self.data();

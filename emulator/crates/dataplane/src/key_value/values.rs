@@ -19,8 +19,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// A version for a write now, above all before. A server that takes a dead one's place goes on from its clock, so that
-    /// versions rise where servers' clocks agree. `[ours]`
+    /// A version for a write now, above all before. A server that takes a dead one's place goes on
+    /// from its clock, so that versions rise where servers' clocks agree. `[ours]`
     pub fn next_version(&mut self, now: Time) -> u64 {
         self.latest = (now.as_nanos() as u64).max(self.latest + 1);
         self.latest

@@ -1,9 +1,11 @@
-//! PortLand on ServerSwitch, with real packets `[serverswitch §3.2.2, §3.3.2]`: the 20 switches of a fat-tree of four ports are
-//! chips in the kernel, and hosts speak plain Ethernet, ARP and IPv4. The addresses, programs and the fabric manager are
-//! `cubeyard_chip::portland`, which also runs in virtual time.
+//! PortLand on ServerSwitch, with real packets `[serverswitch §3.2.2, §3.3.2]`: the 20 switches of
+//! a fat-tree of four ports are chips in the kernel, and hosts speak plain Ethernet, ARP and IPv4.
+//! The addresses, programs and the fabric manager are `cubeyard_chip::portland`, which also runs in
+//! virtual time.
 //!
-//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs reach the fabric manager by messages
-//! over a network of their own, which in a run takes no time and loses nothing.
+//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs
+//! reach the fabric manager by messages over a network of their own, which in a run takes no time
+//! and loses nothing.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The programs of one server in the kernel, on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
-//! without them tests say so and pass, in CI (`CI` set) they fail.
+//! The programs of one server in the kernel, on single frames by `BPF_PROG_TEST_RUN`. That needs
+//! CAP_BPF and CAP_NET_ADMIN: without them tests say so and pass, in CI (`CI` set) they fail.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use aya::Ebpf;
@@ -30,7 +30,8 @@ pub struct FastPath {
 }
 
 impl FastPath {
-    /// Loads the object of a forwarding of BCube's and fills its maps. `None`, said aloud, where the kernel does not let us.
+    /// Loads the object of a forwarding of BCube's and fills its maps. `None`, said aloud, where
+    /// the kernel does not let us.
     pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
         let tables = Tables::of(&ENTRY, forwarding);
         let object = tables.object;
@@ -49,7 +50,8 @@ impl FastPath {
         Some(fast_path)
     }
 
-    /// Says that frames come in by a port. `BPF_PROG_TEST_RUN` has them come in by the loopback interface.
+    /// Says that frames come in by a port. `BPF_PROG_TEST_RUN` has them come in by the loopback
+    /// interface.
     pub fn come_in_by(&mut self, port: u32) {
         const LOOPBACK: u32 = 1;
         let mut ports: Array<_, u32> = map(&mut self.ebpf, "ports");
@@ -106,7 +108,8 @@ impl FastPath {
         .collect()
     }
 
-    /// Packets that programs of users have got whole: those lost before, the CPU's port, and the bytes.
+    /// Packets that programs of users have got whole: those lost before, the CPU's port, and the
+    /// bytes.
     pub fn whole_packets(&mut self) -> Vec<(u64, u8, Vec<u8>)> {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
         std::iter::from_fn(|| {

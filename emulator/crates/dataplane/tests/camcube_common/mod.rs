@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
-/// What a forwarding did with a frame, in the same words for each: the frame that left, empty where none did.
+/// What a forwarding did with a frame, in the same words for each: the frame that left, empty where
+/// none did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,

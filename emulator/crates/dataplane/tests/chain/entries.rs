@@ -1,4 +1,5 @@
-//! What each protocol's tables hold at a server of a chain: itself, its neighbours, and all others behind them.
+//! What each protocol's tables hold at a server of a chain: itself, its neighbours, and all others
+//! behind them.
 
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
 use cubeyard_dataplane::bcube::nha::Nha;
@@ -122,7 +123,8 @@ impl Place {
         [config.update()].into_iter().chain(hops).chain(routes).collect()
     }
 
-    /// The servers as a torus of one row, whose packets take the disjoint paths of the TCP/IP service.
+    /// The servers as a torus of one row, whose packets take the disjoint paths of the TCP/IP
+    /// service.
     pub fn camcube(&self) -> Vec<TableUpdate> {
         use camcube::tables::{Config, DISJOINT_PATHS, NO_PORT, NextHop, PORTS, Way};
         let config = Config {

@@ -1,5 +1,6 @@
-//! A chain of servers in network namespaces of their own, each joined to the next by a virtual cable: with a protocol's fast
-//! path, or forwarding IPv4 as any kernel does, to compare. The namespaces are those of threads and vanish with them.
+//! A chain of servers in network namespaces of their own, each joined to the next by a virtual
+//! cable: with a protocol's fast path, or forwarding IPv4 as any kernel does, to compare. The
+//! namespaces are those of threads and vanish with them.
 
 #![allow(clippy::unwrap_used, dead_code)] // the tests use one part of it, the benchmark another
 
@@ -44,8 +45,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A namespace with nothing but its loopback interface. `None`, said aloud, where we may not make one; a panic in
-    /// CI, where we must.
+    /// A namespace with nothing but its loopback interface. `None`, said aloud, where we may not
+    /// make one; a panic in CI, where we must.
     pub fn new() -> Option<Namespace> {
         let (work, waiting) = mpsc::channel::<Work>();
         let (ready, made) = mpsc::channel();
@@ -202,7 +203,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain of `servers`, its cables with an MTU of `mtu` bytes. `None` where we may not make namespaces.
+    /// A chain of `servers`, its cables with an MTU of `mtu` bytes. `None` where we may not make
+    /// namespaces.
     pub fn new(servers: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain> {
         let servers = (0..servers).map(|_| {
             let namespace = Namespace::new()?;
@@ -357,14 +359,16 @@ fn attach(ebpf: &mut Ebpf, program: &str, interface: &str, place: TcAttachType) 
     program.attach(interface, place).unwrap();
 }
 
-/// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without accounting of interrupts,
-/// as most kernels are built, that includes what their packets cost on the way.
+/// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without
+/// accounting of interrupts, as most kernels are built, that includes what their packets cost on
+/// the way.
 pub struct Transfer {
     pub received: Vec<u8>,
     pub cpu_nanos: u64,
 }
 
-/// Sends `blocks` blocks over TCP from the first server to the last; keeps what came in where `keep` says so.
+/// Sends `blocks` blocks over TCP from the first server to the last; keeps what came in where
+/// `keep` says so.
 pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
     let to = SocketAddr::new(chain.ip(chain.servers.len() - 1).into(), PORT);
     let (listening, ready) = mpsc::channel();

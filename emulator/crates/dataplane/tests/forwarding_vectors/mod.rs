@@ -1,4 +1,5 @@
-//! What the vectors of all rooms say of frames in the same words, and how a forwarding in user space is held to them.
+//! What the vectors of all rooms say of frames in the same words, and how a forwarding in user
+//! space is held to them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::time::Duration;
@@ -40,7 +41,8 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// The verdict, and the frame that leaves, empty where none does. `port_of` has the port of a frame's hardware address.
+    /// The verdict, and the frame that leaves, empty where none does. `port_of` has the port of a
+    /// frame's hardware address.
     pub fn outcome(&self, case: &str, port_of: impl Fn(&[u8]) -> Option<u32>) -> (Verdict, Vec<u8>) {
         match self {
             Leaves {
@@ -64,7 +66,8 @@ impl Leaves {
     }
 }
 
-/// What a forwarding in user space does with a frame. `port_of` has the port of a frame's hardware address.
+/// What a forwarding in user space does with a frame. `port_of` has the port of a frame's hardware
+/// address.
 pub fn in_user_space(
     software: &mut dyn Forwarding,
     enters: Entrance,

@@ -1,5 +1,5 @@
-//! Programs for the kernel, run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN: without them
-//! tests say so and pass, in CI (`CI` set) they fail.
+//! Programs for the kernel, run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and
+//! CAP_NET_ADMIN: without them tests say so and pass, in CI (`CI` set) they fail.
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses some of it")]
 
 use aya::Ebpf;
@@ -67,8 +67,8 @@ pub fn run_several(ebpf: &mut Ebpf, name: &str, frame: &[u8], data_bytes: u32, p
     program(ebpf, name).test_run(options).unwrap().return_value
 }
 
-/// What a program of a forwarding does with a frame, of a server whose virtual NIC has that address, and the frame that leaves, empty
-/// where none does.
+/// What a program of a forwarding does with a frame, of a server whose virtual NIC has that
+/// address, and the frame that leaves, empty where none does.
 pub fn run(ebpf: &mut Ebpf, name: &str, frame: &[u8], vnic_mac: [u8; 6]) -> (Verdict, Vec<u8>) {
     let before = drops(ebpf);
     let (action, out) = run_raw(ebpf, name, frame);

@@ -1,7 +1,8 @@
-"""Writes forwarding.json: frames for one server and what must become of each, for every forwarding engine we have.
+"""Writes forwarding.json: frames for one server and what must become of each, for every forwarding
+engine we have.
 
-Standard library only, and nothing of the engines' own code: this is the third opinion they are held to.
-`make.py --check` fails where the file is not what this program writes.
+Standard library only, and nothing of the engines' own code: this is the third opinion they are held
+to. `make.py --check` fails where the file is not what this program writes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 FILE = Path(__file__).with_name("forwarding.json")
 Json = dict[str, Any]
 
-# Server 11 of BCube(4,1) is number 5. Its ports are interfaces 11 (level 0) and 12 (level 1); its virtual NIC is 10.
+# Server 11 of BCube(4,1) is number 5. Its ports are interfaces 11 (level 0) and 12 (level 1); its
+# virtual NIC is 10.
 SERVER = 5
 PORT_IFINDEX = {0: 11, 1: 12}
 VNIC_IFINDEX = 10
@@ -117,7 +119,8 @@ def tcp(source: str, destination: str, sport: int = 5000, dport: int = 80, data:
 
 
 def bcube(inner: bytes, source: str, end: str, hops: list[int], index: int, number: int, **odd: int) -> bytes:
-    """A header and the packet behind it. `odd` replaces fields by name; a checksum is right unless it is given."""
+    """A header and the packet behind it. `odd` replaces fields by name; a checksum is right unless
+    it is given."""
     field = {"version": 0x49, "total": 36 + len(inner), "fragment": 0x4000, "ttl": TTL, "proto": IP_IN_IP}
     field |= {"type": 0x9E, "length": 16, "count": len(hops)} | odd
     front = struct.pack(

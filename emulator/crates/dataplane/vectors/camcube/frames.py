@@ -1,4 +1,5 @@
-"""The server that the vectors are about, and the bytes of packets, as the header's description says: what make.py uses."""
+"""The server that the vectors are about, and the bytes of packets, as the header's description
+says: what make.py uses."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ MTU, TTL = 1500, 64
 VNIC_IFINDEX = 10
 FIRST_IFINDEX = 11
 
-# ---------------------------------------------------------------- a 4 x 3 x 3 torus; server (1,1,1) is tried
+# ---------------------------------------------------------------- a 4 x 3 x 3 torus; server (1,1,1)
+# is tried
 
 SIZES = (4, 3, 3)
 SERVER = 13

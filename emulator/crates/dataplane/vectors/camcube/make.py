@@ -1,4 +1,5 @@
-"""Writes forwarding.json: frames that come in, and what must become of each, for every forwarding of CamCube.
+"""Writes forwarding.json: frames that come in, and what must become of each, for every forwarding
+of CamCube.
 
 Everything here is written from the header's description, not from the programs that it tests.
 

@@ -1,7 +1,7 @@
 """Writes forwarding.json: frames for one server and what must become of each, for both forwardings.
 
-Standard library only, and nothing of the forwardings' own code: this is the third opinion they are held to.
-`make.py --check` fails where the file is not what this program writes.
+Standard library only, and nothing of the forwardings' own code: this is the third opinion they are
+held to. `make.py --check` fails where the file is not what this program writes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 FILE = Path(__file__).with_name("forwarding.json")
 Json = dict[str, Any]
 
-# Server [1,1] of DCell(4,1) is number 5. Its ports are interfaces 11 (level 0) and 12 (level 1); its virtual NIC is 10.
+# Server [1,1] of DCell(4,1) is number 5. Its ports are interfaces 11 (level 0) and 12 (level 1);
+# its virtual NIC is 10.
 SERVER, CELL, RETRIES, MTU = 5, 3, 5, 1500
 HOPS = [(4, 0, True), (6, 0, True), (7, 0, False), (9, 1, True)]  # neighbour, port, alive
 TCP, UDP = 6, 17

@@ -1,5 +1,6 @@
-//! `capture`: packets of a link or port as a pcapng file, in hexadecimal digits. The caller waits for the whole file, or asks for
-//! it in parts, which are lines `{"part": digits}` before the answer; it ends the capture early by closing its connection.
+//! `capture`: packets of a link or port as a pcapng file, in hexadecimal digits. The caller waits
+//! for the whole file, or asks for it in parts, which are lines `{"part": digits}` before the
+//! answer; it ends the capture early by closing its connection.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -384,7 +384,8 @@ impl Fabric {
         self.remove(id, Request::Destroy { end_processes: false })
     }
 
-    /// The same for a caller that says whose the run was: one that another owner has taken up since stays.
+    /// The same for a caller that says whose the run was: one that another owner has taken up since
+    /// stays.
     fn destroy_of(&self, id: &RunId, owner: Option<&str>, caller: &Caller) -> Result<Value> {
         if self.run(id).is_err() {
             return Ok(json!({"removed": 0}));
@@ -396,7 +397,8 @@ impl Fabric {
         self.destroy(id)
     }
 
-    /// Destroys a run and ends the processes in its containers, which the caller would have removed.
+    /// Destroys a run and ends the processes in its containers, which the caller would have
+    /// removed.
     pub(super) fn end_run(&self, id: &RunId) -> Result<Value> {
         self.remove(id, Request::Destroy { end_processes: true })
     }
@@ -459,7 +461,8 @@ pub(super) fn end_process() -> Result<Value> {
     Ok(json!({}))
 }
 
-/// The containers of a `destroy` that the engine has removed without knowing that they were running.
+/// The containers of a `destroy` that the engine has removed without knowing that they were
+/// running.
 fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
     let strays = params.get("strays").cloned().unwrap_or_else(|| json!([]));
     serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))
@@ -481,7 +484,8 @@ fn probe_with(params: &Value) -> Result<Value> {
     Ok(said)
 }
 
-/// Checks that packets fit the network between the hosts, and that no other run here uses the VXLAN numbers.
+/// Checks that packets fit the network between the hosts, and that no other run here uses the VXLAN
+/// numbers.
 fn check_tunnels(runs: &BTreeMap<RunId, Arc<Run>>, network: &Network) -> Result<()> {
     underlay::check(&network.description)?;
     let numbers_of = |network: &Network| {

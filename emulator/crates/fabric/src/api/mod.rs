@@ -1,9 +1,10 @@
-//! The socket for callers: one JSON document per line, answers in the same order, frames in between.
+//! The socket for callers: one JSON document per line, answers in the same order, frames in
+//! between.
 //!
-//! A request is `{"id": ..., "method": ..., "params": {...}}`; the answer has the same `id` and either `result` or `error`
-//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`,
-//! the run's id.
-//! The caller's user must have prepared the run; root may name any run.
+//! A request is `{"id": ..., "method": ..., "params": {...}}`; the answer has the same `id` and
+//! either `result` or `error` with `code`, `field`, `value`, `limit`, `message` and `fix`. Params
+//! of most methods have `run`, the run's id. The caller's user must have prepared the run; root may
+//! name any run.
 //!
 //! | method | params | what it does |
 //! |---|---|---|

@@ -19,7 +19,8 @@ use crate::error::{FabricError, Result};
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// Callers at a time.
 const MAX_CALLERS: usize = 64;
-/// Frames that wait for a caller that does not read, half a minute of them; further ones are dropped, which their numbers tell.
+/// Frames that wait for a caller that does not read, half a minute of them; further ones are
+/// dropped, which their numbers tell.
 const MAX_FRAMES_WAITING: usize = 300;
 
 /// Those who are connected, counted.
@@ -84,7 +85,8 @@ fn listen(path: &Path, uid: Option<u32>) -> Result<UnixListener> {
 /// The signals that end a fabric, and every run with it.
 pub const END_SIGNALS: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Waits for one of [`END_SIGNALS`], then destroys every run. The signals must be blocked in all threads.
+/// Waits for one of [`END_SIGNALS`], then destroys every run. The signals must be blocked in all
+/// threads.
 pub fn stop_on_signal<'a>(fabric: &Fabric, sockets: impl IntoIterator<Item = &'a Path>) {
     let signals = SigSet::from_iter(END_SIGNALS);
     while signals.wait().is_err() {}

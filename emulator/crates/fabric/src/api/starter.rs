@@ -1,5 +1,6 @@
-//! A fabric that a program started ends some time after that program, whatever ended it, once nobody needs it: without a run and
-//! without a caller. Until then another program at the same place may use it.
+//! A fabric that a program started ends some time after that program, whatever ended it, once
+//! nobody needs it: without a run and without a caller. Until then another program at the same
+//! place may use it.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::fabric::{Fabric, end_process};
 use crate::error::{During, FabricError, Result};
 
-/// For how long nobody has needed a fabric before it ends. A program that takes over stays connected.
+/// For how long nobody has needed a fabric before it ends. A program that takes over stays
+/// connected.
 const IDLE: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 

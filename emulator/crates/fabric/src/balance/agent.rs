@@ -1,7 +1,8 @@
 //! What one node knows of the load, and what it tells its neighbours. Without sockets or a clock.
 //!
-//! Reports and weights pass from switch to switch; each is passed on once, and weights again and again, since full queues
-//! lose them. A node that stops forgets all. What a server's port sends is refused, whatever it says.
+//! Reports and weights pass from switch to switch; each is passed on once, and weights again and
+//! again, since full queues lose them. A node that stops forgets all. What a server's port sends is
+//! refused, whatever it says.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,8 @@ pub struct Periods {
     pub report: f64,
     /// A ToR that has not been heard for so long is dead.
     pub dead: f64,
-    /// A ToR that was hot stays so for so long: the text's T_duration. `None` where there are no detours.
+    /// A ToR that was hot stays so for so long: the text's T_duration. `None` where there are no
+    /// detours.
     pub hot: Option<f64>,
 }
 
@@ -181,7 +183,8 @@ impl Agent {
                 }
                 let last = self.weights[weights.rack].as_ref().map(|last| last.at_millis);
                 if last.is_none_or(|last| last < weights.at_millis) {
-                    // Another controller has been at work; this one, if it is one still, goes on from there.
+                    // Another controller has been at work; this one, if it is one still, goes on
+                    // from there.
                     if self.tor.map(|tor| plan.loop_of(tor)) == Some(plan.loop_of(weights.rack)) {
                         self.controller = None;
                     }
@@ -245,7 +248,8 @@ impl Agent {
         }
     }
 
-    /// The ToR of a loop whose controller is at work, as far as this node has heard: the lowest that is alive.
+    /// The ToR of a loop whose controller is at work, as far as this node has heard: the lowest
+    /// that is alive.
     pub fn lowest_alive(&self, plan: &Plan, number: usize, periods: Periods, now_secs: f64) -> Option<usize> {
         let alive = |&tor: &usize| self.is_alive(tor, periods, now_secs);
         plan.members(number).find(alive)
@@ -256,7 +260,8 @@ impl Agent {
         heard.is_some_and(|(at, _)| now_secs - at <= periods.dead)
     }
 
-    /// The node's work of one round: a ToR that is the lowest alive of its loop rebinds when it is time.
+    /// The node's work of one round: a ToR that is the lowest alive of its loop rebinds when it is
+    /// time.
     pub fn work(&mut self, plan: &Plan, periods: Periods, now_secs: f64, rate: impl Fn(usize) -> f64) {
         self.rounds += 1;
         let started = *self.started_secs.get_or_insert(now_secs);
@@ -357,7 +362,8 @@ impl Agent {
         self.learn_detours(told);
     }
 
-    /// The messages for a neighbour in this round, in frames of at most `limit` bytes; one empty frame if there are none.
+    /// The messages for a neighbour in this round, in frames of at most `limit` bytes; one empty
+    /// frame if there are none.
     pub fn frames(&self, plan: &Plan, to: NodeId, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = vec![Vec::new()];
         // Servers report nothing: they only hear.

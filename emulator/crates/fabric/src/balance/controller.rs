@@ -1,16 +1,20 @@
-//! A loop's controller: from what the loop's ToRs report to the weights of its servers' links. `[subways §5.2]`
+//! A loop's controller: from what the loop's ToRs report to the weights of its servers' links.
+//! `[subways §5.2]`
 //!
-//! Not here: the formulas, which the flow engine computes with too (`cubeyard_routing::subways::rebind`).
+//! Not here: the formulas, which the flow engine computes with too
+//! (`cubeyard_routing::subways::rebind`).
 
 use cubeyard_routing::subways::{BoundLink, rebind};
 
 use super::message::Report;
 use super::plan::Plan;
 
-/// A server whose flows use less of its links has no flow to rebind: this much is hellos and acknowledgements. `[ours]`
+/// A server whose flows use less of its links has no flow to rebind: this much is hellos and
+/// acknowledgements. `[ours]`
 const IDLE: f64 = 0.01;
 
-/// Weights of a loop's links: by rack of the loop and by link of the rack, as a source's and as a destination's.
+/// Weights of a loop's links: by rack of the loop and by link of the rack, as a source's and as a
+/// destination's.
 pub type LoopWeights = Vec<Vec<[f64; 2]>>;
 
 /// Every link of a server as likely.
@@ -41,7 +45,8 @@ where
     R: Fn(usize) -> Option<&'a Report>,
     B: Fn(usize) -> f64,
 {
-    /// One round of rebinding at all servers of a loop. Links to ToRs that are not heard keep their weights.
+    /// One round of rebinding at all servers of a loop. Links to ToRs that are not heard keep their
+    /// weights.
     pub fn rebind_all(&self, number: usize, weights: &mut LoopWeights) {
         let ports = self.plan.racks.ring.ports;
         for (rack, of_rack) in self.plan.members(number).zip(weights) {
@@ -90,8 +95,9 @@ where
     }
 }
 
-/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it upwards on a detour, which its
-/// own racks do not send, or comes down to it on one, which is not for them. `[ours]`
+/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it
+/// upwards on a detour, which its own racks do not send, or comes down to it on one, which is not
+/// for them. `[ours]`
 pub fn used(report: &Report, side: usize) -> f64 {
     let pairs = report.detoured.iter();
     let detoured: f64 = pairs.map(|pair| f64::from(pair[side] - pair[1 - side])).sum();

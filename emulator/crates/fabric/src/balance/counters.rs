@@ -15,8 +15,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Takes in what the ToR's interfaces have counted at `now_secs`, by link: `received` from the far end, `sent` to it.
-    /// The averages forget with `memory_secs`.
+    /// Takes in what the ToR's interfaces have counted at `now_secs`, by link: `received` from the
+    /// far end, `sent` to it. The averages forget with `memory_secs`.
     pub fn observe(&mut self, now_secs: f64, traffic: BTreeMap<usize, Traffic>, memory_secs: f64) {
         if let Some((then, last)) = &self.last
             && now_secs > *then
@@ -42,7 +42,8 @@ impl Counters {
         self.last = Some((now_secs, traffic));
     }
 
-    /// What the ToR reports, of detours only if there can be any; `live_rate` gives the rate of an uplink that it can use.
+    /// What the ToR reports, of detours only if there can be any; `live_rate` gives the rate of an
+    /// uplink that it can use.
     pub fn report(
         &self,
         plan: &Plan,

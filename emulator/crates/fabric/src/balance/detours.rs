@@ -1,8 +1,10 @@
-//! A loop's detours: from what its ToRs report to the ways of its hot racks, and these as bytes. `[subways §6]`
+//! A loop's detours: from what its ToRs report to the ways of its hot racks, and these as bytes.
+//! `[subways §6]`
 //!
-//! Out of a hot rack its servers wrap packets, which is what the text explains; towards one, the switches above the loop's ToRs
-//! do. What is planned for which load is the flow engine's (`cubeyard_routing::subways::rack_detours`). What a ToR carries of
-//! detours it counts itself: they are the only IPv6 packets.
+//! Out of a hot rack its servers wrap packets, which is what the text explains; towards one, the
+//! switches above the loop's ToRs do. What is planned for which load is the flow engine's
+//! (`cubeyard_routing::subways::rack_detours`). What a ToR carries of detours it counts itself:
+//! they are the only IPv6 packets.
 //!
 //! Not here: who may say so to whom (`agent`).
 
@@ -13,7 +15,8 @@ use super::controller::{Seen, carried, used};
 use super::message::{MAX_RATE, Refusal, Report, number, take};
 use super::plan::Plan;
 
-/// Shares that moved less are not told: flows would move back and forth with each measurement. `[ours]`
+/// Shares that moved less are not told: flows would move back and forth with each measurement.
+/// `[ours]`
 const LEAST_SHIFT: f64 = 0.05;
 /// A rack has no more ways; those by the nearest ToRs come first. `[ours]`
 const MAX_WAYS: usize = 64;
@@ -33,9 +36,11 @@ pub struct ToldDetours {
     pub at_millis: u32,
     /// The ToR whose controller has set them.
     pub controller: NodeId,
-    /// What goes straight, and what by which way, in bits per second; no detours where they have ended.
+    /// What goes straight, and what by which way, in bits per second; no detours where they have
+    /// ended.
     pub ways: RackDetours,
-    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over, or gets nothing over.
+    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over, or gets
+    /// nothing over.
     pub withdrawn: u32,
 }
 
@@ -74,7 +79,8 @@ impl ToldDetours {
         }
     }
 
-    /// Takes so many ways from `bytes`, of the direction, rack, time and controller that the header names, and checks them.
+    /// Takes so many ways from `bytes`, of the direction, rack, time and controller that the header
+    /// names, and checks them.
     ///
     /// # Errors
     /// Why they are refused.
@@ -120,7 +126,8 @@ impl ToldDetours {
     }
 }
 
-/// Whether a way leads from its rack over ToRs and racks side by side, by relays that are other racks, and not too many.
+/// Whether a way leads from its rack over ToRs and racks side by side, by relays that are other
+/// racks, and not too many.
 fn is_way(plan: &Plan, path: &DetourPath) -> bool {
     let ring = plan.racks.ring;
     let relays = path.steps.len() / 2;
@@ -170,7 +177,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes in what ToRs have reported last. ToRs of racks that have detours at first are hot: another controller saw it.
+    /// Takes in what ToRs have reported last. ToRs of racks that have detours at first are hot:
+    /// another controller saw it.
     pub fn see<'a, 't, R, B>(
         &mut self,
         seen: &Seen<'a, R, B>,
@@ -265,9 +273,10 @@ struct Load {
 }
 
 impl Load {
-    /// What a rack sends (side 0) or gets by detour counts at its own ToRs, as in the flow engine; it goes straight there as far
-    /// as they have room. A ToR that is not heard has neither load nor room. How much of what a server sends or gets goes over
-    /// the backbone is not counted: as much as of all that its ToR carries of servers in this direction. `[ours]`
+    /// What a rack sends (side 0) or gets by detour counts at its own ToRs, as in the flow engine;
+    /// it goes straight there as far as they have room. A ToR that is not heard has neither load
+    /// nor room. How much of what a server sends or gets goes over the backbone is not counted: as
+    /// much as of all that its ToR carries of servers in this direction. `[ours]`
     fn of<'a, 't, R, B>(
         seen: &Seen<'a, R, B>,
         number: usize,

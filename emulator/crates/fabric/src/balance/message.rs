@@ -1,9 +1,10 @@
-//! What ToRs report to their loop's controller, and the weights that it answers with, as bytes. `[subways §5.2]` says what
-//! is sent; the encoding is `[ours]`.
+//! What ToRs report to their loop's controller, and the weights that it answers with, as bytes.
+//! `[subways §5.2]` says what is sent; the encoding is `[ours]`.
 //!
-//! A message is its kind (1 byte), who it is about (4), when it was made (4), who made it (4), the number of its pairs (2),
-//! a report's three numbers, and the pairs. Where there are detours, a report has twice as many pairs. A rack's detours have
-//! ways instead of pairs (`detours`). Numbers are big-endian, quantities IEEE floats of 4 bytes.
+//! A message is its kind (1 byte), who it is about (4), when it was made (4), who made it (4), the
+//! number of its pairs (2), a report's three numbers, and the pairs. Where there are detours, a
+//! report has twice as many pairs. A rack's detours have ways instead of pairs (`detours`). Numbers
+//! are big-endian, quantities IEEE floats of 4 bytes.
 //!
 //! Not here: who may send which message to whom (`agent`).
 
@@ -36,7 +37,8 @@ pub struct Report {
     pub capacity: f32,
     /// The fraction of them in use, upwards and downwards: moving averages.
     pub used: [f32; 2],
-    /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to it.
+    /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to
+    /// it.
     pub carried: Vec<[f32; 2]>,
     /// Of them, what packets on detours are; empty where there are none.
     pub detoured: Vec<[f32; 2]>,
@@ -51,7 +53,8 @@ pub struct RackWeights {
     pub at_millis: u32,
     /// The ToR whose controller has set them.
     pub controller: NodeId,
-    /// By link, as in [`Plan::rack_links`]: as a source's, as a destination's. Each server's add up to 1.
+    /// By link, as in [`Plan::rack_links`]: as a source's, as a destination's. Each server's add up
+    /// to 1.
     pub links: Vec<[f32; 2]>,
 }
 

@@ -1,21 +1,24 @@
 //! Balancing by load on real packets: each loop's controller, live. `[subways §5.2]`
 //!
-//! ToRs report their uplinks' utilisation and what they carry of each server to their loop's controller, which is on the
-//! lowest ToR that is alive and answers with weights. Reports and weights are messages in the hellos on links, so that they
-//! wait in the same queues as packets, and are lost with a link, a ToR, or a full queue. Each node has the weights that
-//! have reached it: servers choose their ToR by them, switches the ways down to a server.
+//! ToRs report their uplinks' utilisation and what they carry of each server to their loop's
+//! controller, which is on the lowest ToR that is alive and answers with weights. Reports and
+//! weights are messages in the hellos on links, so that they wait in the same queues as packets,
+//! and are lost with a link, a ToR, or a full queue. Each node has the weights that have reached
+//! it: servers choose their ToR by them, switches the ways down to a server.
 //!
-//! With detours, it plans those of its loop's hot racks too; racks' servers send by them, and switches send towards racks by
-//! them. `[subways §6]`
+//! With detours, it plans those of its loop's hot racks too; racks' servers send by them, and
+//! switches send towards racks by them. `[subways §6]`
 //!
-//! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent` what one node knows,
-//! `controller` a round of rebinding, `detours` a round of planning, `view` what people see of it.
+//! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent`
+//! what one node knows, `controller` a round of rebinding, `detours` a round of planning, `view`
+//! what people see of it.
 //!
-//! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes are between the old
-//! and the new bounds, and no others. They move at once: the kernel's groups that wait for gaps between flowlets keep
-//! tables from which a flow's path could not be computed.
+//! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes
+//! are between the old and the new bounds, and no others. They move at once: the kernel's groups
+//! that wait for gaps between flowlets keep tables from which a flow's path could not be computed.
 //!
-//! Not here: the formulas (`cubeyard_routing::subways`), the sockets (`hellos/`), and when each is called (`run/balancing`).
+//! Not here: the formulas (`cubeyard_routing::subways`), the sockets (`hellos/`), and when each is
+//! called (`run/balancing`).
 
 pub mod agent;
 pub mod controller;
@@ -41,7 +44,8 @@ use plan::Plan;
 
 /// The paper's T_rebind. `[subways §8.1]`
 const REBIND_SECS: f64 = 0.01;
-/// Least and most of it, scaled by default: a report and the answer to it take up to 0.3 s. `[ours]`
+/// Least and most of it, scaled by default: a report and the answer to it take up to 0.3 s.
+/// `[ours]`
 const REBIND_LIMITS: (f64, f64) = (0.5, 10.0);
 /// The paper's T_duration, in its T_detect, which is as long as T_rebind. `[subways §8.1]`
 const DURATION: f64 = 10.0;
@@ -68,8 +72,8 @@ pub struct Balancing {
 }
 
 impl Balancing {
-    /// Nobody knows anything. `None` where flows are not spread by load. Errors: a setting that is not allowed, links whose
-    /// packets are too short for a message.
+    /// Nobody knows anything. `None` where flows are not spread by load. Errors: a setting that is
+    /// not allowed, links whose packets are too short for a message.
     pub fn of(network: &Network) -> Result<Option<Balancing>> {
         let Some(routing) = network
             .routing
@@ -137,7 +141,8 @@ impl Balancing {
         any
     }
 
-    /// Every node's table by the weights and detours that it knows. `build` makes the tables of all nodes by given ones.
+    /// Every node's table by the weights and detours that it knows. `build` makes the tables of all
+    /// nodes by given ones.
     pub fn tables(
         &self,
         build: impl Fn(&LinkWeights, [&[RackDetours]; 2]) -> Option<Tables>,

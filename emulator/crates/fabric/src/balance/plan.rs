@@ -1,4 +1,5 @@
-//! Who takes part in balancing by load: racks, ToRs and loops, and the links in the order in which messages have them.
+//! Who takes part in balancing by load: racks, ToRs and loops, and the links in the order in which
+//! messages have them.
 
 use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{NodeId, Topology};
@@ -120,7 +121,8 @@ impl Plan {
         number * self.racks.ring.size..(number + 1) * self.racks.ring.size
     }
 
-    /// Whether a node is told what a loop's ToRs report: the loop's own ToRs, and the switches between them.
+    /// Whether a node is told what a loop's ToRs report: the loop's own ToRs, and the switches
+    /// between them.
     pub fn hears_reports(&self, number: usize, node: NodeId) -> bool {
         self.tor(node).is_some_and(|tor| self.loop_of(tor) == number) || self.relays[number].contains(&node)
     }

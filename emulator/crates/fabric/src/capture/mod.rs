@@ -1,9 +1,12 @@
-//! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds: whole, or in parts while packets flow.
+//! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds: whole,
+//! or in parts while packets flow.
 //!
-//! `socket` receives packets from an interface, `pcapng` encodes them. Which interface it is decides the run
-//! (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that a run never waits for a capture.
+//! `socket` receives packets from an interface, `pcapng` encodes them. Which interface it is
+//! decides the run (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that
+//! a run never waits for a capture.
 //!
-//! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool that knows pcapng does.
+//! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool that knows pcapng
+//! does.
 
 pub mod pcapng;
 pub mod socket;
@@ -112,11 +115,12 @@ pub struct Capture {
     pub end: End,
 }
 
-/// Takes a part of a file; returns whether more is wanted. While it waits, the kernel keeps packets, and counts those it loses.
+/// Takes a part of a file; returns whether more is wanted. While it waits, the kernel keeps
+/// packets, and counts those it loses.
 pub type PassOn<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
-/// Captures until a limit is reached, the interface is down, or `caller` closes its connection. With `pass_on` the file leaves in
-/// parts of whole blocks, its header at once.
+/// Captures until a limit is reached, the interface is down, or `caller` closes its connection.
+/// With `pass_on` the file leaves in parts of whole blocks, its header at once.
 pub fn capture(
     socket: &CaptureSocket,
     limits: &Limits,

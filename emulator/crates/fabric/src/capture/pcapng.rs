@@ -83,7 +83,8 @@ impl File {
         self.bytes.len()
     }
 
-    /// Takes the blocks that were added since the last call; `finish` returns what is added after it.
+    /// Takes the blocks that were added since the last call; `finish` returns what is added after
+    /// it.
     pub fn take(&mut self) -> Vec<u8> {
         self.taken_bytes += self.bytes.len();
         std::mem::take(&mut self.bytes)
@@ -133,7 +134,8 @@ mod tests {
 
     use super::*;
 
-    /// Kinds and bodies of all blocks; checks that both lengths agree and that nothing is left over.
+    /// Kinds and bodies of all blocks; checks that both lengths agree and that nothing is left
+    /// over.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let mut found = Vec::new();

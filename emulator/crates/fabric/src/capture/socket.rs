@@ -1,4 +1,5 @@
-//! A packet socket that receives what an interface sends and receives, with the kernel's timestamps. `[man 7 packet]`
+//! A packet socket that receives what an interface sends and receives, with the kernel's
+//! timestamps. `[man 7 packet]`
 #![allow(
     unsafe_code,
     reason = "no library has a safe bind or statistics of a packet socket"
@@ -61,7 +62,8 @@ impl CaptureSocket {
     pub fn open(interface: &str, index: u32) -> Result<CaptureSocket> {
         let what = || format!("opening {interface} for a capture");
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        // Without a protocol it receives nothing until it is bound: otherwise it would get packets of all interfaces.
+        // Without a protocol it receives nothing until it is bound: otherwise it would get packets
+        // of all interfaces.
         let descriptor = socket(AddressFamily::Packet, SockType::Raw, flags, None).during(what)?;
         setsockopt(&descriptor, sockopt::ReceiveTimestampns, &true).during(what)?;
         // Without privilege the host's limit applies.
@@ -137,7 +139,8 @@ impl CaptureSocket {
             tp_drops: 0,
         };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes, the size of `statistics`, which outlives the call.
+        // SAFETY: the kernel writes at most `length` bytes, the size of `statistics`, which
+        // outlives the call.
         let result = unsafe {
             libc::getsockopt(
                 self.descriptor.as_raw_fd(),

@@ -1,5 +1,6 @@
-//! The CPU of a server's chip: a thread that sleeps until the chip passes a question on, and answers it. The run's own thread may be
-//! busy for milliseconds; a source is to know within microseconds.
+//! The CPU of a server's chip: a thread that sleeps until the chip passes a question on, and
+//! answers it. The run's own thread may be busy for milliseconds; a source is to know within
+//! microseconds.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,7 +17,8 @@ use crate::host::clock::monotonic_nanos;
 use crate::host::scheduling::{run_at_once, run_on};
 use crate::programs::{Questions, Queues};
 
-/// Looks at a queue that the question's packet has not reached yet: it is a microsecond away, on another processor.
+/// Looks at a queue that the question's packet has not reached yet: it is a microsecond away, on
+/// another processor.
 const MOST_LOOKS: usize = 20;
 
 /// What the thread works with.
@@ -74,7 +76,8 @@ impl Drop for ChipCpu {
 
 impl Work {
     fn run(mut self, end: &OwnedFd) {
-        // The chip passes on a bounded number of questions a second. Where the kernel does not grant it, answers come later.
+        // The chip passes on a bounded number of questions a second. Where the kernel does not
+        // grant it, answers come later.
         let _granted = run_at_once();
         let mut processor = None;
         loop {
@@ -103,13 +106,15 @@ impl Work {
                     let bytes = answer.emit(self.key);
                     let since_asked = || monotonic_nanos().saturating_sub(question.at_nanos);
                     let reaction_nanos = since_asked();
-                    // A notice may be lost, as any packet. The call brings it to the next server too, and what else waits on this
-                    // processor: that is no part of the reaction, which a chip without a CPU would do without.
+                    // A notice may be lost, as any packet. The call brings it to the next server
+                    // too, and what else waits on this processor: that is no part of the reaction,
+                    // which a chip without a CPU would do without.
                     let _lost = self.socket.send_to(&bytes, to);
                     self.tally.reacted(self.server, reaction_nanos, since_asked());
                 }
                 self.tally.asked_for(self.server, queue_bytes);
-                // The next question most likely comes from the same processor, whose wake-up takes no interrupt of another.
+                // The next question most likely comes from the same processor, whose wake-up takes
+                // no interrupt of another.
                 if processor != Some(question.processor) {
                     processor = Some(question.processor);
                     let _granted = run_on(question.processor);
@@ -118,7 +123,8 @@ impl Work {
         }
     }
 
-    /// What waited when the question's packet came to the port; what waited before, of a packet that has not come there.
+    /// What waited when the question's packet came to the port; what waited before, of a packet
+    /// that has not come there.
     fn queue_bytes(&self, port: u8, asked_nanos: u64) -> u64 {
         let mut waiting = self.queues.get(port);
         for _ in 1..MOST_LOOKS {

@@ -1,10 +1,13 @@
-//! Congestion notification by servers' chips `[serverswitch §5.2]`: the CPU of a chip answers the questions of sources with what it
-//! sees of a queue, and a source sends no faster than it is told. The rules are QCN's, of `cubeyard_routing::qcn`.
+//! Congestion notification by servers' chips `[serverswitch §5.2]`: the CPU of a chip answers the
+//! questions of sources with what it sees of a queue, and a source sends no faster than it is told.
+//! The rules are QCN's, of `cubeyard_routing::qcn`.
 //!
-//! `point` is what a CPU tells, `tally` what CPUs have counted, `message` what an answer looks like: all without sockets or a clock, as
-//! the sources' part here is. `cpu` is the thread that answers; `run/congestion.rs` carries out what sources are told.
+//! `point` is what a CPU tells, `tally` what CPUs have counted, `message` what an answer looks
+//! like: all without sockets or a clock, as the sources' part here is. `cpu` is the thread that
+//! answers; `run/congestion.rs` carries out what sources are told.
 //!
-//! There is one reaction point a port of a server, so all that leaves by the port is slowed down, other servers' packets too. `[ours]`
+//! There is one reaction point a port of a server, so all that leaves by the port is slowed down,
+//! other servers' packets too. `[ours]`
 
 pub mod cpu;
 pub mod message;
@@ -144,8 +147,8 @@ impl Congestion {
         self.qcn.mean_period(0) as u32
     }
 
-    /// A source has its answer, for a port whose link has this rate and that has sent so much. Bytes from one mark to the next from
-    /// now on.
+    /// A source has its answer, for a port whose link has this rate and that has sent so much.
+    /// Bytes from one mark to the next from now on.
     pub fn tell(&mut self, port: PortKey, feedback: u32, line: f64, sent_bytes: u64, now_nanos: u64) -> u32 {
         self.told += 1;
         if feedback > 0 {
@@ -170,7 +173,8 @@ impl Congestion {
         self.limits.keys().copied().collect()
     }
 
-    /// A limited port has sent so much: the rate to set, if it has changed; `None` inside is the link's own.
+    /// A limited port has sent so much: the rate to set, if it has changed; `None` inside is the
+    /// link's own.
     pub fn follow(&mut self, port: PortKey, sent_bytes: u64, now_nanos: u64) -> Option<Option<f64>> {
         let (now, qcn) = (now_nanos * NANO, self.qcn.clone());
         let limit = self.limits.get_mut(&port)?;
@@ -272,7 +276,8 @@ mod tests {
         }
     }
 
-    /// A source at full speed into a port of a fifth of its rate, in steps of a millisecond: the queue after each.
+    /// A source at full speed into a port of a fifth of its rate, in steps of a millisecond: the
+    /// queue after each.
     fn run(congestion: &mut Congestion, secs: u64) -> Vec<u64> {
         let (mut queue, mut sent, mut rate, mut until_mark) = (0.0_f64, 0.0_f64, LINE, 0.0);
         let mut queues = Vec::new();

@@ -21,7 +21,8 @@ impl Point {
         }
     }
 
-    /// A question: so much waits at a port. What its source is to be told; `None` where the CPU does not answer.
+    /// A question: so much waits at a port. What its source is to be told; `None` where the CPU
+    /// does not answer.
     pub fn ask(&mut self, port: u8, queue_bytes: u64) -> Option<u32> {
         let old = std::mem::replace(&mut self.old[usize::from(port)], queue_bytes);
         self.answers.then(|| self.qcn.feedback(queue_bytes, old))

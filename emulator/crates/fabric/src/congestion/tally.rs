@@ -1,4 +1,5 @@
-//! What the CPUs of a run's chips have counted. They are threads of their own, so it is behind a lock, which each holds for an addition.
+//! What the CPUs of a run's chips have counted. They are threads of their own, so it is behind a
+//! lock, which each holds for an addition.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -85,8 +86,8 @@ impl Tally {
         second.queue_bytes += queue_bytes;
     }
 
-    /// A server's CPU has handed its answer over so long after its chip passed the question on, and the network has carried it on
-    /// `sent_nanos` after.
+    /// A server's CPU has handed its answer over so long after its chip passed the question on, and
+    /// the network has carried it on `sent_nanos` after.
     pub fn reacted(&self, server: usize, nanos: u64, sent_nanos: u64) {
         let mut counted = self.counted();
         counted.reactions.add(nanos, sent_nanos);

@@ -55,8 +55,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The condition under these faults, in any order. On one link the least rate counts, delays add up, and losses
-    /// are independent, as in the flow engine.
+    /// The condition under these faults, in any order. On one link the least rate counts, delays
+    /// add up, and losses are independent, as in the flow engine.
     pub fn under<'a>(network: &Network, faults: impl IntoIterator<Item = &'a Fault>) -> Conditions {
         let normal = |link: usize| EndCondition {
             up: true,
@@ -88,9 +88,9 @@ impl Conditions {
                 }
             }
             Effect::Pull(link) => {
-                // Setting one end down takes the carrier of both. An end at a switch, or the one that stands for a
-                // server on another host, is preferred: then a server sees a carrier that is lost, not a port that
-                // is down.
+                // Setting one end down takes the carrier of both. An end at a switch, or the one
+                // that stands for a server on another host, is preferred: then a server sees a
+                // carrier that is lost, not a port that is down.
                 let remote = network.division.remote_end(link).map(|(end, _)| end);
                 let at_switch = network.places[link].iter().position(Place::is_switch);
                 let end = remote.or(at_switch).unwrap_or(1);

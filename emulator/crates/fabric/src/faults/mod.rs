@@ -1,9 +1,9 @@
-//! Faults as the caller sends them, checked against the catalogue of kinds and the network, and the condition of the
-//! network under a set of them. Pure.
+//! Faults as the caller sends them, checked against the catalogue of kinds and the network, and the
+//! condition of the network under a set of them. Pure.
 //!
-//! Recovering a fault undoes nothing by itself: the condition of everything is derived again from the faults that are
-//! left, so that faults may overlap and be recovered in any order. The kinds, their targets and the limits of their
-//! parameters are in `cubeyard_topology::faults`.
+//! Recovering a fault undoes nothing by itself: the condition of everything is derived again from
+//! the faults that are left, so that faults may overlap and be recovered in any order. The kinds,
+//! their targets and the limits of their parameters are in `cubeyard_topology::faults`.
 
 mod conditions;
 
@@ -105,7 +105,8 @@ impl Fault {
     }
 }
 
-/// Checks that the kind's parameters are there and within their limits, and that there are no unknown ones.
+/// Checks that the kind's parameters are there and within their limits, and that there are no
+/// unknown ones.
 fn check_parameters(kind: FaultKind, given: &Map<String, Value>) -> Result<()> {
     let catalog = cubeyard_topology::faults::CATALOG.iter();
     let known: Vec<&str> = catalog

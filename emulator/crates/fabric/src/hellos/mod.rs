@@ -1,13 +1,16 @@
-//! Hellos on the links of a network of routers or chips: the ends of a link that carries nothing notice it, though its carrier is up.
+//! Hellos on the links of a network of routers or chips: the ends of a link that carries nothing
+//! notice it, though its carrier is up.
 //!
-//! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue. An end that has heard
-//! none for several rounds counts packets: if others have come, a full queue has dropped the hellos and the link works.
-//! Otherwise its neighbour is dead, until a hello is heard again. `[subways §4.2]` asks for detection and leaves out how;
-//! rounds and their number are `[ours]`.
+//! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue.
+//! An end that has heard none for several rounds counts packets: if others have come, a full queue
+//! has dropped the hellos and the link works. Otherwise its neighbour is dead, until a hello is
+//! heard again. `[subways §4.2]` asks for detection and leaves out how; rounds and their number are
+//! `[ours]`.
 //!
 //! A hello may carry messages, which this does not read (`balance/`).
 //!
-//! Not here: what follows from it (`run/hearing.rs`), and links without a carrier, which the kernel announces.
+//! Not here: what follows from it (`run/hearing.rs`), and links without a carrier, which the kernel
+//! announces.
 
 mod socket;
 
@@ -61,7 +64,8 @@ pub struct Hellos {
 }
 
 impl Hellos {
-    /// Every neighbour is alive. `None` where switches are bridges. Errors: a setting that is not allowed.
+    /// Every neighbour is alive. `None` where switches are bridges. Errors: a setting that is not
+    /// allowed.
     pub fn of(network: &Network) -> Result<Option<Hellos>> {
         if !network.switches_decide() {
             return Ok(None);
@@ -85,7 +89,8 @@ impl Hellos {
         }))
     }
 
-    /// A round is over in which an end heard a hello or none. `packets` counts all that has come to the end so far.
+    /// A round is over in which an end heard a hello or none. `packets` counts all that has come to
+    /// the end so far.
     pub fn hear(
         &mut self,
         lane: Lane,
@@ -115,7 +120,8 @@ impl Hellos {
         Some(Notice::Dead)
     }
 
-    /// A link without a carrier, or without an end, is not listened to; its neighbours begin anew when it is back.
+    /// A link without a carrier, or without an end, is not listened to; its neighbours begin anew
+    /// when it is back.
     pub fn forget(&mut self, link: usize) {
         self.ears[link] = [Ear::default(); 2];
     }

@@ -20,7 +20,8 @@ impl HelloSocket {
         PacketSocket::open(Frames::Contents, ETHER_TYPE).map(HelloSocket)
     }
 
-    /// Sends a hello with messages from an interface. One that the kernel does not take is lost, as on the link.
+    /// Sends a hello with messages from an interface. One that the kernel does not take is lost, as
+    /// on the link.
     pub fn send(&self, index: u32, messages: &[u8]) {
         self.0.send(index, &[PAYLOAD, messages].concat());
     }

@@ -30,8 +30,8 @@ struct Request {
     rest: [u64; 2],
 }
 
-// SAFETY: the kernel reads and writes an `ifreq`, which `Request` is, and the value that it points to; both live
-// until the call returns.
+// SAFETY: the kernel reads and writes an `ifreq`, which `Request` is, and the value that it points
+// to; both live until the call returns.
 unsafe impl ioctl::Ioctl for Request {
     type Output = ();
     const IS_MUTATING: bool = true;
@@ -49,8 +49,8 @@ unsafe impl ioctl::Ioctl for Request {
     }
 }
 
-/// Makes an interface of the caller's namespace send packets as on a wire: no longer than its MTU, with checksums. A
-/// packet socket does not see how the offloads would have completed them.
+/// Makes an interface of the caller's namespace send packets as on a wire: no longer than its MTU,
+/// with checksums. A packet socket does not see how the offloads would have completed them.
 pub fn send_whole_packets(interface: &str) -> Result<()> {
     let what = || format!("turning off the offloads of {interface}");
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).during(what)?;
@@ -66,7 +66,8 @@ pub fn send_whole_packets(interface: &str) -> Result<()> {
             value: &raw mut value,
             rest: [0; 2],
         };
-        // SAFETY: `value` outlives the call, and SIOCETHTOOL takes an `ifreq` whose data is an `ethtool_value`.
+        // SAFETY: `value` outlives the call, and SIOCETHTOOL takes an `ifreq` whose data is an
+        // `ethtool_value`.
         unsafe { ioctl::ioctl(socket.as_fd(), request) }.during(what)?;
     }
     Ok(())

@@ -121,7 +121,8 @@ impl Folder {
         &self.path
     }
 
-    /// A path of something in it that leads through the descriptor, for calls that take nothing else.
+    /// A path of something in it that leads through the descriptor, for calls that take nothing
+    /// else.
     pub fn by_descriptor(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())).join(name)
     }
@@ -184,8 +185,8 @@ impl Folder {
             .during(|| format!("opening {}", self.path.join(name).display()))
     }
 
-    /// A folder in it. A missing folder is made with these permissions, independent of the umask; an
-    /// existing folder keeps its own.
+    /// A folder in it. A missing folder is made with these permissions, independent of the umask;
+    /// an existing folder keeps its own.
     pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> Result<Folder> {
         let name = name.as_ref();
         let failed = || format!("making the folder {}", self.path.join(name).display());

@@ -1,9 +1,10 @@
-//! This host: its network namespaces, processes, processors and interfaces, and what its kernel supports.
+//! This host: its network namespaces, processes, processors and interfaces, and what its kernel
+//! supports.
 //!
 //! `belonging` proves that a process is of a run. `namespace`, `process` and `strays` make, find
-//! and end what a run needs. `clock`, `processors`, `probe` and `underlay` measure. `folder` opens and
-//! removes without following links. `ethtool` sets offloads,
-//! `packet_socket` sends and receives frames.
+//! and end what a run needs. `clock`, `processors`, `probe` and `underlay` measure. `folder` opens
+//! and removes without following links. `ethtool` sets offloads, `packet_socket` sends and receives
+//! frames.
 //!
 //! Not here: anything about runs or networks, and netlink, which has its own folder.
 

@@ -1,6 +1,7 @@
 //! Network namespaces: making, naming, entering and removing them.
 //!
-//! A thread enters a namespace, does its work and ends; no long-lived thread is ever in another namespace.
+//! A thread enters a namespace, does its work and ends; no long-lived thread is ever in another
+//! namespace.
 
 use std::fs::{self, File};
 use std::io;
@@ -52,8 +53,8 @@ impl Namespace {
         Ok(Namespace { link: file.into() })
     }
 
-    /// Makes a namespace, moves the calling thread into it for the rest of its life, and gives it a name, which keeps it
-    /// when all processes in it have ended.
+    /// Makes a namespace, moves the calling thread into it for the rest of its life, and gives it a
+    /// name, which keeps it when all processes in it have ended.
     pub fn create_and_enter(name: &str) -> Result<Namespace> {
         let path = path_of(name);
         File::create_new(&path).during(|| format!("making the name of namespace {name}"))?;
@@ -132,7 +133,8 @@ pub fn id_of_name(name: &str) -> Option<NamespaceId> {
     })
 }
 
-/// Removes a name. The namespace disappears with its last process and holder. A missing name is no error.
+/// Removes a name. The namespace disappears with its last process and holder. A missing name is no
+/// error.
 pub fn remove_name(name: &str) -> Result<()> {
     let path = path_of(name);
     // There may be several mounts if making the name was interrupted and tried again.
@@ -174,14 +176,15 @@ pub fn has_sysctl(name: &str) -> bool {
     Path::new("/proc/sys/net").join(name).exists()
 }
 
-/// Sets the defaults of a fresh namespace, which the calling thread is in: no IPv6, no reverse path filter, no firewall
-/// on bridges, and the same TCP on every host, whatever the host uses itself.
+/// Sets the defaults of a fresh namespace, which the calling thread is in: no IPv6, no reverse path
+/// filter, no firewall on bridges, and the same TCP on every host, whatever the host uses itself.
 ///
-/// TCP is Reno, which every kernel has and allows in a namespace. BBR keeps four packets of each flow in flight however
-/// many flows share a link; with jumbo frames that starves some of them for seconds. TCP's super-packets are no larger
-/// than a flow's rate asks for: by default they grow as the round-trip time shrinks, to 64 KiB in a network without real
-/// cables, and queues then accept or drop dozens of packets at once. Flows on equal paths differed by up to a factor of
-/// eight; with this setting by a few per cent. `[ours, measured]`
+/// TCP is Reno, which every kernel has and allows in a namespace. BBR keeps four packets of each
+/// flow in flight however many flows share a link; with jumbo frames that starves some of them for
+/// seconds. TCP's super-packets are no larger than a flow's rate asks for: by default they grow as
+/// the round-trip time shrinks, to 64 KiB in a network without real cables, and queues then accept
+/// or drop dozens of packets at once. Flows on equal paths differed by up to a factor of eight;
+/// with this setting by a few per cent. `[ours, measured]`
 pub fn apply_defaults() -> Result<()> {
     for (name, value) in [
         ("ipv6/conf/all/disable_ipv6", "1"),

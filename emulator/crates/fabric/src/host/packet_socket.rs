@@ -21,7 +21,8 @@ pub enum Frames {
     Contents,
 }
 
-/// Bytes of packets that may wait to leave where somebody else sends: as many as a forwarding in user space has.
+/// Bytes of packets that may wait to leave where somebody else sends: as many as a forwarding in
+/// user space has.
 const WAITING_BYTES: usize = 4 << 20;
 
 /// Everybody on a link.
@@ -96,14 +97,15 @@ impl PacketSocket {
         };
     }
 
-    /// The next frame that waits: the interface that it came in by, and its length. What does not fit `room` is cut off. `None` if
-    /// there is no more.
+    /// The next frame that waits: the interface that it came in by, and its length. What does not
+    /// fit `room` is cut off. `None` if there is no more.
     pub fn receive(&self, room: &mut [u8]) -> Option<(u32, usize)> {
         loop {
             // SAFETY: all fields are integers, for which zero is a valid value.
             let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
             let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-            // SAFETY: the kernel writes at most the lengths given, those of values that outlive the call.
+            // SAFETY: the kernel writes at most the lengths given, those of values that outlive the
+            // call.
             let received = unsafe {
                 libc::recvfrom(
                     self.descriptor.as_raw_fd(),

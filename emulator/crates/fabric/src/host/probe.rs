@@ -1,4 +1,5 @@
-//! What this host supports, tried out in a namespace of its own, with a reason for what it does not.
+//! What this host supports, tried out in a namespace of its own, with a reason for what it does
+//! not.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -48,8 +49,8 @@ pub struct Probe {
     pub ebpf: bool,
     /// Tunnels to other hosts.
     pub vxlan: bool,
-    /// Whether the next hop that the kernel takes for a flow is the one that we compute; else paths are not told where
-    /// switches are routers.
+    /// Whether the next hop that the kernel takes for a flow is the one that we compute; else paths
+    /// are not told where switches are routers.
     pub path_hash: bool,
     /// Packets wrapped in lists of nodes to pass, which detours are.
     pub detours: bool,
@@ -286,7 +287,8 @@ fn try_mptcp() -> Result<()> {
     PathManager::open().map(drop)
 }
 
-/// Asks the kernel for the routes of flows through a group of two next hops with unequal weights, and compares.
+/// Asks the kernel for the routes of flows through a group of two next hops with unequal weights,
+/// and compares.
 fn try_hash(socket: &mut Netlink) -> Result<()> {
     const SEED: u32 = 0x5eed;
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -46,8 +46,9 @@ impl Process {
         })
     }
 
-    /// Starts a node inside a namespace as the user `nobody`, without any capability, or with only NET_RAW if it forwards
-    /// packets itself (`raw_sockets`). Its socket is `fabric.sock` in `folder`.
+    /// Starts a node inside a namespace as the user `nobody`, without any capability, or with only
+    /// NET_RAW if it forwards packets itself (`raw_sockets`). Its socket is `fabric.sock` in
+    /// `folder`.
     pub fn start_node(
         program: &Path,
         run: &RunId,
@@ -117,7 +118,8 @@ impl AsFd for Process {
     }
 }
 
-/// Ends the nodes that an earlier fabric started for a run: those with the run's mark in one of its namespaces.
+/// Ends the nodes that an earlier fabric started for a run: those with the run's mark in one of its
+/// namespaces.
 pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
     kill_where(|folder| {
         let namespace = fs::metadata(folder.join("ns/net")).ok()?;

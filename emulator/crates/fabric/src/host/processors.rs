@@ -1,7 +1,7 @@
 //! How busy the host's processors are, and how much of that is a run's own.
 //!
-//! The kernel samples busy time every 4 ms, which is too coarse for small differences, but it measures idle time. So busy
-//! time is what was not idle. `[measured]`
+//! The kernel samples busy time every 4 ms, which is too coarse for small differences, but it
+//! measures idle time. So busy time is what was not idle. `[measured]`
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -66,10 +66,12 @@ impl Processors {
     }
 }
 
-/// Processor time that a run uses: of this process, of processes in the run's namespaces, and of the kernel's networking.
+/// Processor time that a run uses: of this process, of processes in the run's namespaces, and of
+/// the kernel's networking.
 ///
-/// The kernel does that in software interrupts, which it charges to whatever process they interrupt; so they are read from
-/// the sum of all, and those of other runs and programs are among them. A process that ends between two calls is missed.
+/// The kernel does that in software interrupts, which it charges to whatever process they
+/// interrupt; so they are read from the sum of all, and those of other runs and programs are among
+/// them. A process that ends between two calls is missed.
 #[derive(Debug, Default)]
 pub struct OwnTime {
     known: BTreeMap<u32, Known>,
@@ -96,8 +98,8 @@ pub struct Waits {
 }
 
 impl OwnTime {
-    /// Share of all `count` processors since the last call, 0 to 1; 0 at the first call. `is_ours` says whether a network
-    /// namespace is one of the run.
+    /// Share of all `count` processors since the last call, 0 to 1; 0 at the first call. `is_ours`
+    /// says whether a network namespace is one of the run.
     pub fn busy(&mut self, count: usize, is_ours: impl Fn(NamespaceId) -> bool) -> f64 {
         let now = Instant::now();
         let interrupt_ticks = interrupt_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());
@@ -145,7 +147,8 @@ impl OwnTime {
 /// Processor time of a process and its threads, in hundredths of a second; `None` if it is gone.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name, which may hold anything; the last parenthesis ends it.
+    // The second field is the program's name, which may hold anything; the last parenthesis ends
+    // it.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }

@@ -8,10 +8,11 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// The least priority of those that go before all other programs.
 const PRIORITY: libc::c_int = 1;
 
-/// Has the calling thread run as soon as it is woken, before any program of the usual kind. It must work little and sleep. Whether
-/// the kernel grants it.
+/// Has the calling thread run as soon as it is woken, before any program of the usual kind. It must
+/// work little and sleep. Whether the kernel grants it.
 pub fn run_at_once() -> bool {
-    // SAFETY: the structure has no other fields that mean anything here, and the call reads it alone.
+    // SAFETY: the structure has no other fields that mean anything here, and the call reads it
+    // alone.
     unsafe {
         let mut wanted: libc::sched_param = std::mem::zeroed();
         wanted.sched_priority = PRIORITY;
@@ -19,8 +20,8 @@ pub fn run_at_once() -> bool {
     }
 }
 
-/// Has the calling thread run on one processor alone. What wakes it there need not interrupt another processor, which takes a virtual
-/// machine 20 us. Whether the kernel grants it.
+/// Has the calling thread run on one processor alone. What wakes it there need not interrupt
+/// another processor, which takes a virtual machine 20 us. Whether the kernel grants it.
 pub fn run_on(processor: u32) -> bool {
     let at = processor as usize;
     if at >= CpuSet::MAX_CPU {

@@ -1,5 +1,6 @@
-//! What is left of containers that the engine has removed without knowing that they were running: an engine that is killed
-//! while it starts a container forgets the shim, the processes and the control groups of the container.
+//! What is left of containers that the engine has removed without knowing that they were running:
+//! an engine that is killed while it starts a container forgets the shim, the processes and the
+//! control groups of the container.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -115,7 +116,8 @@ fn text_of(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap_or_default()
 }
 
-/// Whether a process is the shim that containerd started for one of these containers: `containerd-shim… -id ID`.
+/// Whether a process is the shim that containerd started for one of these containers:
+/// `containerd-shim… -id ID`.
 fn is_shim_of(folder: &Path, containers: &[ContainerId]) -> bool {
     let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
     if !name.starts_with("containerd-shim") {
@@ -136,21 +138,23 @@ fn is_in_group_of(folder: &Path, containers: &[ContainerId]) -> bool {
         .any(|line| line.split('/').any(|name| is_group_name(name, containers)))
 }
 
-/// Whether a control group is named after one of these containers, by cgroupfs (`ID`) or by systemd (`docker-ID.scope`).
+/// Whether a control group is named after one of these containers, by cgroupfs (`ID`) or by systemd
+/// (`docker-ID.scope`).
 fn is_group_name(name: &str, containers: &[ContainerId]) -> bool {
     let id = id_in(name);
     containers.iter().any(|container| container.0 == id)
 }
 
-/// What stands for the container in a group's name: `ID`, or, by systemd, `docker-ID.scope`, `cri-containerd-ID.scope`,
-/// `crio-ID.scope`.
+/// What stands for the container in a group's name: `ID`, or, by systemd, `docker-ID.scope`,
+/// `cri-containerd-ID.scope`, `crio-ID.scope`.
 fn id_in(name: &str) -> &str {
     let scope = name.strip_suffix(".scope");
     scope.and_then(|name| name.rsplit('-').next()).unwrap_or(name)
 }
 
-/// A process in each of these containers, by server: its first, as the container itself counts. They are found by their control
-/// groups, so that no socket of a container runtime is needed; it takes the machine's process numbers (`hostPID` of a pod).
+/// A process in each of these containers, by server: its first, as the container itself counts.
+/// They are found by their control groups, so that no socket of a container runtime is needed; it
+/// takes the machine's process numbers (`hostPID` of a pod).
 pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BTreeMap<u32, u32>> {
     let wanted: BTreeMap<&str, u32> = containers
         .iter()
@@ -184,8 +188,8 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
         .collect())
 }
 
-/// Calls `act` for each process of this container that has this network, also for those that are started meanwhile. Processes
-/// with another network are none of the caller's.
+/// Calls `act` for each process of this container that has this network, also for those that are
+/// started meanwhile. Processes with another network are none of the caller's.
 pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(&Process)) {
     let mut seen = BTreeSet::new();
     for _ in 0..MAX_LOOKS {
@@ -241,7 +245,8 @@ fn groups_of(root: &Path, containers: &[ContainerId]) -> Vec<PathBuf> {
     found
 }
 
-/// Removes a group and those inside it; returns whether it is gone. A group with a process in it stays.
+/// Removes a group and those inside it; returns whether it is gone. A group with a process in it
+/// stays.
 fn remove_group(group: &Path) -> bool {
     for child in folders_in(group) {
         remove_group(&child);

@@ -1,7 +1,8 @@
 //! The network between hosts: whether this host has the address that the caller gives, and the MTU.
 //!
-//! A tunnel's packets are never fragmented: the kernel does not fragment packets with "don't fragment" set, as ours have,
-//! and with fragments a run would measure reassembly. So the underlay has to carry a whole packet.
+//! A tunnel's packets are never fragmented: the kernel does not fragment packets with "don't
+//! fragment" set, as ours have, and with fragments a run would measure reassembly. So the underlay
+//! has to carry a whole packet.
 
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
@@ -12,8 +13,8 @@ use crate::netlink::{OUTER_HEADER_BYTES, PORT};
 use crate::network::Description;
 use crate::network::hosts::Hosts;
 
-/// The largest IP packet that every path to the other hosts carries; `None` without other hosts. `field` names the hosts
-/// in errors.
+/// The largest IP packet that every path to the other hosts carries; `None` without other hosts.
+/// `field` names the hosts in errors.
 pub fn mtu(hosts: &Hosts, field: &str) -> Result<Option<u32>> {
     let here = hosts.own_address();
     let others = hosts.underlays.iter().filter(|address| **address != here);

@@ -1,9 +1,11 @@
-//! The links of a run: what a kind of link has to provide, and which interface is an end of which link.
+//! The links of a run: what a kind of link has to provide, and which interface is an end of which
+//! link.
 //!
-//! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if one is on another
-//! host. Everything here is pure: it adds requests, which `kernels` sends.
+//! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if
+//! one is on another host. Everything here is pure: it adds requests, which `kernels` sends.
 //!
-//! Not here: ports of servers once their link exists (`servers/`), and what faults do to a link (`faults/`).
+//! Not here: ports of servers once their link exists (`servers/`), and what faults do to a link
+//! (`faults/`).
 
 mod veth;
 mod vxlan;
@@ -41,12 +43,14 @@ impl Requests {
     }
 }
 
-/// The two steps in which a link is made. The second follows when the first has been carried out in every namespace.
+/// The two steps in which a link is made. The second follows when the first has been carried out in
+/// every namespace.
 #[derive(Debug, Default)]
 pub struct Steps {
     /// Makes the interfaces.
     pub make: Requests,
-    /// Attaches, sets up and shapes the ends at switches. Servers' ports are set up with their servers.
+    /// Attaches, sets up and shapes the ends at switches. Servers' ports are set up with their
+    /// servers.
     pub finish: Requests,
 }
 
@@ -61,7 +65,8 @@ pub trait LinkKind: Sync {
     /// Makes the link.
     fn make(&self, steps: &mut Steps, network: &Network, link: usize, namespace_of: NamespaceOf<'_>);
 
-    /// Whether an end limits its rate and counts what it sends. The others pass on what has been limited and counted.
+    /// Whether an end limits its rate and counts what it sends. The others pass on what has been
+    /// limited and counted.
     fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool;
 }
 

@@ -31,8 +31,8 @@ impl LinkKind for OnOneHost {
     }
 }
 
-/// Makes the veth pair of a link. The namespace of a switch makes it if there is one, so that most links are in one
-/// batch.
+/// Makes the veth pair of a link. The namespace of a switch makes it if there is one, so that most
+/// links are in one batch.
 pub(super) fn make_pair(
     kind: &dyn LinkKind,
     steps: &mut Steps,

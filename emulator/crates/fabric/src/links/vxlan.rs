@@ -1,9 +1,9 @@
-//! What crosses from host to host: VXLAN tunnels between the parts of a switch, and for links between servers of two
-//! hosts.
+//! What crosses from host to host: VXLAN tunnels between the parts of a switch, and for links
+//! between servers of two hosts.
 //!
-//! On each of the two hosts such a link is a veth pair from the server's port to a bridge with one other port, the
-//! tunnel. The bridge's end of the pair stands for the port of the other server: it is down whenever that port is, so
-//! that this server loses its carrier as it would with one cable.
+//! On each of the two hosts such a link is a veth pair from the server's port to a bridge with one
+//! other port, the tunnel. The bridge's end of the pair stands for the port of the other server: it
+//! is down whenever that port is, so that this server loses its carrier as it would with one cable.
 
 use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
@@ -36,8 +36,9 @@ impl LinkKind for BetweenHosts {
     }
 }
 
-/// Adds the tunnels to other hosts. `make` is for this host's own namespace, on whose network the tunnels' packets
-/// travel; `join`, afterwards, is for the shared room of switches, whose namespace is `room`.
+/// Adds the tunnels to other hosts. `make` is for this host's own namespace, on whose network the
+/// tunnels' packets travel; `join`, afterwards, is for the shared room of switches, whose namespace
+/// is `room`.
 pub fn add_tunnels(make: &mut Batch, join: &mut Batch, network: &Network, room: BorrowedFd<'_>) {
     let Some(hosts) = &network.description.hosts else {
         return;

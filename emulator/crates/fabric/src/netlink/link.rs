@@ -1,4 +1,5 @@
-//! Links, addresses and neighbours, as `ip link`, `ip address` and `ip neigh` configure them. `[man 7 rtnetlink]`
+//! Links, addresses and neighbours, as `ip link`, `ip address` and `ip neigh` configure them.
+//! `[man 7 rtnetlink]`
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -115,8 +116,8 @@ fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32, supe
     }
 }
 
-/// Makes a veth pair, with both ends in their bridges. The near end is up; the far end has to be set up afterwards, since
-/// the kernel creates it before it has a peer.
+/// Makes a veth pair, with both ends in their bridges. The near end is up; the far end has to be
+/// set up afterwards, since the kernel creates it before it has a peer.
 pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let purpose = format!("making the link {} - {}", veth.near.name, veth.far.name);
     let header = end_header(&veth.near, true);
@@ -183,7 +184,8 @@ pub fn add_bridge(batch: &mut Batch, bridge: &Bridge) {
     });
 }
 
-/// Sets an interface up or down. An interface that is set down loses its neighbours, even permanent ones.
+/// Sets an interface up or down. An interface that is set down loses its neighbours, even permanent
+/// ones.
 pub fn set_up(batch: &mut Batch, index: u32, up: bool) {
     let purpose = format!("setting interface {index} {}", if up { "up" } else { "down" });
     let header = link_header(0, index, if up { IFF_UP } else { 0 }, IFF_UP);
@@ -276,7 +278,8 @@ pub fn read_link_state(answer: Answer<'_>) -> Option<LinkState> {
     })
 }
 
-/// How many packets an interface has received; `None` if the kernel does not say. An interface that is gone is an error.
+/// How many packets an interface has received; `None` if the kernel does not say. An interface that
+/// is gone is an error.
 pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>> {
     let mut batch = Batch::new();
     let purpose = format!("reading the counters of interface {index}");
@@ -299,7 +302,8 @@ pub struct Traffic {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Of them, those of IPv6 packets, received and sent: in a routed network these are the packets of detours.
+    /// Of them, those of IPv6 packets, received and sent: in a routed network these are the packets
+    /// of detours.
     pub wrapped_bytes: [u64; 2],
 }
 
@@ -307,7 +311,8 @@ pub struct Traffic {
 pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
     let mut all = BTreeMap::new();
     socket.dump(&mut link_dump(), |answer| {
-        // Packets come before bytes, what is received before what is sent. `[linux include/uapi/linux/if_link.h]`
+        // Packets come before bytes, what is received before what is sent.
+        // `[linux include/uapi/linux/if_link.h]`
         let read = || {
             let index = u32::from_ne_bytes(*answer.body.get(4..)?.first_chunk()?);
             let counters = answer.attributes(16).find_value(IFLA_STATS64)?;

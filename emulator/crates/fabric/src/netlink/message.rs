@@ -1,7 +1,7 @@
 //! Netlink messages as bytes: writing requests into one batch, reading answers back.
 //!
-//! A message is a 16-byte header, a fixed part of its family, then attributes of type, length and value, each
-//! padded to four bytes. `[man 7 netlink, man 7 rtnetlink]`
+//! A message is a 16-byte header, a fixed part of its family, then attributes of type, length and
+//! value, each padded to four bytes. `[man 7 netlink, man 7 rtnetlink]`
 
 /// Length of the header every message starts with.
 pub const HEADER_LEN: usize = 16;
@@ -49,7 +49,8 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Appends one request: its kind, its flags, its fixed part, and whatever attributes `fill` puts.
+    /// Appends one request: its kind, its flags, its fixed part, and whatever attributes `fill`
+    /// puts.
     pub fn request(
         &mut self,
         kind: u16,
@@ -78,7 +79,8 @@ impl Batch {
         &self.purposes[index]
     }
 
-    /// Cuts the batch into ranges of requests of at most `limit` bytes each (a longer request stands alone).
+    /// Cuts the batch into ranges of requests of at most `limit` bytes each (a longer request
+    /// stands alone).
     pub fn chunks(&self, limit: usize) -> Vec<std::ops::Range<usize>> {
         let mut chunks = Vec::new();
         let mut first = 0;
@@ -94,8 +96,8 @@ impl Batch {
         chunks
     }
 
-    /// The bytes of some requests, numbered from `first_sequence`. Only the last requests an acknowledgement: the kernel
-    /// answers in order and reports errors in any case.
+    /// The bytes of some requests, numbered from `first_sequence`. Only the last requests an
+    /// acknowledgement: the kernel answers in order and reports errors in any case.
     pub fn bytes_of(&mut self, requests: std::ops::Range<usize>, first_sequence: u32) -> &[u8] {
         for index in requests.clone() {
             let start = self.starts[index];

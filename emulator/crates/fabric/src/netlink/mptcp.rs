@@ -1,8 +1,10 @@
-//! The kernel's MPTCP, by the generic netlink family `mptcp_pm`: we are the path manager of a namespace. The kernel tells of
-//! connections and subflows, and we add the subflows. `[man 8 ip-mptcp, linux/mptcp_pm.h]`
+//! The kernel's MPTCP, by the generic netlink family `mptcp_pm`: we are the path manager of a
+//! namespace. The kernel tells of connections and subflows, and we add the subflows.
+//! `[man 8 ip-mptcp, linux/mptcp_pm.h]`
 //!
-//! The kernel's own path manager cannot do it: an endpoint of its either is announced or joins every address of the peer,
-//! and a server here sends and receives. Its subflows also get any port, so that their paths would not be known beforehand.
+//! The kernel's own path manager cannot do it: an endpoint of its either is announced or joins
+//! every address of the peer, and a server here sends and receives. Its subflows also get any port,
+//! so that their paths would not be known beforehand.
 #![allow(unsafe_code, reason = "no library joins a group of generic netlink")]
 
 use std::net::Ipv4Addr;

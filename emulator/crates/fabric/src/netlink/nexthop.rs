@@ -1,5 +1,6 @@
-//! Next-hop objects and groups of them, as `ip nexthop` configures them: routes refer to them by number, so that many routes
-//! share a group and one request changes it for all. `[man 8 ip-nexthop]`
+//! Next-hop objects and groups of them, as `ip nexthop` configures them: routes refer to them by
+//! number, so that many routes share a group and one request changes it for all.
+//! `[man 8 ip-nexthop]`
 
 use std::net::Ipv4Addr;
 
@@ -30,8 +31,8 @@ pub(super) fn by_gateway() -> [u8; 8] {
 /// The kernel refuses to remove by anything but a number.
 const BY_NUMBER: [u8; 8] = [0; 8];
 
-/// Adds a next hop over an interface, or replaces that of the same number. The interface must have a carrier, and loses
-/// its next hops with it.
+/// Adds a next hop over an interface, or replaces that of the same number. The interface must have
+/// a carrier, and loses its next hops with it.
 pub fn add_next_hop(batch: &mut Batch, id: u32, index: u32, gateway: Ipv4Addr) {
     let purpose = format!("adding the next hop {gateway} over interface {index}");
     batch.request(
@@ -56,8 +57,8 @@ pub struct GroupMember {
     pub weight: u32,
 }
 
-/// Adds a group of next hops that exist, or replaces that of the same number. The kernel gives each member a range of
-/// hashes, in this order and as wide as its weight.
+/// Adds a group of next hops that exist, or replaces that of the same number. The kernel gives each
+/// member a range of hashes, in this order and as wide as its weight.
 pub fn add_group(batch: &mut Batch, id: u32, members: &[GroupMember]) {
     let purpose = format!("adding the group {id} of {} next hops", members.len());
     batch.request(

@@ -1,5 +1,6 @@
-//! Where the kernel has the bytes of IPv6 packets among an interface's counters. Kernels from 6.18 on have them at other places
-//! than those before, and a dump does not name them, so that one packet of a known length is sent to find out. `[measured]`
+//! Where the kernel has the bytes of IPv6 packets among an interface's counters. Kernels from 6.18
+//! on have them at other places than those before, and a dump does not name them, so that one
+//! packet of a known length is sent to find out. `[measured]`
 
 use std::net::{Ipv6Addr, UdpSocket};
 use std::sync::LazyLock;
@@ -17,7 +18,8 @@ const PAYLOAD_BYTES: usize = 1003;
 /// With the headers of IPv6 and UDP.
 const PACKET_BYTES: u64 = PAYLOAD_BYTES as u64 + 40 + 8;
 
-/// Places of the bytes received and sent; `None` where the kernel has no IPv6. Found once, in a namespace of its own.
+/// Places of the bytes received and sent; `None` where the kernel has no IPv6. Found once, in a
+/// namespace of its own.
 pub(super) static PLACES: LazyLock<Option<[usize; 2]>> =
     LazyLock::new(|| std::thread::spawn(find).join().ok().flatten());
 

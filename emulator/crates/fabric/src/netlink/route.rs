@@ -143,7 +143,8 @@ const FRA_TABLE: u16 = 15;
 const FRA_PRIORITY: u16 = 6;
 const FR_ACT_TO_TBL: u8 = 1;
 
-/// Has packets from an address routed by a table first, and by the main one where that has no route.
+/// Has packets from an address routed by a table first, and by the main one where that has no
+/// route.
 pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
     let mut header = [0; 12];
     header[..5].copy_from_slice(&[AF_INET, 0, 32, 0, table]);
@@ -155,7 +156,8 @@ pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
     });
 }
 
-/// Has packets that come in by an interface routed by a table first, and by the main one where that has no route.
+/// Has packets that come in by an interface routed by a table first, and by the main one where that
+/// has no route.
 pub fn add_entering_rule(batch: &mut Batch, interface: &str, table: u32) {
     let purpose = format!("adding the rule that packets from {interface} go by table {table}");
     let kind = RTM_NEWRULE;
@@ -180,7 +182,8 @@ fn entering_rule(batch: &mut Batch, kind: u16, flags: u16, purpose: String, inte
 }
 
 impl Netlink {
-    /// The interface by which the kernel would forward the packets of a flow; `None` where the answer names none.
+    /// The interface by which the kernel would forward the packets of a flow; `None` where the
+    /// answer names none.
     pub fn route_of(&mut self, flow: &FiveTuple) -> Result<Option<u32>> {
         let mut batch = Batch::new();
         let mut header = [0; 12];

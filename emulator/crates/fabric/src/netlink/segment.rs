@@ -1,5 +1,5 @@
-//! Segments: next hops that wrap packets in a list of nodes to pass, and the routes of these nodes. `[RFC 8754, RFC 8986,
-//! man 8 ip-route]`
+//! Segments: next hops that wrap packets in a list of nodes to pass, and the routes of these nodes.
+//! `[RFC 8754, RFC 8986, man 8 ip-route]`
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -59,8 +59,9 @@ pub fn add_address_v6(batch: &mut Batch, index: u32, address: Ipv6Addr) {
     });
 }
 
-/// Adds a next hop that wraps packets, so that they pass these segments in this order, or replaces that of the same number.
-/// `gateway` only says that the interface leads on: wrapped packets are routed anew.
+/// Adds a next hop that wraps packets, so that they pass these segments in this order, or replaces
+/// that of the same number. `gateway` only says that the interface leads on: wrapped packets are
+/// routed anew.
 pub fn add_next_hop_by_segments(
     batch: &mut Batch,
     id: u32,
@@ -86,7 +87,8 @@ pub fn add_next_hop_by_segments(
     );
 }
 
-/// The kernel's `struct seg6_iptunnel_encap`: a mode, and a segment routing header, in which the last segment comes first.
+/// The kernel's `struct seg6_iptunnel_encap`: a mode, and a segment routing header, in which the
+/// last segment comes first.
 fn wrapping(segments: &[Ipv6Addr]) -> Vec<u8> {
     let last = (segments.len() - 1) as u8;
     let mut bytes = SEG6_IPTUN_MODE_ENCAP_RED.to_ne_bytes().to_vec();
@@ -159,7 +161,8 @@ fn header(prefix_bits: u8, flags: u32) -> [u8; 12] {
 mod tests {
     use super::*;
 
-    /// The layout of RFC 8754, §2: the last segment comes first, and the packet is on its way to the first.
+    /// The layout of RFC 8754, §2: the last segment comes first, and the packet is on its way to
+    /// the first.
     #[test]
     fn a_list_of_segments_has_the_layout_of_the_standard() {
         let [first, second, third] = [1, 2, 3].map(|last| Ipv6Addr::new(0xfd63, 0, 0, 0, 0, 0, 0, last));

@@ -75,8 +75,8 @@ impl Netlink {
         })
     }
 
-    /// Carries out all requests in order. The error is the first refusal that `excuse` does not accept; the requests after
-    /// it in the same chunk have been carried out too.
+    /// Carries out all requests in order. The error is the first refusal that `excuse` does not
+    /// accept; the requests after it in the same chunk have been carried out too.
     pub fn run(&mut self, batch: &mut Batch, excuse: Excuse) -> Result<()> {
         self.run_and_read(batch, excuse, |_| {})
     }
@@ -145,7 +145,8 @@ impl Netlink {
         loop {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((length, _)) => answers(&self.buffer[..length]).for_each(&mut each),
-                // After an overrun some announcements are missing; the next one of a link has its state again.
+                // After an overrun some announcements are missing; the next one of a link has its
+                // state again.
                 Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(cause) => return Err(FabricError::system("receiving link changes", cause)),

@@ -1,4 +1,5 @@
-//! Ethernet inside UDP between hosts: what `ip link add type vxlan` and `bridge fdb` do. `[RFC 7348]`
+//! Ethernet inside UDP between hosts: what `ip link add type vxlan` and `bridge fdb` do.
+//! `[RFC 7348]`
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -65,8 +66,8 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     });
 }
 
-/// Adds a host to those that a tunnel sends packets for unknown addresses to. It learns by itself on which host each
-/// address is.
+/// Adds a host to those that a tunnel sends packets for unknown addresses to. It learns by itself
+/// on which host each address is.
 pub fn add_far_end(batch: &mut Batch, index: u32, host: Ipv4Addr) {
     let mut header = [0; 12];
     header[0] = AF_BRIDGE;

@@ -1,4 +1,5 @@
-//! What the servers of a network run: a protocol of the catalogue, a forwarding of it, and what each server is told.
+//! What the servers of a network run: a protocol of the catalogue, a forwarding of it, and what
+//! each server is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    /// Every setting of the protocol by its name: as described, or its default. Errors: one that is not allowed.
+    /// Every setting of the protocol by its name: as described, or its default. Errors: one that is
+    /// not allowed.
     pub fn values(&self, description: &Description) -> Result<BTreeMap<&'static str, f64>> {
         settings::read(self.entry.settings, &own_settings(description)?).map_err(refused)
     }
@@ -103,7 +105,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// Works out every server's configuration and the rules of the run. Errors: those of the protocol.
+    /// Works out every server's configuration and the rules of the run. Errors: those of the
+    /// protocol.
     pub fn of(
         description: &Description,
         behaviour: Behaviour,

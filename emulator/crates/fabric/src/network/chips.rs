@@ -8,8 +8,9 @@ use super::Network;
 use super::behaviour::refused;
 use crate::error::{FabricError, Result};
 
-/// Links of the topology that the network leaves out, by their two nodes; none where switches are no chips. Errors: several hosts, a
-/// topology that the control of the chips does not take, a link that is not the topology's.
+/// Links of the topology that the network leaves out, by their two nodes; none where switches are
+/// no chips. Errors: several hosts, a topology that the control of the chips does not take, a link
+/// that is not the topology's.
 pub fn outside(network: &Network) -> Result<BTreeSet<(u32, u32)>> {
     let description = &network.description;
     let Some(chips) = network.behaviour.entry.chips else {

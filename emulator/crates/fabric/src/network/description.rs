@@ -1,4 +1,5 @@
-//! What a caller sends to describe a network: the types of the JSON document, without any check beyond its shape.
+//! What a caller sends to describe a network: the types of the JSON document, without any check
+//! beyond its shape.
 
 use std::net::Ipv4Addr;
 
@@ -26,7 +27,8 @@ pub struct Description {
     pub spec: Value,
     /// The protocol that the servers run, by its name in the catalogue.
     pub protocol: String,
-    /// What forwards its packets, by its name there; absent for a protocol whose servers forward nothing.
+    /// What forwards its packets, by its name there; absent for a protocol whose servers forward
+    /// nothing.
     #[serde(default)]
     pub forwarding: Option<String>,
     /// Rate of links without a rate of their own.
@@ -39,13 +41,15 @@ pub struct Description {
     /// Where switches are routers: how flows are spread, by name; equally if absent.
     #[serde(default)]
     pub balance: Option<String>,
-    /// Where switches are routers and flows may be MPTCP: the most subflows of a connection, 0 for as many as addresses make.
+    /// Where switches are routers and flows may be MPTCP: the most subflows of a connection, 0 for
+    /// as many as addresses make.
     #[serde(default)]
     pub subflows: Option<u32>,
     /// Seed of the nodes' random choices.
     #[serde(default)]
     pub seed: u64,
-    /// Settings of the nodes, passed on to them, except `queue_bytes`: the bytes that may wait at an end of a link.
+    /// Settings of the nodes, passed on to them, except `queue_bytes`: the bytes that may wait at
+    /// an end of a link.
     #[serde(default)]
     pub settings: Map<String, Value>,
     /// The servers.
@@ -80,7 +84,8 @@ pub struct HostedService {
     /// Its WebAssembly module, which the node checks; empty for one in processes.
     #[serde(default)]
     pub module: HexBytes,
-    /// Whether its instances are processes, which whoever asked for the run starts and connects to the nodes.
+    /// Whether its instances are processes, which whoever asked for the run starts and connects to
+    /// the nodes.
     #[serde(default)]
     pub process: bool,
 }

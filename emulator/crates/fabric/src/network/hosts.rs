@@ -1,9 +1,10 @@
-//! A run on several hosts: which part of its network is on which host. Pure, and the same on every host.
+//! A run on several hosts: which part of its network is on which host. Pure, and the same on every
+//! host.
 //!
-//! A server is on one host with all its ports. A link to a switch is on the server's host, so that its rate, counters,
-//! carrier and faults are that host's alone. A switch has a part on each host that has a link of it; VXLAN joins the
-//! parts to one Ethernet. A link between servers of two hosts is on both: each host has the port of its own server, and
-//! VXLAN joins the two. `[ours]`
+//! A server is on one host with all its ports. A link to a switch is on the server's host, so that
+//! its rate, counters, carrier and faults are that host's alone. A switch has a part on each host
+//! that has a link of it; VXLAN joins the parts to one Ethernet. A link between servers of two
+//! hosts is on both: each host has the port of its own server, and VXLAN joins the two. `[ours]`
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -40,7 +41,8 @@ impl Hosts {
         self.first_vni..self.first_vni.saturating_add(count as u32)
     }
 
-    /// Checks the hosts on their own; `vnis` is how many VXLAN numbers the run needs. `field` names them in errors.
+    /// Checks the hosts on their own; `vnis` is how many VXLAN numbers the run needs. `field` names
+    /// them in errors.
     pub fn check(&self, field: &str, vnis: usize) -> Result<()> {
         let count = self.underlays.len();
         if !(1..=MAX_HOSTS).contains(&count) {
@@ -188,7 +190,8 @@ impl Division {
         others.filter(move |_| self.has_switch(switch))
     }
 
-    /// How many VXLAN numbers the run needs: one for each switch, then one for each link between hosts.
+    /// How many VXLAN numbers the run needs: one for each switch, then one for each link between
+    /// hosts.
     pub fn vni_count(&self) -> usize {
         self.switches.len()
             + (0..self.links.len())

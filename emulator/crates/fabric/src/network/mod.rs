@@ -1,9 +1,11 @@
-//! A network to emulate: what the caller describes, checked, with everything that follows from it worked out.
+//! A network to emulate: what the caller describes, checked, with everything that follows from it
+//! worked out.
 //!
-//! All of it is pure: nothing here talks to the kernel. `description` has the caller's document, `index` its ids,
-//! `placement` the ends of links, `neighbours` who shares an Ethernet segment, `addresses` and `shaping` what interfaces
-//! get, `hosts` what is on which host, `behaviour` what servers run and are told, `routing` the tables of routers, `chips` what switching chips ask for, `services`
-//! what is asked of services that users wrote.
+//! All of it is pure: nothing here talks to the kernel. `description` has the caller's document,
+//! `index` its ids, `placement` the ends of links, `neighbours` who shares an Ethernet segment,
+//! `addresses` and `shaping` what interfaces get, `hosts` what is on which host, `behaviour` what
+//! servers run and are told, `routing` the tables of routers, `chips` what switching chips ask for,
+//! `services` what is asked of services that users wrote.
 
 pub mod addresses;
 pub mod behaviour;

@@ -1,7 +1,8 @@
-//! Which servers can reach each other without passing another server: those on one Ethernet segment.
+//! Which servers can reach each other without passing another server: those on one Ethernet
+//! segment.
 //!
-//! A segment is a set of switches joined by links, with all server ports on them, or the two ports of a link between
-//! servers.
+//! A segment is a set of switches joined by links, with all server ports on them, or the two ports
+//! of a link between servers.
 
 use super::Place;
 use super::behaviour::Behaviour;
@@ -89,7 +90,8 @@ fn root(roots: &mut [usize], mut switch: usize) -> usize {
 
 /// Every server's neighbours, by port and then by the order of the description.
 ///
-/// Errors: links between switches where servers forward, a switch with more ports than the protocol can tell apart.
+/// Errors: links between switches where servers forward, a switch with more ports than the protocol
+/// can tell apart.
 pub fn find_neighbours(
     behaviour: Behaviour,
     servers: usize,

@@ -116,7 +116,8 @@ pub fn ports_by_server(servers: usize, places: &[[Place; 2]]) -> Vec<Vec<PortEnd
     ports
 }
 
-/// How many ports a server may have: those that its protocol can tell apart, or those that have a network of their own.
+/// How many ports a server may have: those that its protocol can tell apart, or those that have a
+/// network of their own.
 fn port_limit(behaviour: Behaviour) -> u16 {
     if behaviour.forwards() {
         MAX_SERVER_PORTS.min(behaviour.entry.max_ports.into())

@@ -7,7 +7,8 @@ use super::Network;
 use crate::error::{FabricError, Result};
 
 impl Network {
-    /// The program that servers' chips run in place of the forwarding's own: a user's, or the one that has queues asked.
+    /// The program that servers' chips run in place of the forwarding's own: a user's, or the one
+    /// that has queues asked.
     pub fn set_program(&self) -> Option<&str> {
         let marked = self
             .behaviour
@@ -18,7 +19,8 @@ impl Network {
     }
 }
 
-/// Checks a program for every server. O(servers x what it executes). Errors name `field`, and the first line that is wrong.
+/// Checks a program for every server. O(servers x what it executes). Errors name `field`, and the
+/// first line that is wrong.
 pub fn check(field: &str, text: &str, forwarding: Option<&ForwardingEntry>, run: &RunPlan) -> Result<()> {
     let Some(program) = forwarding.and_then(|forwarding| forwarding.program) else {
         let given = forwarding.map_or("no forwarding", |forwarding| forwarding.name);

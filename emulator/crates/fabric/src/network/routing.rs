@@ -1,4 +1,5 @@
-//! What routes are made of where switches are routers: the topology, and which of its parts are in the network.
+//! What routes are made of where switches are routers: the topology, and which of its parts are in
+//! the network.
 
 use std::net::Ipv4Addr;
 
@@ -34,8 +35,8 @@ pub struct Routing {
 }
 
 impl Routing {
-    /// `None` where switches are no routers. Errors: a network on several hosts, links that are not the topology's, a
-    /// balance that there is not.
+    /// `None` where switches are no routers. Errors: a network on several hosts, links that are not
+    /// the topology's, a balance that there is not.
     pub fn of(network: &Network) -> Result<Option<Routing>> {
         let entry = network.behaviour.entry;
         if entry.switches != SwitchKind::Router {
@@ -103,13 +104,15 @@ impl Routing {
         self.balance
     }
 
-    /// The ports of a server, by id, that have addresses of their own; none where flows cannot be MPTCP.
+    /// The ports of a server, by id, that have addresses of their own; none where flows cannot be
+    /// MPTCP.
     pub fn addressed_ports(&self, server: u32) -> &[u8] {
         let subflows = self.subflows.as_ref();
         subflows.map_or(&[], |subflows| subflows.addresses.ports(server))
     }
 
-    /// The subflows of an MPTCP connection between two servers, by id; `None` where flows cannot be MPTCP.
+    /// The subflows of an MPTCP connection between two servers, by id; `None` where flows cannot be
+    /// MPTCP.
     pub fn subflows(&self, connection: u32, ends: [u32; 2]) -> Option<Vec<Subflow>> {
         let subflows = self.subflows.as_ref()?;
         Some(subflows.addresses.subflows(connection, ends, subflows.most))
@@ -142,7 +145,8 @@ impl Routing {
         })
     }
 
-    /// The same by what controllers have set: weights, and detours by server where there are any, out of its rack and towards it.
+    /// The same by what controllers have set: weights, and detours by server where there are any,
+    /// out of its rack and towards it.
     pub fn tables_by_load(
         &self,
         failures: &Failures,
@@ -189,7 +193,8 @@ fn subflows(network: &Network, topology: &Topology, balance: Balance) -> Result<
     }))
 }
 
-/// Checks the ids and links of the network against the topology, and finds what the network leaves out.
+/// Checks the ids and links of the network against the topology, and finds what the network leaves
+/// out.
 fn outside(network: &Network, topology: &Topology) -> Result<Failures> {
     let description = &network.description;
     let mut outside = Failures::none(topology);

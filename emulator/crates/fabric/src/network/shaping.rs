@@ -13,8 +13,8 @@ use crate::programs::fair;
 
 const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e4..=1e11;
 const MTUS: std::ops::RangeInclusive<u32> = 576..=65_000;
-/// Seconds of its rate that may wait at an end of a link. With 0.02 the 15 flows that share a link in an all-to-all
-/// have too few packets of 9,000 bytes each to recover from a loss. `[ours]`
+/// Seconds of its rate that may wait at an end of a link. With 0.02 the 15 flows that share a link
+/// in an all-to-all have too few packets of 9,000 bytes each to recover from a loss. `[ours]`
 const QUEUE_SECS: f64 = 0.08;
 /// Least and most bytes that may wait: two super-packets, and 16 MiB.
 const QUEUE_LIMITS: (f64, f64) = (131_072.0, 16_777_216.0);
@@ -37,8 +37,8 @@ impl Network {
         }
     }
 
-    /// Who has queues of their own at the ends of links; `None` where all packets wait in one. Services always share a link
-    /// fairly, whatever they send. `[camcube §2.1.1]`
+    /// Who has queues of their own at the ends of links; `None` where all packets wait in one.
+    /// Services always share a link fairly, whatever they send. `[camcube §2.1.1]`
     pub fn sharers(&self) -> Option<Sharers> {
         match self.description.fair_queues {
             true => Some(Sharers::Flows),
@@ -60,7 +60,8 @@ impl Network {
         !self.behaviour.entry.services.is_empty()
     }
 
-    /// How an end of a link sends without any fault. Before queues are shared their programs must be loaded.
+    /// How an end of a link sends without any fault. Before queues are shared their programs must
+    /// be loaded.
     pub fn shape(&self, link: usize, site: Site) -> Shape {
         let at_server = matches!(site, Site::Server(_));
         Shape {

@@ -1,4 +1,5 @@
-//! Arrays of counters that user space reads without a system call: the kernel lets their memory be mapped.
+//! Arrays of counters that user space reads without a system call: the kernel lets their memory be
+//! mapped.
 #![allow(unsafe_code, reason = "the memory of a map is mapped by its descriptor")]
 
 use std::os::fd::AsFd;
@@ -19,13 +20,15 @@ pub struct Mapped {
     _map: MapData,
 }
 
-// SAFETY: the memory stays mapped as long as this is, belongs to no thread, and is only read, atomically.
+// SAFETY: the memory stays mapped as long as this is, belongs to no thread, and is only read,
+// atomically.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Maps an array of `entries` values of `words` words each. Errors: another map, or one that the kernel does not map.
+    /// Maps an array of `entries` values of `words` words each. Errors: another map, or one that
+    /// the kernel does not map.
     pub fn open(map: Map, name: &'static str, entries: usize, words: usize) -> Result<Mapped> {
         let Map::Array(map) = map else {
             let wrong = format!("the object's map {name} is not an array");
@@ -69,7 +72,8 @@ impl Mapped {
         if at >= self.len {
             return 0;
         }
-        // SAFETY: `open` mapped that many words, aligned to a page, and they stay until `drop`. The kernel writes each at once.
+        // SAFETY: `open` mapped that many words, aligned to a page, and they stay until `drop`. The
+        // kernel writes each at once.
         unsafe { self.memory.add(at).as_ref() }.load(Ordering::Acquire)
     }
 }

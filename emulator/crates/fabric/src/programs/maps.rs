@@ -1,5 +1,5 @@
-//! Entries of one map by their bytes: maps of any protocol are read and written alike, by the sizes of their schemas.
-//! `[man 2 bpf]`
+//! Entries of one map by their bytes: maps of any protocol are read and written alike, by the sizes
+//! of their schemas. `[man 2 bpf]`
 #![allow(unsafe_code, reason = "the system call takes pointers to keys and values")]
 
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,8 +15,9 @@ const UPDATE: libc::c_long = 2;
 const DELETE: libc::c_long = 3;
 const NEXT_KEY: libc::c_long = 4;
 
-/// An entry of a map that is not filled beforehand is made of a small store of the kernel's, which it fills again in the background:
-/// how often an update that found it empty is tried, and how long after the try before.
+/// An entry of a map that is not filled beforehand is made of a small store of the kernel's, which
+/// it fills again in the background: how often an update that found it empty is tried, and how long
+/// after the try before.
 const TRIES: u32 = 20;
 const REFILL: Duration = Duration::from_millis(1);
 
@@ -59,7 +60,8 @@ impl Table {
         self.schema
     }
 
-    /// Sets or removes an entry. Removing one that is not there is no error: the kernel forgets some by itself.
+    /// Sets or removes an entry. Removing one that is not there is no error: the kernel forgets
+    /// some by itself.
     pub fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
         let sized = update.key.0.len() == self.schema.key_bytes
             && update
@@ -91,7 +93,8 @@ impl Table {
     pub fn keys(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut next = vec![0; self.schema.key_bytes];
-        // The kernel gives the first key for one that is not there, and starts again after one that has gone.
+        // The kernel gives the first key for one that is not there, and starts again after one that
+        // has gone.
         while keys.len() < self.schema.entries {
             let found = match keys.last() {
                 Some(last) => self.call(NEXT_KEY, &mut last.clone(), &mut next),
@@ -120,7 +123,8 @@ impl Table {
         }
     }
 
-    /// Removes an entry; one that is gone already is as wanted. The kernel refuses the call if it names a value.
+    /// Removes an entry; one that is gone already is as wanted. The kernel refuses the call if it
+    /// names a value.
     fn delete(&self, key: &mut [u8]) -> Result<(), Errno> {
         match self.bpf(DELETE, key.as_mut_ptr() as u64, 0) {
             Err(Errno::ENOENT) => Ok(()),
@@ -144,8 +148,9 @@ impl Table {
             value,
             flags: 0,
         };
-        // SAFETY: the pointers are of buffers as long as the map's keys and values, whose sizes `open` has compared with
-        // the schema and every caller with the buffers; they and the attributes outlive the call.
+        // SAFETY: the pointers are of buffers as long as the map's keys and values, whose sizes
+        // `open` has compared with the schema and every caller with the buffers; they and the
+        // attributes outlive the call.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_bpf,

@@ -1,4 +1,5 @@
-//! A protocol's programs in the kernel, for one server: its own tables, and the maps that every object has.
+//! A protocol's programs in the kernel, for one server: its own tables, and the maps that every
+//! object has.
 
 use std::array;
 use std::collections::BTreeMap;
@@ -125,8 +126,8 @@ impl Programs {
         })
     }
 
-    /// Attaches the program for packets of applications to the virtual network card, by its number. Programs stay
-    /// attached as long as their interfaces exist.
+    /// Attaches the program for packets of applications to the virtual network card, by its number.
+    /// Programs stay attached as long as their interfaces exist.
     pub fn attach_to_nic(&self, batch: &mut Batch, index: u32) -> Result<()> {
         if let Some(name) = self.object.virtual_nic {
             attach_program(batch, index, descriptor(&self.loaded, name)?, Hook::Egress);
@@ -141,8 +142,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Attaches the program for packets that users' programs hand to the chip to the other end of the virtual network card, by its
-    /// number; false where the object has none.
+    /// Attaches the program for packets that users' programs hand to the chip to the other end of
+    /// the virtual network card, by its number; false where the object has none.
     pub fn attach_to_peer(&self, batch: &mut Batch, index: u32) -> Result<bool> {
         let Some(name) = self.object.own_tables.and_then(|own| own.from_programs) else {
             return Ok(false);
@@ -163,7 +164,8 @@ impl Programs {
         written.during(failed("naming the socket of a chip's CPU"))
     }
 
-    /// The chip as users' programs call it; `None` of an object without one. `queues` are the bytes that wait at ports.
+    /// The chip as users' programs call it; `None` of an object without one. `queues` are the bytes
+    /// that wait at ports.
     pub fn called<'a>(&'a mut self, queues: &'a [(u16, u64)]) -> Option<CalledChip<'a>> {
         Some(CalledChip {
             chip: self.translation.as_mut()?.called()?,
@@ -178,8 +180,8 @@ impl Programs {
         self.tables.get(table).map(Table::schema)
     }
 
-    /// Sets or removes an entry of a table, and what follows from it in the object's own. What a protocol may write is checked
-    /// before.
+    /// Sets or removes an entry of a table, and what follows from it in the object's own. What a
+    /// protocol may write is checked before.
     pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match &mut self.translation {
             Some(translation) => {
@@ -192,8 +194,8 @@ impl Programs {
         }
     }
 
-    /// Puts a user's program in place of the present one, at once. Errors: an object that users cannot program, or a program that
-    /// the server cannot run; then nothing has changed.
+    /// Puts a user's program in place of the present one, at once. Errors: an object that users
+    /// cannot program, or a program that the server cannot run; then nothing has changed.
     pub fn set_program(&mut self, text: &str) -> std::result::Result<(), TableError> {
         let Some(translation) = &mut self.translation else {
             return Err(TableError::new("program", "users cannot program this forwarding"));
@@ -214,7 +216,8 @@ impl Programs {
         translation.map_or_else(Vec::new, |translation| translation.inspect(&read, &counters))
     }
 
-    /// Every register of the server's chip by name. Errors: a forwarding without a chip in the kernel.
+    /// Every register of the server's chip by name. Errors: a forwarding without a chip in the
+    /// kernel.
     pub fn registers(&self, queues: &[(u16, u64)]) -> Result<Vec<(String, u64)>> {
         match &self.translation {
             Some(translation) => Ok(translation.registers(&self.counters(queues))),
@@ -222,7 +225,8 @@ impl Programs {
         }
     }
 
-    /// One register by name; no other is read. Errors: a forwarding without a chip in the kernel, no such register.
+    /// One register by name; no other is read. Errors: a forwarding without a chip in the kernel,
+    /// no such register.
     pub fn register(&self, name: &str, queues: &[(u16, u64)]) -> Result<u64> {
         let translation = self.translation.as_ref().ok_or_else(no_chip)?;
         let mut waiting = [0; REGISTERS];
@@ -235,8 +239,8 @@ impl Programs {
             .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))
     }
 
-    /// Writes a register: clears a counter, or turns a switch until the next commit. Errors: no chip, no such register, or none that
-    /// can have this value.
+    /// Writes a register: clears a counter, or turns a switch until the next commit. Errors: no
+    /// chip, no such register, or none that can have this value.
     pub fn write_register(&mut self, name: &str, value: u64) -> Result<()> {
         let translation = self.translation.as_mut().ok_or_else(no_chip)?;
         let registers = &self.registers;
@@ -247,7 +251,8 @@ impl Programs {
         written.during(failed("writing a register"))
     }
 
-    /// Gives the ring of copies for the CPU to whoever is the CPU; `None` of an object without one, or once it is given.
+    /// Gives the ring of copies for the CPU to whoever is the CPU; `None` of an object without one,
+    /// or once it is given.
     pub fn take_questions(&mut self) -> Option<Questions> {
         Some(Questions {
             question: self.object.own_tables?.question,

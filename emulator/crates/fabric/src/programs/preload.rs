@@ -1,4 +1,5 @@
-//! Programs and maps of servers that are loaded before the servers exist, while their containers start.
+//! Programs and maps of servers that are loaded before the servers exist, while their containers
+//! start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use crate::network::Network;
 use crate::parallel;
 use crate::servers::maps;
 
-/// The programs of every server of this host, until somebody takes it. The kernel takes 3 ms to verify one, and
-/// 0.4 s on a busy machine for a switching chip. `[measured]`
+/// The programs of every server of this host, until somebody takes it. The kernel takes 3 ms to
+/// verify one, and 0.4 s on a busy machine for a switching chip. `[measured]`
 pub enum Preloaded {
     /// A thread is loading them.
     Loading(JoinHandle<Result<BTreeMap<usize, Programs>>>),

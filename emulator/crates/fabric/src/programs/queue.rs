@@ -1,4 +1,5 @@
-//! The program that reads how much waits at ports: an object of its own, whose licence allows it to read the kernel's memory.
+//! The program that reads how much waits at ports: an object of its own, whose licence allows it to
+//! read the kernel's memory.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -45,8 +46,8 @@ impl Queues {
 }
 
 impl QueueReader {
-    /// Loads the program for ports with these interfaces, by number. Nothing is attached yet. Errors: a kernel that does not describe
-    /// its types.
+    /// Loads the program for ports with these interfaces, by number. Nothing is attached yet.
+    /// Errors: a kernel that does not describe its types.
     pub fn load(ports: impl IntoIterator<Item = (u16, u32)>) -> Result<QueueReader> {
         // Reading all types of the kernel takes 20 ms: once a process.
         static TYPES: LazyLock<std::result::Result<Btf, String>> =

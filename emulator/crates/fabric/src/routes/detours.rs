@@ -1,8 +1,9 @@
-//! Detours in the kernel: next hops that wrap packets in the list of relays that they pass, and the routes by which relays and
-//! ToRs pass wrapped packets on. `[subways §6]`
+//! Detours in the kernel: next hops that wrap packets in the list of relays that they pass, and the
+//! routes by which relays and ToRs pass wrapped packets on. `[subways §6]`
 //!
-//! The list is an IPv6 header, and a segment routing header where there are more than one (RFC 8754): what the paper's nested
-//! headers say, the next hop last, in one header for all. Wrapped packets are the only IPv6 packets of a network.
+//! The list is an IPv6 header, and a segment routing header where there are more than one (RFC
+//! 8754): what the paper's nested headers say, the next hop last, in one header for all. Wrapped
+//! packets are the only IPv6 packets of a network.
 
 use std::net::Ipv6Addr;
 
@@ -48,7 +49,8 @@ pub fn add_source(batch: &mut Batch, network: &Network, node: u32) {
     }
 }
 
-/// What interfaces carry, in bytes: where there are detours, packets of the network's MTU that a switch has wrapped too.
+/// What interfaces carry, in bytes: where there are detours, packets of the network's MTU that a
+/// switch has wrapped too.
 pub fn interface_mtu(network: &Network) -> u32 {
     let wrapping = if has_detours(network) { WRAPPING_BYTES } else { 0 };
     network.description.mtu + wrapping
@@ -65,7 +67,8 @@ fn has_detours(network: &Network) -> bool {
     routing.is_some_and(|routing| routing.balance() == Balance::ByDetour)
 }
 
-/// Adds the next hop of a detour. Packets name each relay, and the ToR or server at which they are unwrapped.
+/// Adds the next hop of a detour. Packets name each relay, and the ToR or server at which they are
+/// unwrapped.
 pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, hop: &Hop) {
     let Some(far) = far_end(network, node, hop.directed) else {
         return;

@@ -1,10 +1,12 @@
 //! The routes of routers and servers in the kernel, where switches are routers.
 //!
-//! Each end of a link is a next-hop object, each set of them a group, which routes share. The tables are computed by
-//! `cubeyard_routing::tables`; this brings namespaces from the tables that they have to others by what differs.
+//! Each end of a link is a next-hop object, each set of them a group, which routes share. The
+//! tables are computed by `cubeyard_routing::tables`; this brings namespaces from the tables that
+//! they have to others by what differs.
 //!
-//! The kernel removes next hops, and the routes by them, when their interface loses its carrier, and never adds them again.
-//! So a node with an end that was lost or made again gets its whole table.
+//! The kernel removes next hops, and the routes by them, when their interface loses its carrier,
+//! and never adds them again. So a node with an end that was lost or made again gets its whole
+//! table.
 //!
 //! Not here: when tables change (`run/`), and the requests' encoding (`netlink/`).
 
@@ -28,8 +30,8 @@ use table::Installed;
 pub use detours::{add_source, interface_mtu};
 pub use table::table_of_port;
 
-/// MPTCP with us as its path manager. A subflow that gets no answer for about a minute ends, as a TCP flow does, for which
-/// MPTCP has no option.
+/// MPTCP with us as its path manager. A subflow that gets no answer for about a minute ends, as a
+/// TCP flow does, for which MPTCP has no option.
 const MPTCP: [(&str, &str); 4] = [
     ("mptcp/enabled", "1"),
     ("mptcp/pm_type", "1"),
@@ -37,7 +39,8 @@ const MPTCP: [(&str, &str); 4] = [
     ("ipv4/tcp_retries2", "8"),
 ];
 
-/// Settings by which a node hashes flows as [`hash`] says, and those that detours need: names under `/proc/sys/net` and values.
+/// Settings by which a node hashes flows as [`hash`] says, and those that detours need: names under
+/// `/proc/sys/net` and values.
 pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
     let seed = hash::seed_of(network.description.seed, node);
     let mut all = vec![
@@ -94,7 +97,8 @@ impl Routes {
         }
     }
 
-    /// The tables that the network was brought to; `None` before, and where switches are no routers.
+    /// The tables that the network was brought to; `None` before, and where switches are no
+    /// routers.
     pub fn tables(&self) -> Option<&Tables> {
         self.tables.as_ref()
     }
@@ -105,7 +109,8 @@ impl Routes {
         table.map_or(Vec::new(), |table| view::sections(network, table))
     }
 
-    /// Remembers the tables that the network was brought to, and how many links and servers are `missing`.
+    /// Remembers the tables that the network was brought to, and how many links and servers are
+    /// `missing`.
     pub fn set_tables(&mut self, tables: Tables, missing: usize) {
         // Tables of equally much that is missing differ by their weights.
         self.untold = Some(match missing.cmp(&self.missing) {

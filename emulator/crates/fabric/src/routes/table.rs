@@ -1,4 +1,5 @@
-//! The table of one node in the kernel: which numbers its next hops and groups have, and the requests between two tables.
+//! The table of one node in the kernel: which numbers its next hops and groups have, and the
+//! requests between two tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -21,21 +22,23 @@ use crate::network::{Network, Place};
 /// Numbers of groups start beyond those of all links.
 const FIRST_GROUP: u32 = ID_LIMIT + 1;
 
-/// Tables of ports start here: a server has at most 64 ports, and the kernel's own tables have the greatest numbers.
+/// Tables of ports start here: a server has at most 64 ports, and the kernel's own tables have the
+/// greatest numbers.
 const FIRST_TABLE: u8 = 100;
-/// Tables of what enters by certain links start here. The rules that lead there have as many as priority, which comes before the main
-/// table's 32,766; there are fewer clusters.
+/// Tables of what enters by certain links start here. The rules that lead there have as many as
+/// priority, which comes before the main table's 32,766; there are fewer clusters.
 const FIRST_ENTERING: u32 = 1000;
 
-/// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the load make new groups all the time.
+/// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the
+/// load make new groups all the time.
 const MAX_NUMBERS: usize = 4096;
 
 /// What a node has.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     table: NodeTable,
-    /// Numbers of the groups, and of the next hops of detours as groups of one, that the node has had, so that each always
-    /// has the same one; only of those in use when there are too many.
+    /// Numbers of the groups, and of the next hops of detours as groups of one, that the node has
+    /// had, so that each always has the same one; only of those in use when there are too many.
     numbers: BTreeMap<Vec<Hop>, u32>,
     /// How many numbers were given away.
     numbered: u32,
@@ -138,7 +141,8 @@ impl Installed {
         gone.for_each(|to| detours::delete_segment(remove, *to));
     }
 
-    /// Gives numbers to what has none yet, after forgetting those of what is used no more if there are too many.
+    /// Gives numbers to what has none yet, after forgetting those of what is used no more if there
+    /// are too many.
     fn number(&mut self, had: &NodeTable, wanted: &NodeTable) {
         let ways = |table: &NodeTable| -> Vec<Vec<Hop>> {
             let detours = table.groups.iter().flatten().filter(|hop| !is_straight(hop));
@@ -161,7 +165,8 @@ impl Installed {
         }
     }
 
-    /// The rules of a table: the interfaces by which packets come, each with the number of the table that they are routed by.
+    /// The rules of a table: the interfaces by which packets come, each with the number of the
+    /// table that they are routed by.
     fn rules(&self, network: &Network, node: Place, table: &NodeTable) -> BTreeSet<(String, u32)> {
         let mut rules = BTreeSet::new();
         for entering in &table.entering {
@@ -228,7 +233,8 @@ struct Numbered<'a> {
     hops: BTreeMap<u32, Hop>,
     /// Groups of more than one next hop.
     groups: BTreeMap<u32, &'a [Hop]>,
-    /// The next hop or group of each route; of those for what enters by certain links, with their class.
+    /// The next hop or group of each route; of those for what enters by certain links, with their
+    /// class.
     routes: BTreeMap<(Prefix, Option<NodeId>), u32>,
 }
 
@@ -246,7 +252,8 @@ fn hop_id(directed: u32) -> u32 {
     link_of(directed) + 1
 }
 
-/// The table of what a server sends from the address of a port; the rules that lead there are as the server's addresses are.
+/// The table of what a server sends from the address of a port; the rules that lead there are as
+/// the server's addresses are.
 pub fn table_of_port(port: u8) -> u8 {
     FIRST_TABLE + port
 }

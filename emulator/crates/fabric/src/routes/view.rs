@@ -1,4 +1,5 @@
-//! The tables of a node as sections of columns and rows: its routes, and the groups of next hops that they share.
+//! The tables of a node as sections of columns and rows: its routes, and the groups of next hops
+//! that they share.
 
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use cubeyard_routing::path::{b_to_a, link_of};

@@ -1,4 +1,5 @@
-//! The part of balancing by load that touches the network: counters of ToRs, and messages in hellos.
+//! The part of balancing by load that touches the network: counters of ToRs, and messages in
+//! hellos.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,9 @@ impl RunState {
         monotonic_nanos().saturating_sub(self.started_nanos) as f64 / 1e9
     }
 
-    /// A node's work of one round: `heard` are messages by the interface that they came from. Gives the frames for each of
-    /// its ends in `lanes`, one empty frame each where flows are not spread by load.
+    /// A node's work of one round: `heard` are messages by the interface that they came from. Gives
+    /// the frames for each of its ends in `lanes`, one empty frame each where flows are not spread
+    /// by load.
     pub fn balance(
         &mut self,
         site: Site,
@@ -105,8 +107,9 @@ impl RunState {
     }
 }
 
-/// A controller has begun or ended the detours of a rack, or has moved them. Each goes from its first ToR, which the rack's servers
-/// share with a relay, to its last, which sends it up; towards the rack, all the other way.
+/// A controller has begun or ended the detours of a rack, or has moved them. Each goes from its
+/// first ToR, which the rack's servers share with a relay, to its last, which sends it up; towards
+/// the rack, all the other way.
 fn detours_event(plan: &Plan, (side, rack): (usize, usize), detours: Option<&ToldDetours>) -> Event {
     let cell = |name: &str, kind: ColumnKind, value: Cell| NamedCell {
         name: name.to_owned(),

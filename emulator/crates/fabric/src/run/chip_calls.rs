@@ -1,8 +1,9 @@
-//! Calls of users' programs on chips in the kernel: the node passes on what is about tables and registers, whose maps are here. Packets
-//! between the kernel and programs are the node's alone: it gets the ring and the socket for them.
+//! Calls of users' programs on chips in the kernel: the node passes on what is about tables and
+//! registers, whose maps are here. Packets between the kernel and programs are the node's alone: it
+//! gets the ring and the socket for them.
 //!
-//! What all servers' calls may cost of the run's thread is bounded: beyond it, each call costs its program more of what the node lets
-//! programs have. `[ours]`
+//! What all servers' calls may cost of the run's thread is bounded: beyond it, each call costs its
+//! program more of what the node lets programs have. `[ours]`
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -61,8 +62,8 @@ impl ChipCalls {
 }
 
 impl RunState {
-    /// Carries out a request about the tables or registers of a server's chip. Errors: a server that is not here or off, no chip in
-    /// the kernel that programs call, another request.
+    /// Carries out a request about the tables or registers of a server's chip. Errors: a server
+    /// that is not here or off, no chip in the kernel that programs call, another request.
     pub fn call_chip(&mut self, server: usize, caller: Caller, request: &[u8]) -> Result<Answered> {
         let began = Instant::now();
         let has_classes = self.network.sharers().is_some();
@@ -117,7 +118,8 @@ impl RunState {
         Ok(())
     }
 
-    /// Gives a node what packets between its server's chip and programs need, where the kernel has that chip.
+    /// Gives a node what packets between its server's chip and programs need, where the kernel has
+    /// that chip.
     pub fn hand_over_chip(&mut self, server: usize) {
         self.chip_calls.forget(server);
         let Some(kernel) = &self.kernels.servers[server] else {
@@ -153,7 +155,8 @@ mod tests {
             costs.push(calls.cost(began, now));
         }
         assert_eq!(costs[0], 1000);
-        // A thousand calls of a millisecond one after the other are three seconds ahead of a quarter of the thread.
+        // A thousand calls of a millisecond one after the other are three seconds ahead of a
+        // quarter of the thread.
         assert!((250_000..=300_000).contains(&costs[999]), "{}", costs[999]);
         let later = now + Duration::from_secs(10);
         assert_eq!(calls.cost(later, later), LEAST_MICROS);

@@ -1,4 +1,5 @@
-//! Switches that are switching chips: what their CPUs decide, written into the chips' tables, and the frames that CPUs get and send.
+//! Switches that are switching chips: what their CPUs decide, written into the chips' tables, and
+//! the frames that CPUs get and send.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use crate::kernels::Kernels;
 use crate::links::{self, Site};
 use crate::network::{Network, Place};
 
-/// Frames that a CPU takes before others have their turn; the kernel keeps the next ones, and drops what is more.
+/// Frames that a CPU takes before others have their turn; the kernel keeps the next ones, and drops
+/// what is more.
 const FRAMES_PER_TURN: usize = 64;
 /// The longest frame that a CPU gets whole.
 const FRAME_BYTES: usize = 256;
@@ -161,8 +163,8 @@ impl Chips {
 }
 
 impl RunState {
-    /// Has the CPUs of chips know which links carry nothing, and writes the tables that are others for it. Nothing before the run is
-    /// wired: then there are no chips.
+    /// Has the CPUs of chips know which links carry nothing, and writes the tables that are others
+    /// for it. Nothing before the run is wired: then there are no chips.
     pub fn bring_chips(&mut self) -> Result<()> {
         if !self.kernels.is_wired() {
             return Ok(());

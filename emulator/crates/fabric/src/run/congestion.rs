@@ -1,5 +1,5 @@
-//! Congestion notices carried out: what sources are told, and the rates of their ports. How a rate follows is decided in
-//! `crate::congestion`, whose threads answer.
+//! Congestion notices carried out: what sources are told, and the rates of their ports. How a rate
+//! follows is decided in `crate::congestion`, whose threads answer.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -24,7 +24,8 @@ pub const LOOK: Duration = Duration::from_millis(4);
 const MOST_AT_ONCE: usize = 256;
 
 impl RunState {
-    /// Prepares a server that has just been wired: its socket, its chip's CPU, its marks. Nothing where queues tell nobody.
+    /// Prepares a server that has just been wired: its socket, its chip's CPU, its marks. Nothing
+    /// where queues tell nobody.
     pub fn watch_congestion(&mut self, server: usize) -> Result<()> {
         let (Some(congestion), Some(kernel)) = (&self.congestion, &mut self.kernels.servers[server]) else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The faults in effect, and bringing the network into the condition that they ask for, by what differs.
+//! The faults in effect, and bringing the network into the condition that they ask for, by what
+//! differs.
 
 use std::collections::BTreeSet;
 

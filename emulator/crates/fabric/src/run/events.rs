@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::host::clock::monotonic_nanos;
 
-/// Events of one frame; further ones are only counted. When a workload starts, each flow has four: two directions, a
-/// probe and a path.
+/// Events of one frame; further ones are only counted. When a workload starts, each flow has four:
+/// two directions, a probe and a path.
 const MAX_EVENTS: usize = 10_000;
 /// Events that are kept while nobody subscribes.
 const UNSEEN_EVENTS: usize = 250;

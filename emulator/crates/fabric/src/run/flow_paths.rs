@@ -1,4 +1,5 @@
-//! The paths of flows through routers and chips, computed from the tables, of routers with the kernel's hash, and told as events.
+//! The paths of flows through routers and chips, computed from the tables, of routers with the
+//! kernel's hash, and told as events.
 
 use cubeyard_dataplane::event::{Event, PathSummary, SwitchReason};
 use cubeyard_dataplane::flow::Flow;
@@ -21,9 +22,9 @@ pub struct FlowPath {
 }
 
 impl RunState {
-    /// Tells the path of every flow that has another one since tables have changed. A fault is told before, so that
-    /// the flows move while it lasts. Nothing is told where switches are bridges, or where this kernel
-    /// hashes otherwise.
+    /// Tells the path of every flow that has another one since tables have changed. A fault is told
+    /// before, so that the flows move while it lasts. Nothing is told where switches are bridges,
+    /// or where this kernel hashes otherwise.
     pub fn tell_paths(&mut self) {
         let of_chips = self.chips.as_mut().and_then(Chips::take_untold);
         if let Some(reason) = self.routes.take_untold().or(of_chips) {
@@ -67,7 +68,8 @@ impl RunState {
 }
 
 impl RunState {
-    /// The nodes of the path of packets from a server to another, by id; none where tables lead nowhere.
+    /// The nodes of the path of packets from a server to another, by id; none where tables lead
+    /// nowhere.
     pub(super) fn nodes_of_path(
         &self,
         tables: &Tables,

@@ -86,7 +86,8 @@ impl Forwarder<'_> {
         }
     }
 
-    /// All of it, for an inspection: `own-bytes`, `relayed-bytes`, and `drops-` with the name of a reason.
+    /// All of it, for an inspection: `own-bytes`, `relayed-bytes`, and `drops-` with the name of a
+    /// reason.
     pub fn describe(&self) -> Result<BTreeMap<String, u64>> {
         let (carried, drops) = (self.carried()?, self.drops()?);
         let dropped = DropReason::ALL.iter().filter(|reason| drops[reason.index()] > 0);

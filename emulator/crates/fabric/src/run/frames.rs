@@ -29,7 +29,8 @@ pub struct Frame {
     /// What came of requests; absent where nothing did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
-    /// What subflows of MPTCP's connections carried since they were reported last: place of the flow, number of the subflow, bytes.
+    /// What subflows of MPTCP's connections carried since they were reported last: place of the
+    /// flow, number of the subflow, bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subflows: Vec<[u64; 3]>,
     /// Packets dropped in forwarding, by reason; reasons without drops are left out.
@@ -65,7 +66,8 @@ impl Subscribers {
         self.0.push(subscriber);
     }
 
-    /// Sends a frame to everybody. A caller that does not read misses frames; one that has disconnected is removed.
+    /// Sends a frame to everybody. A caller that does not read misses frames; one that has
+    /// disconnected is removed.
     pub fn send(&mut self, run: &RunId, frame: &Frame) -> Result<()> {
         let line = FrameLine { stream: run, frame };
         let line: Arc<str> = serde_json::to_string(&line)

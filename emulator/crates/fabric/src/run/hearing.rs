@@ -1,5 +1,5 @@
-//! What routers and servers notice of their links: hellos that stop or come again, and carriers of routers. Each is told
-//! as an event of the node that notices it, and tables follow.
+//! What routers and servers notice of their links: hellos that stop or come again, and carriers of
+//! routers. Each is told as an event of the node that notices it, and tables follow.
 
 use std::collections::BTreeSet;
 

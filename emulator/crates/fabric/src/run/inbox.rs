@@ -1,5 +1,5 @@
-//! What nodes send: reports are kept, requests checked and carried out. A node may change only its own server's tables,
-//! within the rules of the run.
+//! What nodes send: reports are kept, requests checked and carried out. A node may change only its
+//! own server's tables, within the rules of the run.
 
 use cubeyard_dataplane::event::SwitchReason;
 use cubeyard_dataplane::tables::{TableError, TableUpdate};
@@ -54,8 +54,8 @@ impl RunState {
         Ok(())
     }
 
-    /// Changes a server's table in the kernel, if its shape is right and the rules of the run allow it. A server whose
-    /// programs are gone, with its container, has nothing to change.
+    /// Changes a server's table in the kernel, if its shape is right and the rules of the run allow
+    /// it. A server whose programs are gone, with its container, has nothing to change.
     fn apply(&mut self, server: usize, update: &TableUpdate) -> Result<(), TableError> {
         let kernel = self.kernels.servers[server].as_mut();
         let programs = kernel.and_then(|kernel| kernel.programs.as_mut());

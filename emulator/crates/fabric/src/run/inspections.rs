@@ -1,5 +1,5 @@
-//! Inspections that wait for the answers of nodes. A node may be frozen, so each has a deadline: its caller gets an error
-//! then, and nothing else waits for it.
+//! Inspections that wait for the answers of nodes. A node may be frozen, so each has a deadline:
+//! its caller gets an error then, and nothing else waits for it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -52,8 +52,8 @@ impl Inspections {
         });
     }
 
-    /// Answers everybody who waits for a server. A node never answers what it was asked before it was configured, so one
-    /// answer is for all.
+    /// Answers everybody who waits for a server. A node never answers what it was asked before it
+    /// was configured, so one answer is for all.
     pub fn answer(&mut self, server: usize, answer: &Result<Value>) {
         for waiting in self.waiting[server].drain(..) {
             // A caller that has gone does not need the answer.

@@ -34,7 +34,8 @@ pub fn chip_listener(network: &Network) -> Option<ToNode> {
     has_chip.then_some(ToNode::ChipListener)
 }
 
-/// The services that users wrote: modules in parts that fit a datagram, and what is in processes by name.
+/// The services that users wrote: modules in parts that fit a datagram, and what is in processes by
+/// name.
 pub fn services(network: &Network) -> Vec<ToNode> {
     let mut messages = Vec::new();
     for service in &network.description.services {

@@ -1,7 +1,8 @@
 //! A run: one thread owns all of it and does one thing after the other.
 //!
-//! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask. The parts of the state
-//! own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`, `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`, `inspections`,
+//! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask.
+//! The parts of the state own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`,
+//! `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`, `inspections`,
 //! `routing`, `balancing`, `wiring`. What the run has in the kernel is in `crate::kernels`.
 
 mod balancing;
@@ -68,7 +69,8 @@ pub enum Request {
         /// Not all servers of the run are among these.
         rest_follows: bool,
     },
-    /// Take the network of these pods down before anything of the run is in them: a process in each, by server id.
+    /// Take the network of these pods down before anything of the run is in them: a process in
+    /// each, by server id.
     Isolate(BTreeMap<u32, u32>),
     /// Replace the flows.
     Workload(Value),
@@ -100,7 +102,8 @@ pub enum Request {
         /// The message.
         bytes: Vec<u8>,
     },
-    /// Put a user's program into the chip of every server; only tell which one they run if there is none.
+    /// Put a user's program into the chip of every server; only tell which one they run if there is
+    /// none.
     Program(Option<String>),
     /// Send a request to the chip of a server (`cubeyard_chip::api`), and return its answer.
     Chip {
@@ -132,8 +135,8 @@ pub enum Request {
 pub enum Homes {
     /// In containers: a process in each, by server id.
     Containers(BTreeMap<u32, u32>),
-    /// The same, in containers that nobody but this fabric can reach into (pods): they have a network of somebody else's, which is
-    /// taken down, and no folder of ours.
+    /// The same, in containers that nobody but this fabric can reach into (pods): they have a
+    /// network of somebody else's, which is taken down, and no folder of ours.
     Pods(BTreeMap<u32, u32>),
     /// In namespaces that we make, with nodes that we start.
     Plain,

@@ -1,4 +1,5 @@
-//! The socket of one node: JSON datagrams over SEQPACKET. Each server has a socket of its own, which identifies its node.
+//! The socket of one node: JSON datagrams over SEQPACKET. Each server has a socket of its own,
+//! which identifies its node.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -42,11 +43,12 @@ pub fn listen_in(folder: &Folder, name: &str, kind: SocketType) -> Result<OwnedF
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4;
 
-/// Name of the abstract socket that a node connects to where it gets to see no folder of ours: `cubeyard-node --socket @cubeyard`.
+/// Name of the abstract socket that a node connects to where it gets to see no folder of ours:
+/// `cubeyard-node --socket @cubeyard`.
 pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
 
-/// Listens for a node in the network namespace that the calling thread is in: only what is in it too can connect, and no folder
-/// has to be mounted for it. `[man 7 unix]`
+/// Listens for a node in the network namespace that the calling thread is in: only what is in it
+/// too can connect, and no folder has to be mounted for it. `[man 7 unix]`
 pub fn listen_inside() -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -80,7 +80,8 @@ impl Nodes {
         })
     }
 
-    /// Listens inside a server's namespace from now on, in place of the folder or of the namespace before.
+    /// Listens inside a server's namespace from now on, in place of the folder or of the namespace
+    /// before.
     pub fn listen_inside(&mut self, server: usize, namespace: &Namespace) -> Result<()> {
         let listener = namespace.run(listen_inside)?;
         self.poller.add(&listener, Token::Listener(server))?;

@@ -8,8 +8,9 @@ use crate::hellos::Hellos;
 use crate::netlink::{gone_already, no_excuse};
 
 impl RunState {
-    /// Computes the tables of routers and servers, or of chips, and installs what differs. If the kernel refuses something, because a
-    /// container has just gone, all is tried again with the next tick.
+    /// Computes the tables of routers and servers, or of chips, and installs what differs. If the
+    /// kernel refuses something, because a container has just gone, all is tried again with the
+    /// next tick.
     pub fn bring_routes(&mut self) -> Result<()> {
         self.bring_chips()?;
         let Some(routing) = &self.network.routing else {

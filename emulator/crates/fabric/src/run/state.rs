@@ -1,4 +1,5 @@
-//! The state of a run: parts that each own theirs. The run's thread is the only one that touches it.
+//! The state of a run: parts that each own theirs. The run's thread is the only one that touches
+//! it.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,9 +1,11 @@
-//! The subflows of MPTCP's connections: added as soon as a connection is there, again when one has ended, and told as events.
+//! The subflows of MPTCP's connections: added as soon as a connection is there, again when one has
+//! ended, and told as events.
 //!
-//! A server's node opens the connection from the address of a port to that of another; this adds the others. They are found
-//! by the port that a connection is sent to, which is the flow's own.
+//! A server's node opens the connection from the address of a port to that of another; this adds
+//! the others. They are found by the port that a connection is sent to, which is the flow's own.
 //!
-//! Not here: which subflows a connection has (`cubeyard_routing::subflows`), and what they carry, which nodes report.
+//! Not here: which subflows a connection has (`cubeyard_routing::subflows`), and what they carry,
+//! which nodes report.
 
 use std::collections::BTreeMap;
 
@@ -141,7 +143,8 @@ impl RunState {
         }
     }
 
-    /// The subflows that a server sends, with the ports and the path of each; `None` where no flow can be MPTCP.
+    /// The subflows that a server sends, with the ports and the path of each; `None` where no flow
+    /// can be MPTCP.
     pub fn subflow_section(&self, id: u32) -> Option<Section> {
         let routing = self.network.routing.as_ref();
         let server = self.network.server(id).ok()?;
@@ -193,8 +196,9 @@ impl RunState {
         }
     }
 
-    /// Asks for the missing subflows of a connection, the first one too once it has ended: the connection goes on without it. What the
-    /// kernel refuses is asked for again later: one that is being made, or whose port has no cable.
+    /// Asks for the missing subflows of a connection, the first one too once it has ended: the
+    /// connection goes on without it. What the kernel refuses is asked for again later: one that is
+    /// being made, or whose port has no cable.
     fn add_missing(&mut self, server: usize, token: u32, at: usize) {
         let [source, destination] = self.workload.ends(at);
         let port = self.workload.sent_to(at);

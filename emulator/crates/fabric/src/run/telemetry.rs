@@ -1,4 +1,5 @@
-//! Counters of a run's network, read from the kernel ten times a second, with a few calls per server.
+//! Counters of a run's network, read from the kernel ten times a second, with a few calls per
+//! server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -19,7 +20,8 @@ use crate::network::Network;
 use crate::servers::ServerKernel;
 use crate::switches::Room;
 
-/// Drops of a server or of a chip are read once in this many ticks, and its processor time too: each takes a call, and changes slowly.
+/// Drops of a server or of a chip are read once in this many ticks, and its processor time too:
+/// each takes a call, and changes slowly.
 const TICKS_PER_DROPS: u64 = 5;
 const TICKS_PER_CPU: u64 = 10;
 
@@ -30,7 +32,8 @@ pub struct LinkColumns {
     pub tx: Vec<u64>,
     /// Bytes from b to a.
     pub rx: Vec<u64>,
-    /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of every link from b to a.
+    /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of
+    /// every link from b to a.
     pub packets: Vec<u64>,
     /// Packets dropped at full queues, in the same order.
     pub drops: Vec<u64>,
@@ -54,7 +57,8 @@ pub struct ServerColumns {
 pub struct Host {
     /// Share of all processors in use.
     pub cpu: f64,
-    /// Share of all processors that the run used over the last second, the kernel's networking included.
+    /// Share of all processors that the run used over the last second, the kernel's networking
+    /// included.
     pub own_cpu: f64,
     /// How long the run's processes waited for a processor, in all; reported once a second.
     pub wait_secs: f64,
@@ -229,8 +233,8 @@ impl Telemetry {
         Ok(columns)
     }
 
-    /// Replaces the queues' counts of packets by the programs' own. A super-packet loses its number of packets when it
-    /// gets a header, so that its queue would count none.
+    /// Replaces the queues' counts of packets by the programs' own. A super-packet loses its number
+    /// of packets when it gets a header, so that its queue would count none.
     fn count_super_packets(
         &self,
         now: &mut [[Option<EndCounts>; 2]],
@@ -254,7 +258,8 @@ impl Telemetry {
         Ok(())
     }
 
-    /// Columns over the servers since the last call; adds what they dropped since they were last asked.
+    /// Columns over the servers since the last call; adds what they dropped since they were last
+    /// asked.
     fn read_servers(
         &mut self,
         tick: u64,

@@ -1,5 +1,5 @@
-//! The run's thread: waits for calls, nodes, programs, links, processes and the clock, and handles one after the
-//! other, so that nothing needs a lock.
+//! The run's thread: waits for calls, nodes, programs, links, processes and the clock, and handles
+//! one after the other, so that nothing needs a lock.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -140,7 +140,8 @@ impl RunThread {
             Token::Cpu(room) => self.run.on_cpu(room),
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
-                    // Rounds that this thread was too late for are one: nothing was sent in between either.
+                    // Rounds that this thread was too late for are one: nothing was sent in between
+                    // either.
                     let _ = rustix::io::read(clock, &mut [0_u8; 8]);
                 }
                 self.run.on_hellos()
@@ -268,7 +269,8 @@ impl RunState {
         self.chip_requests.expire(now, id);
     }
 
-    /// A message that is too long for a node: the wire call that waits for the node fails, and there is an event.
+    /// A message that is too long for a node: the wire call that waits for the node fails, and
+    /// there is an event.
     fn log_unsent(&mut self) {
         for server in 0..self.nodes.len() {
             if let Some(why) = self.nodes.take_unsent(server) {
@@ -385,7 +387,8 @@ impl RunState {
         let id = self.id(server);
         self.events.add(EventKind::NodeLost { server: id });
         if !self.wiring.plain {
-            // A namespace that somebody holds keeps its links: the ports of a dead container must go.
+            // A namespace that somebody holds keeps its links: the ports of a dead container must
+            // go.
             self.kernels.servers[server] = None;
             self.forget_routes_of(server);
             return self.bring_routes();

@@ -1,4 +1,5 @@
-//! How far a run is wired: the wire call that waits for nodes, the journal's entry, and whether servers are containers.
+//! How far a run is wired: the wire call that waits for nodes, the journal's entry, and whether
+//! servers are containers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -81,12 +82,14 @@ impl Wiring {
         self.pending.is_some()
     }
 
-    /// Writes down that we put interfaces into a container, with the next [`Wiring::own_namespaces`] or [`Wiring::write`].
+    /// Writes down that we put interfaces into a container, with the next
+    /// [`Wiring::own_namespaces`] or [`Wiring::write`].
     pub fn add_container(&mut self, container: Container) {
         self.entry.containers.push(container);
     }
 
-    /// Writes down that namespaces of these names are ours, unless one of them exists: then it belongs to somebody else.
+    /// Writes down that namespaces of these names are ours, unless one of them exists: then it
+    /// belongs to somebody else.
     pub fn own_namespaces(&mut self, names: Vec<String>) -> Result<()> {
         let existing = namespace::names_with_prefix("");
         if let Some(name) = names.iter().find(|name| existing.contains(name)) {
@@ -164,7 +167,8 @@ impl Wiring {
         self.end(result);
     }
 
-    /// Answers the wire call with an error if it waits for this server, whose node refuses its configuration.
+    /// Answers the wire call with an error if it waits for this server, whose node refuses its
+    /// configuration.
     pub fn refuse(&mut self, server: usize, id: u32, reason: &str) {
         if self
             .pending

@@ -35,7 +35,8 @@ struct FlowJson {
     /// Requests instead of one stream.
     #[serde(default)]
     requests: Option<Exchange>,
-    /// The responses to the requests of this flow, the other way; it comes later in the list than they do.
+    /// The responses to the requests of this flow, the other way; it comes later in the list than
+    /// they do.
     #[serde(default)]
     answers: Option<u32>,
 }
@@ -67,7 +68,8 @@ pub struct Workload {
     sent_to: Vec<(Transport, u16)>,
     /// The port that each is sent from, once its source has said it.
     sent_from: Vec<Option<u16>>,
-    /// Of requests: the place of the flow of their responses, which go where the requests came from.
+    /// Of requests: the place of the flow of their responses, which go where the requests came
+    /// from.
     answered_by: BTreeMap<usize, usize>,
     /// What is known of each one's path, where the fabric computes paths.
     paths: Vec<FlowPath>,
@@ -264,8 +266,8 @@ impl Workload {
         lists.map(|flows| ToNode::Workload { flows }).collect()
     }
 
-    /// Orders for the peers of a restarted server: its incomplete TCP flows begin again. Requests do
-    /// not, nor do flows that relay the data of others.
+    /// Orders for the peers of a restarted server: its incomplete TCP flows begin again. Requests
+    /// do not, nor do flows that relay the data of others.
     pub fn begun_again(&self, server: usize) -> Vec<(usize, FlowOrder)> {
         let is_open = |order: &FlowOrder| {
             let at = self.index[&order.id];
@@ -371,8 +373,8 @@ impl Workload {
         self.paths[at] = path;
     }
 
-    /// Updates a flow with what a node reports. Gives its place if it is sent from another port than before. Reports
-    /// about flows that do not end at the node are ignored.
+    /// Updates a flow with what a node reports. Gives its place if it is sent from another port
+    /// than before. Reports about flows that do not end at the node are ignored.
     pub fn update(&mut self, server: usize, row: &FlowRow) -> Option<usize> {
         let at = *self.index.get(&row.id)?;
         let (source, destination) = self.ends[at];

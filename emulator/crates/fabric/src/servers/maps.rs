@@ -1,10 +1,12 @@
-//! What the maps of a server's programs hold before its node writes to them: what the rules of the run say.
+//! What the maps of a server's programs hold before its node writes to them: what the rules of the
+//! run say.
 
 use crate::error::{During, Result};
 use crate::network::Network;
 use crate::programs::Programs;
 
-/// Loads a server's programs, attached to nothing, and fills their maps; `None` where the kernel forwards nothing.
+/// Loads a server's programs, attached to nothing, and fills their maps; `None` where the kernel
+/// forwards nothing.
 pub fn load(network: &Network, server: usize) -> Result<Option<Programs>> {
     let (Some(object), Some(forwarding)) = (network.behaviour.object(), network.behaviour.forwarding) else {
         return Ok(None);

@@ -1,9 +1,10 @@
 //! The kernel's part of servers: their namespaces, interfaces and forwarding programs.
 //!
-//! `interfaces` has the virtual network card and the ports as requests, `maps` what the tables of the programs hold before
-//! the node writes to them.
+//! `interfaces` has the virtual network card and the ports as requests, `maps` what the tables of
+//! the programs hold before the node writes to them.
 //!
-//! Not here: loading and reading programs (`programs/`), links (`links/`), and nodes, which are processes (`run/nodes.rs`).
+//! Not here: loading and reading programs (`programs/`), links (`links/`), and nodes, which are
+//! processes (`run/nodes.rs`).
 
 pub mod interfaces;
 pub mod maps;
@@ -59,12 +60,14 @@ pub struct ServerKernel {
     pub chip_cpu: Option<ChipCpu>,
     /// Where answers to questions about queues come and go; `None` where nobody asks.
     pub answers: Option<UdpSocket>,
-    /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards nothing.
+    /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards
+    /// nothing.
     pub guard: Option<Guard>,
 }
 
 impl ServerKernel {
-    /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the calling thread there.
+    /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the
+    /// calling thread there.
     pub fn open(network: &Network, server: usize, home: Home) -> Result<ServerKernel> {
         let namespace = match home {
             Home::Process(pid) => {
@@ -109,7 +112,8 @@ impl ServerKernel {
         })
     }
 
-    /// Loads the server's programs, or takes those loaded before, and attaches them to the virtual network card.
+    /// Loads the server's programs, or takes those loaded before, and attaches them to the virtual
+    /// network card.
     pub fn load_programs(
         &mut self,
         network: &Network,
@@ -145,7 +149,8 @@ impl ServerKernel {
         self.netlink.run(&mut batch, no_excuse)
     }
 
-    /// Gives ports that have just been made their addresses and queues, and attaches the server's programs to them.
+    /// Gives ports that have just been made their addresses and queues, and attaches the server's
+    /// programs to them.
     pub fn finish_ports(&mut self, network: &Network, server: usize, ports: &[PortEnd]) -> Result<()> {
         let mut batch = Batch::new();
         for port in ports {
@@ -194,7 +199,8 @@ pub fn far_interface(network: &Network, port: &PortEnd) -> (Site, u32) {
     (site, links::interface(network, port.link, far))
 }
 
-/// Removes our interfaces from a container's namespace, whatever its network was. For what a dead fabric has left.
+/// Removes our interfaces from a container's namespace, whatever its network was. For what a dead
+/// fabric has left.
 pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
     delete_where(socket, is_ours)
 }

@@ -1,4 +1,5 @@
-//! A switch that forwards by hardware address: a Linux bridge. It may have a part on each of several hosts.
+//! A switch that forwards by hardware address: a Linux bridge. It may have a part on each of
+//! several hosts.
 
 use super::SwitchKind;
 use crate::names::{self, RunId};

@@ -1,9 +1,10 @@
 //! The switches of a run: what a kind of switch has to provide, and the namespaces that hold them.
 //!
-//! One file per kind. A room is a namespace that holds switches: all bridges share one, since they forward by hardware
-//! address only; a switch that needs routes of its own gets a room of its own.
+//! One file per kind. A room is a namespace that holds switches: all bridges share one, since they
+//! forward by hardware address only; a switch that needs routes of its own gets a room of its own.
 //!
-//! Not here: links and the tunnels between the parts of a switch (`links/`), and faults of switches (`faults/`).
+//! Not here: links and the tunnels between the parts of a switch (`links/`), and faults of switches
+//! (`faults/`).
 
 mod bridge;
 mod chip;
@@ -29,7 +30,8 @@ pub trait SwitchKind: Sync {
     /// Name of the namespace that holds the switch; switches that return the same name share it.
     fn room_name(&self, run: &RunId, switch: u32) -> String;
 
-    /// Settings of the room of a switch, beyond those of every namespace: names under `/proc/sys/net` and values.
+    /// Settings of the room of a switch, beyond those of every namespace: names under
+    /// `/proc/sys/net` and values.
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)>;
 
     /// Makes the switch, without any port.
@@ -78,7 +80,8 @@ impl Rooms {
         let mut room_of = Vec::with_capacity(network.description.switches.len());
         for (at, switch) in network.description.switches.iter().enumerate() {
             let name = kind(network, at).room_name(run, switch.id);
-            // Rooms of single switches follow each other, so looking at the shared one and the last is enough.
+            // Rooms of single switches follow each other, so looking at the shared one and the last
+            // is enough.
             room_of.push(match name {
                 name if name == names[0] => 0,
                 name if network.division.has_switch(at) => {
@@ -112,8 +115,9 @@ pub struct Room {
 }
 
 impl Room {
-    /// Makes the rooms of a run, the switches in them, and the tunnels to other hosts. The calling thread must be in the
-    /// host's own namespace: tunnels send and receive in the namespace where they are made.
+    /// Makes the rooms of a run, the switches in them, and the tunnels to other hosts. The calling
+    /// thread must be in the host's own namespace: tunnels send and receive in the namespace where
+    /// they are made.
     pub fn make_all(network: &Network) -> Result<Vec<Room>> {
         let mut rooms = Vec::with_capacity(network.rooms.names.len());
         for (number, name) in network.rooms.names.iter().enumerate() {
@@ -172,8 +176,8 @@ impl Room {
         loaded.map(|_| ())
     }
 
-    /// Removes the tunnels to other hosts at once. They would go with the namespace too, but only when the kernel gets to
-    /// it, and until then their numbers are taken.
+    /// Removes the tunnels to other hosts at once. They would go with the namespace too, but only
+    /// when the kernel gets to it, and until then their numbers are taken.
     pub fn remove_tunnels(&mut self) -> Result<()> {
         delete_where(&mut self.netlink, is_tunnel)
     }
@@ -183,7 +187,8 @@ fn is_tunnel(link: &LinkState) -> bool {
     names::is_tunnel(&link.name, link.index)
 }
 
-/// Removes the tunnels in the namespace of this name, if it is a room of this run that is still there.
+/// Removes the tunnels in the namespace of this name, if it is a room of this run that is still
+/// there.
 pub fn remove_tunnels_in(run: &RunId, name: &str) -> Result<()> {
     if !name.starts_with(&run.switch_namespace()) || namespace::id_of_name(name).is_none() {
         return Ok(());

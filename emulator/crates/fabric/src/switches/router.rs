@@ -1,4 +1,5 @@
-//! A switch that forwards by IP address: a namespace of its own, whose kernel forwards. Its routes are in `routes/`.
+//! A switch that forwards by IP address: a namespace of its own, whose kernel forwards. Its routes
+//! are in `routes/`.
 
 use cubeyard_dataplane::address::switch_ip;
 
@@ -19,8 +20,8 @@ impl SwitchKind for Router {
         run.router_namespace(switch)
     }
 
-    /// Each router hashes flows by a seed of its own: by one hash for all, those that it sends to one next hop would all
-    /// take the same one at the next switch too. `[measured]`
+    /// Each router hashes flows by a seed of its own: by one hash for all, those that it sends to
+    /// one next hop would all take the same one at the next switch too. `[measured]`
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)> {
         let mut sysctls = routes::sysctls(network, network.description.switches[switch].id);
         sysctls.push(("ipv4/ip_forward", "1".to_owned()));

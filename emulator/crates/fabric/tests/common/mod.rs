@@ -34,8 +34,8 @@ pub fn describe(spec: &Value, run: &str, forwarding: &str, rate_bits_per_sec: f6
         "forwarding": forwarding, "seed": 1, "servers": servers, "switches": switches, "links": links})
 }
 
-/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose switches are routers,
-/// `portland` for those whose switches are chips.
+/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose
+/// switches are routers, `portland` for those whose switches are chips.
 fn behaviour(forwarding: &str) -> (&str, Option<&str>) {
     match forwarding {
         "none" => ("none", None),
@@ -51,9 +51,10 @@ pub fn bcube(n: u32, k: u32, run: &str) -> Network {
     Network::from_json(describe(&spec, run, "kernel", 1e8)).expect("a network")
 }
 
-/// A network of servers in a row, each with a cable to the next. They are servers of a BCube with two digits a level, in
-/// the order of a Gray code: each differs from the next at one level, whose ports the cable joins. `host_of` gives the
-/// host of the server at a place. See [`in_row`] for their ids.
+/// A network of servers in a row, each with a cable to the next. They are servers of a BCube with
+/// two digits a level, in the order of a Gray code: each differs from the next at one level, whose
+/// ports the cable joins. `host_of` gives the host of the server at a place. See [`in_row`] for
+/// their ids.
 pub fn row(servers: u32, run: &str, forwarding: &str, host_of: impl Fn(u32) -> usize) -> Value {
     let described: Vec<Value> = (0..servers)
         .map(|at| json!({"id": in_row(at), "name": format!("s{at}"), "host": host_of(at)}))
@@ -74,7 +75,8 @@ pub fn in_row(at: u32) -> u32 {
     at ^ (at >> 1)
 }
 
-/// A process in a network namespace of its own, as in a container: a node that leaves the network to the test.
+/// A process in a network namespace of its own, as in a container: a node that leaves the network
+/// to the test.
 pub struct Container(Child);
 
 /// As an engine starts a server's container: mounts its folder, then starts its program.
@@ -131,7 +133,8 @@ const APART: [&str; 7] = [
     "apart",
 ];
 
-/// A running fabric and a connection to it. Dropping it ends the fabric gently, which removes all it made.
+/// A running fabric and a connection to it. Dropping it ends the fabric gently, which removes all
+/// it made.
 pub struct Host {
     child: Child,
     folder: PathBuf,
@@ -180,7 +183,8 @@ pub fn silent_node() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_cubeyard-silent-node"))
 }
 
-/// Starts a fabric on a folder; its socket is in there too. `before` are the words of a program that starts it.
+/// Starts a fabric on a folder; its socket is in there too. `before` are the words of a program
+/// that starts it.
 pub fn spawn_fabric(folder: &Path, node: &Path, before: &[&str]) -> Child {
     spawn_for(folder, node, before, &[])
 }
@@ -225,12 +229,14 @@ impl Host {
         Host::start_with(folder, &[])
     }
 
-    /// The same as if on a machine of its own: in a network of its own, with its own names of namespaces.
+    /// The same as if on a machine of its own: in a network of its own, with its own names of
+    /// namespaces.
     pub fn start_apart(folder: PathBuf) -> Host {
         Host::start_with(folder, &APART)
     }
 
-    /// Kills the fabric of [`Host::start_apart`] and starts another on what it left, on the same machine.
+    /// Kills the fabric of [`Host::start_apart`] and starts another on what it left, on the same
+    /// machine.
     pub fn kill_and_start_again(&mut self) {
         // Whoever holds the machine's namespaces while its fabric is not there.
         let mut holder = Command::new("nsenter")

@@ -1,4 +1,5 @@
-//! A node for tests: says that it is ready, answers inspections, and otherwise leaves the network to the test.
+//! A node for tests: says that it is ready, answers inspections, and otherwise leaves the network
+//! to the test.
 //!
 //! What it is told it repeats as events, so that a test sees it in the frames.
 

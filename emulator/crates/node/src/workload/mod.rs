@@ -1,9 +1,10 @@
-//! The built-in traffic generator: flows between servers, each a list entry from the fabric. Which patterns they make
-//! (one-to-all, permutation, incast, …) the node does not know.
+//! The built-in traffic generator: flows between servers, each a list entry from the fabric. Which
+//! patterns they make (one-to-all, permutation, incast, …) the node does not know.
 //!
-//! What becomes of a flow when its peer is lost: a sender tries to connect for [`CONNECT_SECS`]; once connected, TCP
-//! itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the reason. It begins again only
-//! if its peer is restarted: then the fabric adds it once more at both ends.
+//! What becomes of a flow when its peer is lost: a sender tries to connect for [`CONNECT_SECS`];
+//! once connected, TCP itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported
+//! as done, with the reason. It begins again only if its peer is restarted: then the fabric adds it
+//! once more at both ends.
 
 mod requests;
 mod tcp;
@@ -153,8 +154,8 @@ impl Workload {
         })
     }
 
-    /// Adds flows; receivers listen at once. A flow that was added before begins again: its other end
-    /// was restarted. Returns the error of the first flow that cannot be added.
+    /// Adds flows; receivers listen at once. A flow that was added before begins again: its other
+    /// end was restarted. Returns the error of the first flow that cannot be added.
     pub fn add(&mut self, orders: Vec<FlowOrder>, poller: &Poller) -> Result<(), String> {
         for order in orders {
             let id = order.id;
@@ -189,8 +190,8 @@ impl Workload {
             if let Some(exchange) = &order.exchange {
                 self.check_exchange(&order, exchange)?;
             }
-            // Before its port is bound again. The protocol forgets the old connection, unless the new
-            // connection is between the same ports.
+            // Before its port is bound again. The protocol forgets the old connection, unless the
+            // new connection is between the same ports.
             if let Some(former) = self.entries.remove(&id) {
                 let open = Some(former).filter(|former| !former.end_reported);
                 self.replaced
@@ -422,7 +423,8 @@ impl Workload {
         }
     }
 
-    /// The rows of flows that have changed since the last time. With `retransmits`, TCP is asked for those first.
+    /// The rows of flows that have changed since the last time. With `retransmits`, TCP is asked
+    /// for those first.
     pub fn rows(&mut self, now: Time, poller: &Poller, retransmits: bool) -> Vec<FlowRow> {
         // What waits below the receivers' low-water mark counts too.
         let receivers = self
@@ -535,7 +537,8 @@ impl Entry {
         }
     }
 
-    /// The report of a flow that this end sends or receives; `flow` is the five-tuple that it sends.
+    /// The report of a flow that this end sends or receives; `flow` is the five-tuple that it
+    /// sends.
     fn row(&self, id: u32, role: Role, bytes: u64, flow: Option<Flow>) -> FlowRow {
         let flow = flow.filter(|_| role == Role::Send);
         FlowRow {
@@ -551,7 +554,8 @@ impl Entry {
         }
     }
 
-    /// The five-tuple of the packets that this server sends for the flow; `None` before it has a peer.
+    /// The five-tuple of the packets that this server sends for the flow; `None` before it has a
+    /// peer.
     fn flow(&self, shared: &Shared) -> Option<Flow> {
         let (proto, peer_port) = match &self.end {
             End::TcpSender(sender) => (6, sender.local_port()?),

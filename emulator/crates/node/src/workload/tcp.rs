@@ -1,5 +1,5 @@
-//! TCP flows. Senders send a block of memory over and over without copying it; receivers have the kernel throw away
-//! what arrives: neither costs the processor more than the network itself.
+//! TCP flows. Senders send a block of memory over and over without copying it; receivers have the
+//! kernel throw away what arrives: neither costs the processor more than the network itself.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -15,7 +15,8 @@ use cubeyard_messages::FlowOrder;
 
 /// Bytes of the headers before a datagram's payload.
 pub const IP_AND_UDP_BYTES: usize = 28;
-/// Bytes that each payload begins with: its number (8 bytes, big-endian), then 1 in the last ones and 0 in others.
+/// Bytes that each payload begins with: its number (8 bytes, big-endian), then 1 in the last ones
+/// and 0 in others.
 pub const HEAD_BYTES: usize = 9;
 /// From one burst to the next.
 const TICK: Duration = Duration::from_millis(5);

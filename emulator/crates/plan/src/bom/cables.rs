@@ -149,7 +149,8 @@ pub(super) fn cable_lines(
     counts
 }
 
-/// Box length when the plan cuts this part to length itself: the spec says so, and the part is sold by the box.
+/// Box length when the plan cuts this part to length itself: the spec says so, and the part is sold
+/// by the box.
 fn cut_from_bulk(spec: &PlanSpec, part: Option<&Part>) -> Option<f64> {
     part.filter(|_| spec.cabling.stock == Stock::Bulk)?
         .attributes

@@ -16,7 +16,8 @@ const ENDS_PER_TIE: u64 = 8;
 /// A rack's devices without a part of the book still have a cord each.
 const CORDS_PER_DEVICE: u32 = 1;
 
-/// Racks, what holds and feeds the devices in them, containers, trays and ties; gives the metres of tray.
+/// Racks, what holds and feeds the devices in them, containers, trays and ties; gives the metres of
+/// tray.
 pub(super) fn site_lines(to: &mut Builder<'_>, topology: &Topology, layout: &Layout, wiring: &Wiring) -> f64 {
     let book = to.book;
     let site = &layout.site;
@@ -63,8 +64,8 @@ fn tray_lines(to: &mut Builder<'_>, wiring: &Wiring) -> f64 {
         total += metres;
         let mut line = NewLine::each(Category::Tray, part, "no tray in the book".to_owned(), 0);
         let per_metre = part.and_then(|p| p.attributes.kg_per_metre);
-        // Whole trays where the book says how long one is, else whole metres. Offcuts are used up: the trays of a row are
-        // joined end to end.
+        // Whole trays where the book says how long one is, else whole metres. Offcuts are used up:
+        // the trays of a row are joined end to end.
         let piece = part.and_then(|p| p.attributes.length_metres);
         line.quantity = (metres / piece.unwrap_or(1.0) - 1e-6).ceil().max(0.0);
         line.unit = if piece.is_some() { Unit::Each } else { Unit::Metre };
@@ -81,8 +82,9 @@ fn tray_lines(to: &mut Builder<'_>, wiring: &Wiring) -> f64 {
     total
 }
 
-/// Shelves, rails, cords and PDUs. A shelf carries the devices side by side in one place of a rack, rails carry one device of
-/// the full width, and each rack has as many PDUs as its power and its cords need. `[ours]`
+/// Shelves, rails, cords and PDUs. A shelf carries the devices side by side in one place of a rack,
+/// rails carry one device of the full width, and each rack has as many PDUs as its power and its
+/// cords need. `[ours]`
 fn fitting_lines(to: &mut Builder<'_>, topology: &Topology, layout: &Layout) {
     let at = &layout.placements;
     let mut shelves = BTreeSet::new();
@@ -136,7 +138,8 @@ fn cords_of(to: &Builder<'_>, topology: &Topology, layout: &Layout, device: u32)
         .unwrap_or(CORDS_PER_DEVICE)
 }
 
-/// The fewest PDUs that carry the rack's power and have an outlet for every cord; one where the book has none.
+/// The fewest PDUs that carry the rack's power and have an outlet for every cord; one where the
+/// book has none.
 fn pdus_for(pdu: Option<&Part>, watts: f64, cords: u64) -> u64 {
     if cords == 0 {
         return 0;
@@ -170,7 +173,8 @@ fn tie_line(to: &mut Builder<'_>, topology: &Topology, wiring: &Wiring) {
     to.push(line);
 }
 
-/// Two labels a cable. On sheets, each rack's labels start a sheet, as the install pack prints them.
+/// Two labels a cable. On sheets, each rack's labels start a sheet, as the install pack prints
+/// them.
 pub(super) fn label_line(
     to: &mut Builder<'_>,
     spec: &PlanSpec,

@@ -1,4 +1,5 @@
-//! Breakout cables in a work order: a leg cannot leave its trunk, so a cable becomes one cable, with all of its legs. `[ours]`
+//! Breakout cables in a work order: a leg cannot leave its trunk, so a cable becomes one cable,
+//! with all of its legs. `[ours]`
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,9 +16,10 @@ pub(super) struct Pieces<'a> {
     made_of: Vec<Option<usize>>,
 }
 
-/// Pairs the breakout cables of two plans, those that have the most links in common first, and takes apart what is matched across
-/// cables: a leg's link becomes one of its own cable or none, and so does a cable of a single link.
-/// Links of paired cables that are left over become each other, leg by leg.
+/// Pairs the breakout cables of two plans, those that have the most links in common first, and
+/// takes apart what is matched across cables: a leg's link becomes one of its own cable or none,
+/// and so does a cable of a single link. Links of paired cables that are left over become each
+/// other, leg by leg.
 pub(super) fn keep_together<'a>(
     before: &'a Plan,
     after: &'a Plan,

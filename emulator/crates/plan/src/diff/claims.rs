@@ -17,7 +17,8 @@ pub struct Claim {
     pub detail: String,
 }
 
-/// Links before by what became of them: (still between the same two devices, gone elsewhere or out).
+/// Links before by what became of them: (still between the same two devices, gone elsewhere or
+/// out).
 struct Fate {
     kept: u32,
     /// One end plugged into another device.

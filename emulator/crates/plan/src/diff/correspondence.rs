@@ -13,7 +13,8 @@ pub struct Correspondence {
 }
 
 impl Correspondence {
-    /// Match by place along the loop for a Subways upgrade of the same servers, by name for all else.
+    /// Match by place along the loop for a Subways upgrade of the same servers, by name for all
+    /// else.
     pub fn between(before: &Topology, after: &Topology) -> Correspondence {
         if let (TopologySpec::Subways(old), TopologySpec::Subways(new)) = (before.spec(), after.spec())
             && let Some(upgrade) = LoopUpgrade::of(old, new)
@@ -47,8 +48,8 @@ fn by_name(before: &Topology, after: &Topology, which: impl Fn(NodeId) -> bool) 
         .collect()
 }
 
-/// More ports a server with the same servers and ToR models: logical racks shrink from `q/p` to `q/p'` servers and
-/// loops grow from `l` to `l p'/p` ToRs [subways §4.1, Fig. 2].
+/// More ports a server with the same servers and ToR models: logical racks shrink from `q/p` to
+/// `q/p'` servers and loops grow from `l` to `l p'/p` ToRs [subways §4.1, Fig. 2].
 struct LoopUpgrade {
     /// Servers of a logical rack, before and after.
     rack_servers: [u32; 2],
@@ -59,7 +60,8 @@ struct LoopUpgrade {
 }
 
 impl LoopUpgrade {
-    /// Only when the names would mislead: another size of logical rack, the same servers along the loop.
+    /// Only when the names would mislead: another size of logical rack, the same servers along the
+    /// loop.
     fn of(old: &SubwaysSpec, new: &SubwaysSpec) -> Option<LoopUpgrade> {
         let same_loops = old.clusters == new.clusters && old.loops_per_cluster == new.loops_per_cluster;
         let rack = |spec: &SubwaysSpec| spec.q.checked_div(spec.p);
@@ -75,7 +77,8 @@ impl LoopUpgrade {
         )
     }
 
-    /// First server (along the loop) wired to a ToR; ToR `t` serves logical racks from `t - floor((p-1)/2)` on.
+    /// First server (along the loop) wired to a ToR; ToR `t` serves logical racks from
+    /// `t - floor((p-1)/2)` on.
     fn first_rack(&self, side: usize) -> u32 {
         if self.wiring_type[side] == 0 {
             0
@@ -84,7 +87,8 @@ impl LoopUpgrade {
         }
     }
 
-    /// The ToR after whose run of servers starts where this one's does; a ToR without one is a new switch.
+    /// The ToR after whose run of servers starts where this one's does; a ToR without one is a new
+    /// switch.
     fn tor_after(&self, tor: u32) -> Option<u32> {
         let [old_rack, new_rack] = self.rack_servers;
         let servers = i64::from(old_rack) * i64::from(self.loop_tors[0]);
@@ -110,7 +114,8 @@ impl LoopUpgrade {
         let mut found = by_name(before, after, |device| {
             !before.is_server(device) && !is_tor(device)
         });
-        // Servers and ToRs are numbered loop by loop, rack by rack, so the place along the loop is the id.
+        // Servers and ToRs are numbered loop by loop, rack by rack, so the place along the loop is
+        // the id.
         for server in 0..before.server_count() {
             found[server as usize] = (server < after.server_count()).then_some(server);
         }

@@ -1,8 +1,9 @@
 //! BCube packaging `[bcube §5.2]`, for any n and k.
 //!
-//! A rack holds a whole BCube_m with its m+1 levels of switches (or g of them, g dividing n, when more fit); the racks of
-//! one BCube_{m+1} are a super-rack; the switches above are spread evenly over the racks they serve. For n=8, k=3 and
-//! 2,048 servers this is the paper's container: 32 racks of 64 servers and 16 + 8 + 16 switches.
+//! A rack holds a whole BCube_m with its m+1 levels of switches (or g of them, g dividing n, when
+//! more fit); the racks of one BCube_{m+1} are a super-rack; the switches above are spread evenly
+//! over the racks they serve. For n=8, k=3 and 2,048 servers this is the paper's container: 32
+//! racks of 64 servers and 16 + 8 + 16 switches.
 
 use cubeyard_topology::{Topology, TopologySpec};
 
@@ -87,8 +88,8 @@ fn rack_sizes(n: u32, k: u32) -> Vec<(u32, u32, u32)> {
     out
 }
 
-/// Whether a rack has room for its servers and its share of each switch level. Shares can be uneven: [`relief`] moves
-/// what is too much for one rack to others.
+/// Whether a rack has room for its servers and its share of each switch level. Shares can be
+/// uneven: [`relief`] moves what is too much for one rack to others.
 fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool {
     let racks = topology.server_count().div_ceil(per_rack);
     let share: Vec<u32> = topology
@@ -99,12 +100,13 @@ fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool 
     sizes.units_for(per_rack.min(topology.server_count()), &share) <= site.rack_units
 }
 
-/// Puts each switch in one of the racks it serves. Switches that serve the same racks are dealt out in equal runs,
-/// so that every rack gets the same number of each level.
+/// Puts each switch in one of the racks it serves. Switches that serve the same racks are dealt out
+/// in equal runs, so that every rack gets the same number of each level.
 fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32]) {
     let servers = topology.server_count();
     let links = topology.links();
-    // A switch's servers in ascending order: its first server and the racks they stand in, from one pass over the links.
+    // A switch's servers in ascending order: its first server and the racks they stand in, from one
+    // pass over the links.
     let switches = topology.switch_count() as usize;
     let mut first = vec![u32::MAX; switches];
     let mut in_first_rack = vec![0u32; switches];
@@ -118,7 +120,8 @@ fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32])
         degree[s] += 1;
         in_first_rack[s] += u32::from(a / per_rack == first[s] / per_rack);
     }
-    // Where each switch goes among the racks it serves: the number of the rack, counted from the lowest.
+    // Where each switch goes among the racks it serves: the number of the rack, counted from the
+    // lowest.
     let mut nth = vec![0u32; switches];
     for tier in topology.tiers() {
         for v in tier.first..tier.first + tier.count {

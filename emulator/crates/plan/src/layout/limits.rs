@@ -7,7 +7,8 @@ use super::Layout;
 use crate::book::Book;
 use crate::spec::{PlanSpec, Policy};
 
-/// Fills the racks' totals and reports every limit that is broken, once a kind with the worst rack named.
+/// Fills the racks' totals and reports every limit that is broken, once a kind with the worst rack
+/// named.
 pub(super) fn check(
     spec: &PlanSpec,
     topology: &Topology,
@@ -118,8 +119,8 @@ fn over(values: &[f64], limit: f64) -> Option<(usize, usize, f64)> {
     (count > 0).then(|| (count, worst, values[worst]))
 }
 
-/// Servers a rack may hold when only `share` of its load is allowed. A little less than that share, because switches
-/// spread over more racks do not come out equally everywhere.
+/// Servers a rack may hold when only `share` of its load is allowed. A little less than that share,
+/// because switches spread over more racks do not come out equally everywhere.
 fn fewer_servers(layout: &Layout, worst: usize, share: f64) -> u32 {
     ((f64::from(layout.racks.servers[worst]) * share * 0.93).floor() as u32).max(1)
 }

@@ -1,13 +1,15 @@
-//! Locality first `[ours]`: servers fill racks in address order, and each switch stands in the rack where most of its
-//! neighbours below are (the emptiest of those when several tie, so that upper tiers are spread evenly). What finds no
-//! room there goes to network racks at the end. One pass over servers, switches and links.
+//! Locality first `[ours]`: servers fill racks in address order, and each switch stands in the rack
+//! where most of its neighbours below are (the emptiest of those when several tie, so that upper
+//! tiers are spread evenly). What finds no room there goes to network racks at the end. One pass
+//! over servers, switches and links.
 
 use cubeyard_topology::{DcellGrowth, Topology, TopologySpec};
 
 use super::{Assignment, Site, Sizes};
 use crate::spec::{Enclosure, PlanSpec};
 
-/// Rounding servers per rack down to whole address blocks may leave at most this share of a rack's places empty.
+/// Rounding servers per rack down to whole address blocks may leave at most this share of a rack's
+/// places empty.
 const MIN_ROUNDED_SHARE: f64 = 0.8;
 
 pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &Sizes) -> Assignment {
@@ -71,7 +73,8 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
     assignment
 }
 
-/// Switches that found no room among the servers, in order, into as many racks of their own as it takes.
+/// Switches that found no room among the servers, in order, into as many racks of their own as it
+/// takes.
 fn fill_network_racks(
     topology: &Topology,
     sizes: &Sizes,
@@ -99,8 +102,9 @@ fn fill_network_racks(
     opened
 }
 
-/// The most servers a rack can take when every rack also takes its share of the switches, rounded down to whole blocks
-/// of the address (a DCell_1, an edge switch's servers, ...) when that wastes little.
+/// The most servers a rack can take when every rack also takes its share of the switches, rounded
+/// down to whole blocks of the address (a DCell_1, an edge switch's servers, ...) when that wastes
+/// little.
 fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
     let servers = topology.server_count().max(1);
     let switch_units: f64 = topology

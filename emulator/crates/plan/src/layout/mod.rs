@@ -1,9 +1,10 @@
 //! Where everything stands: racks on the floor, devices in the racks.
 //!
-//! A policy (`bcube_packaging`, `locality`, `subways`) says which device belongs in which rack: an `Assignment`. The rest is
-//! the same for all: switches of racks that are too full move (`relief`), racks are put on the floor (`site`), devices stacked in their rack (`stacking`, with `sizes`), pins
-//! applied (`pins`), limits checked (`limits`). Each step is one pass over devices or links. What does not fit is a finding;
-//! nothing is left out silently.
+//! A policy (`bcube_packaging`, `locality`, `subways`) says which device belongs in which rack: an
+//! `Assignment`. The rest is the same for all: switches of racks that are too full move (`relief`),
+//! racks are put on the floor (`site`), devices stacked in their rack (`stacking`, with `sizes`),
+//! pins applied (`pins`), limits checked (`limits`). Each step is one pass over devices or links.
+//! What does not fit is a finding; nothing is left out silently.
 //!
 //! Not here: cables and trays (`wiring`), parts and prices (`book`, `bom`).
 
@@ -25,7 +26,8 @@ use crate::spec::{Enclosure, Face, Media, PlanSpec, Policy};
 
 pub use sizes::{DeviceSize, Sizes};
 
-/// The site with every default and every `auto` decided. Metres; x along a column of racks, y across the columns.
+/// The site with every default and every `auto` decided. Metres; x along a column of racks, y
+/// across the columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
     /// Never `Auto`.
@@ -88,7 +90,8 @@ pub struct Racks {
     pub container: Vec<u32>,
     /// Column of racks, counted through all containers.
     pub row: Vec<u32>,
-    /// Place along the column. A rack moved off the grid keeps the row and position whose tray it uses.
+    /// Place along the column. A rack moved off the grid keeps the row and position whose tray it
+    /// uses.
     pub position: Vec<u32>,
     /// Index into `Layout::group_labels`: super-rack, loop, ...
     pub group: Vec<u32>,
@@ -205,7 +208,8 @@ pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelect
     )
 }
 
-/// Places every device of a topology. What does not fit is in `findings`; nothing is left out silently.
+/// Places every device of a topology. What does not fit is in `findings`; nothing is left out
+/// silently.
 pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
     let mut parts = parts_of(spec, topology, book);
     // Without a density in the spec, a book with other servers is no finding.
@@ -274,8 +278,8 @@ fn media_word(media: Media) -> Option<&'static str> {
     }
 }
 
-/// Runs the policy of the spec, or the one that suits the family. A policy that cannot be followed is a finding, and
-/// locality-first is used in its place.
+/// Runs the policy of the spec, or the one that suits the family. A policy that cannot be followed
+/// is a finding, and locality-first is used in its place.
 fn assign(
     spec: &PlanSpec,
     topology: &Topology,

@@ -1,5 +1,6 @@
-//! Pins: "this device stands there", "this rack stands there". The pinned device moves, those in its way move to the
-//! nearest free units of the same rack; nothing else moves. A pin that cannot be applied is a finding.
+//! Pins: "this device stands there", "this rack stands there". The pinned device moves, those in
+//! its way move to the nearest free units of the same rack; nothing else moves. A pin that cannot
+//! be applied is a finding.
 
 use std::collections::BTreeSet;
 
@@ -364,7 +365,8 @@ fn overlaps(placements: &Placements, device: u32, unit: u16, height: u16) -> boo
     bottom > 0 && bottom < unit + height && unit < bottom + u16::from(placements.height_units[d])
 }
 
-/// The free place on a shelf whose devices (`here`) have the shape of `v` and stand exactly at `unit`.
+/// The free place on a shelf whose devices (`here`) have the shape of `v` and stand exactly at
+/// `unit`.
 fn shared_slot(placements: &Placements, v: usize, unit: u16, here: &[u32]) -> Option<u8> {
     let same = here.iter().all(|&d| {
         let d = d as usize;

@@ -1,8 +1,8 @@
 //! Relief for racks that a policy has filled beyond their height: switches move to racks with room.
 //!
-//! A policy shares switches out by rules of its family; the shares can be uneven, while other racks have room left. The
-//! highest tiers move first, since their cables leave the rack anyway, and each switch moves to the rack with most of its
-//! own servers or switches. `[ours]`
+//! A policy shares switches out by rules of its family; the shares can be uneven, while other racks
+//! have room left. The highest tiers move first, since their cables leave the rack anyway, and each
+//! switch moves to the rack with most of its own servers or switches. `[ours]`
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use cubeyard_topology::{NodeId, Topology};
 
 use super::{Assignment, Site, Sizes};
 
-/// Moves switches out of racks that are too full, as long as another rack has room. Whether every rack fits now; racks
-/// that are divided into zones are left alone and count as fitting.
+/// Moves switches out of racks that are too full, as long as another rack has room. Whether every
+/// rack fits now; racks that are divided into zones are left alone and count as fitting.
 ///
 /// One pass over devices and links, and one over the racks for each switch that moves.
 pub(super) fn relieve(topology: &Topology, site: &Site, sizes: &Sizes, plan: &mut Assignment) -> bool {

@@ -23,7 +23,8 @@ pub const ROOM_HEIGHT_METRES: f64 = 3.2;
 pub const CONTAINER_GAP_METRES: f64 = 1.0;
 /// Narrowest aisle a person can work in `[ours]`.
 pub const MIN_AISLE_METRES: f64 = 0.6;
-/// In open rows trays cross the aisles at both ends and at every so many racks `[ours]`; in a container at each rack.
+/// In open rows trays cross the aisles at both ends and at every so many racks `[ours]`; in a
+/// container at each rack.
 pub const ROW_CROSSING_EVERY: u32 = 10;
 /// Racks the book should offer: the paper's `[bcube §5.2]`.
 const WANTED_RACK_UNITS: u32 = 44;
@@ -38,7 +39,8 @@ pub(super) struct Floor {
     pub crossing_at: Vec<bool>,
 }
 
-/// The site before any rack stands on it: measures of enclosure and rack. `auto` stays until the racks are counted.
+/// The site before any rack stands on it: measures of enclosure and rack. `auto` stays until the
+/// racks are counted.
 pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>) -> Site {
     let asked = &spec.site;
     if let Some(sku) = asked.rack.as_deref() {
@@ -100,7 +102,8 @@ pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>)
     site
 }
 
-/// Whether racks of this size can stand in the container at all, with an aisle (as wide as the spec says) between them.
+/// Whether racks of this size can stand in the container at all, with an aisle (as wide as the spec
+/// says) between them.
 fn container_takes(site: &Site, aisle_metres: Option<f64>) -> bool {
     let free = site.width_metres - f64::from(site.columns) * site.rack_depth_metres;
     let possible = free / f64::from(aisles(site.columns));
@@ -254,7 +257,8 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
     let spots: Vec<(u32, u32)> = match &plan.floor {
         Some(spots) => spots.clone(),
         None => {
-            // About a square room: a row of racks takes some three rack widths of depth, aisles included.
+            // About a square room: a row of racks takes some three rack widths of depth, aisles
+            // included.
             let per_row = spec
                 .site
                 .racks_per_row

@@ -55,7 +55,8 @@ impl Sizes {
             let part = parts.tier(t);
             let (height, slots) = match part.map(|i| &book.parts[i]) {
                 Some(p) => (p.height_units(), p.per_unit()),
-                // No such switch in the book: assume desktop size up to 8 ports, one unit for each 48 above `[ours]`.
+                // No such switch in the book: assume desktop size up to 8 ports, one unit for each
+                // 48 above `[ours]`.
                 None if tier.ports <= 8 => (1, 4),
                 None => (tier.ports.div_ceil(48), 1),
             };

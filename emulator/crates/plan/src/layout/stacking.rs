@@ -1,5 +1,5 @@
-//! Devices into rack units: servers from the bottom of their zone, switches from its top, the highest level uppermost and
-//! so nearest to the trays. Three counting passes over the devices.
+//! Devices into rack units: servers from the bottom of their zone, switches from its top, the
+//! highest level uppermost and so nearest to the trays. Three counting passes over the devices.
 
 use cubeyard_topology::Topology;
 

@@ -1,7 +1,8 @@
 //! Loops of logical racks on the floor `[subways §7.2]`: side to side, paired rows, inter-chassis.
 //!
-//! A physical rack is cut into b equal zones, one a logical rack with its ToR. Aggregation and core switches stand in
-//! network racks, each cluster's at the end of the row its first loop is in `[subways §7.1]`.
+//! A physical rack is cut into b equal zones, one a logical rack with its ToR. Aggregation and core
+//! switches stand in network racks, each cluster's at the end of the row its first loop is in
+//! `[subways §7.1]`.
 
 use cubeyard_topology::{Topology, TopologySpec};
 
@@ -129,7 +130,8 @@ pub(super) fn assign(
     assignment
 }
 
-/// Positions a row of the room offers: as the site says, else enough for whole loops in a room that is about square.
+/// Positions a row of the room offers: as the site says, else enough for whole loops in a room that
+/// is about square.
 fn row_length(spec: &PlanSpec, policy: Policy, loop_racks: u32, racks: u32) -> u32 {
     let width = if policy == Policy::PairedRows {
         loop_racks.div_ceil(2)
@@ -202,7 +204,8 @@ impl Floor {
             let (row, start) = (i / loops_per_row * rows_per_loop, i % loops_per_row * half);
             filled.resize(filled.len().max((row + rows_per_loop) as usize), 0);
             for r in 0..self.loop_racks {
-                // In a paired loop of odd length the second row is one short, at the far end of the loop.
+                // In a paired loop of odd length the second row is one short, at the far end of the
+                // loop.
                 let (dr, position) = if r < half {
                     (0, r)
                 } else {

@@ -1,10 +1,12 @@
 //! Breakout cables: one plug at a switch, split into several links.
 //!
-//! A rule of the spec breaks the links of a level out: at their trunk ends, those of each switch are taken in the order of their
-//! ports, so many to a cable, and each is a leg of it. The last cable of a switch may have legs to spare. `[ours]`
+//! A rule of the spec breaks the links of a level out: at their trunk ends, those of each switch
+//! are taken in the order of their ports, so many to a cable, and each is a leg of it. The last
+//! cable of a switch may have legs to spare. `[ours]`
 //!
-//! A leg keeps its own route, length and place in the trays, because the legs part right behind the trunk's plug; all legs of a
-//! cable have the length of the longest. What is bought, named and plugged at the trunk is the cable.
+//! A leg keeps its own route, length and place in the trays, because the legs part right behind the
+//! trunk's plug; all legs of a cable have the length of the longest. What is bought, named and
+//! plugged at the trunk is the cable.
 
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde_json::json;
@@ -31,7 +33,8 @@ pub struct Breakouts {
 }
 
 impl Breakouts {
-    /// The cables that the rules make. Rules that do not fit the topology are findings ([`check`]) and make none.
+    /// The cables that the rules make. Rules that do not fit the topology are findings ([`check`])
+    /// and make none.
     pub(super) fn new(rules: &[BreakoutRule], topology: &Topology) -> Breakouts {
         let links = topology.links();
         let mut out = Breakouts::default();
@@ -93,7 +96,8 @@ impl Breakouts {
         self.cables.iter().map(|cable| cable.links.len() - 1).sum()
     }
 
-    /// The links that share the plug at one end of a link: those of its breakout at the trunk, otherwise itself alone.
+    /// The links that share the plug at one end of a link: those of its breakout at the trunk,
+    /// otherwise itself alone.
     pub fn sharing_plug(&self, link: usize, at_a: bool) -> Option<&Breakout> {
         self.of(link)
             .map(|(cable, _)| cable)
@@ -163,7 +167,8 @@ pub(crate) fn check(rules: &[BreakoutRule], topology: &Topology) -> Vec<Finding>
     findings
 }
 
-/// Ports of a tier's switches that breakouts bundle: of this rate, so many at most, so many to a cable.
+/// Ports of a tier's switches that breakouts bundle: of this rate, so many at most, so many to a
+/// cable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BundledPorts {
     pub gbps: f64,

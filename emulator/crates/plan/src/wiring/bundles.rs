@@ -1,8 +1,8 @@
 //! Cables between the same two racks over the same trays go in one bundle.
 //!
-//! Pull order `[ours]`: longest first. A long bundle passes over the racks where shorter ones leave the tray, so it must lie
-//! at the bottom; each shorter one then comes out on top at its drop without being threaded past others, and the last,
-//! short pulls can still be undone.
+//! Pull order `[ours]`: longest first. A long bundle passes over the racks where shorter ones leave
+//! the tray, so it must lie at the bottom; each shorter one then comes out on top at its drop
+//! without being threaded past others, and the last, short pulls can still be undone.
 
 use cubeyard_topology::Topology;
 
@@ -10,7 +10,8 @@ use super::routes::Legs;
 use super::trays::Segments;
 use crate::layout::Layout;
 
-/// One entry for each route between a pair of racks that cables take, in order of (rack_a, rack_b), rack_a < rack_b.
+/// One entry for each route between a pair of racks that cables take, in order of (rack_a, rack_b),
+/// rack_a < rack_b.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bundles {
     pub rack_a: Vec<u32>,
@@ -24,8 +25,8 @@ pub struct Bundles {
     pub length_metres: Vec<f64>,
     /// 1 is pulled first.
     pub pull_order: Vec<u32>,
-    /// The trays of a bundle from rack_a to rack_b, as runs of consecutive trays: the first, and the one past the last (one
-    /// less than the last where the run goes down).
+    /// The trays of a bundle from rack_a to rack_b, as runs of consecutive trays: the first, and
+    /// the one past the last (one less than the last where the run goes down).
     pub runs: Vec<[i32; 2]>,
     /// The first run of each bundle, and past the last.
     pub first_run: Vec<u32>,
@@ -53,9 +54,9 @@ impl Bundles {
     }
 }
 
-/// Gathers the cables that are marked with the variant of their route (any value from 0) by their pair of racks and that
-/// variant, and writes the number of its bundle over each mark. Three counting passes put the cables in order, so this is
-/// linear in cables.
+/// Gathers the cables that are marked with the variant of their route (any value from 0) by their
+/// pair of racks and that variant, and writes the number of its bundle over each mark. Three
+/// counting passes put the cables in order, so this is linear in cables.
 pub(super) fn gather(
     topology: &Topology,
     layout: &Layout,
@@ -141,7 +142,8 @@ fn counting_sort<T: Copy + Default>(items: &[T], keys: usize, key: impl Fn(&T) -
     out
 }
 
-/// Diameter of the round bundle: exact circle packings up to seven equal cables, 75 % packing above.
+/// Diameter of the round bundle: exact circle packings up to seven equal cables, 75 % packing
+/// above.
 fn bundle_diameter_mm(cables: usize, squares_um2: i64, thickest_um: u32) -> f64 {
     const SMALL: [f64; 8] = [0.0, 1.0, 2.0, 2.1547, 2.4142, 2.7013, 3.0, 3.0];
     let thickest_mm = f64::from(thickest_um) / 1000.0;

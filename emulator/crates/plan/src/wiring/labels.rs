@@ -1,6 +1,8 @@
-//! Cable labels in the style of TIA-606: `rack-unit:port/rack-unit:port`, near end first, mirrored at the far end.
+//! Cable labels in the style of TIA-606: `rack-unit:port/rack-unit:port`, near end first, mirrored
+//! at the far end.
 //!
-//! Where devices stand side by side in a unit, a letter counted from the left follows the unit: `R07-12B:P3`.
+//! Where devices stand side by side in a unit, a letter counted from the left follows the unit:
+//! `R07-12B:P3`.
 
 use std::fmt::Write as _;
 
@@ -57,8 +59,9 @@ fn write_trunk_label(topology: &Topology, layout: &Layout, cable: &Breakout, out
     }
 }
 
-/// Appends the label at one end of a cable: `near_a` at end a, otherwise at end b. At a breakout's trunk it is the same for all its
-/// links: `R07-12:P0-P3/R15-36:P7+3`, the far end of the first leg and how many follow.
+/// Appends the label at one end of a cable: `near_a` at end a, otherwise at end b. At a breakout's
+/// trunk it is the same for all its links: `R07-12:P0-P3/R15-36:P7+3`, the far end of the first leg
+/// and how many follow.
 pub fn write_label(
     topology: &Topology,
     layout: &Layout,

@@ -1,9 +1,10 @@
 //! Which cable a link gets: medium by rate and reach, then the next stock length.
 //!
-//! For every (level, rate) there is one small table of lengths, made once; a cable is a binary search in it. Order of
-//! preference: the connectors both devices have; twisted pair where the ports are RJ45, passive copper (DAC) as far as it
-//! reaches, active optical cables, multimode and then single-mode fibre with a transceiver at each end. `[ours]`, with the
-//! reaches of FORMATS: passive DAC 7 m at 10G and 3 m at 25G, 1000BASE-T 100 m.
+//! For every (level, rate) there is one small table of lengths, made once; a cable is a binary
+//! search in it. Order of preference: the connectors both devices have; twisted pair where the
+//! ports are RJ45, passive copper (DAC) as far as it reaches, active optical cables, multimode and
+//! then single-mode fibre with a transceiver at each end. `[ours]`, with the reaches of FORMATS:
+//! passive DAC 7 m at 10G and 3 m at 25G, 1000BASE-T 100 m.
 
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde_json::json;
@@ -101,7 +102,8 @@ impl<'a> Choices<'a> {
             .unwrap_or(DEFAULT_DIAMETER_UM)
     }
 
-    /// The cable for a link that needs `needed_mm`, slack included; the breakout cable that it is a leg of, if it is.
+    /// The cable for a link that needs `needed_mm`, slack included; the breakout cable that it is a
+    /// leg of, if it is.
     #[inline]
     pub(super) fn choose(&mut self, link: usize, breakout: Option<&Breakout>, needed_mm: u32) -> Choice {
         let links = self.topology.links();
@@ -158,7 +160,8 @@ impl<'a> Choices<'a> {
         let links = self.topology.links();
         let gbps = self.link_gbps.unwrap_or(links.rate_bits_per_sec(link) / 1e9);
         let ends = match breakout {
-            // What is plugged at the branches; the trunk's plug follows from the number of links and their rate.
+            // What is plugged at the branches; the trunk's plug follows from the number of links
+            // and their rate.
             Some(cable) => {
                 let branch = if cable.trunk_is_a {
                     links.b[link]
@@ -385,7 +388,8 @@ fn rank(medium: &str, gbps: f64, connector: Option<&str>) -> Option<u8> {
     })
 }
 
-/// Every cable turns out of the rack into the tray: the way from the rack's top to the tray must allow its bend.
+/// Every cable turns out of the rack into the tray: the way from the rack's top to the tray must
+/// allow its bend.
 pub(super) fn check_bends(layout: &Layout, book: &Book, wiring: &Wiring, findings: &mut Vec<Finding>) {
     let mut leaving = vec![0u32; book.parts.len()];
     for (&part, &route) in wiring.part.iter().zip(&wiring.route) {

@@ -1,7 +1,8 @@
 //! Every cable: its route, length, part and colour; the trays and bundles it lies in.
 //!
-//! Inside: routes over the trays (`routes`), the trays and their fill (`trays`), media, lengths and parts (`media`), bundles
-//! in pulling order (`bundles`), cables of several links (`breakouts`), labels (`labels`), and the paper's own measure of cable length (`paper_measure`).
+//! Inside: routes over the trays (`routes`), the trays and their fill (`trays`), media, lengths and
+//! parts (`media`), bundles in pulling order (`bundles`), cables of several links (`breakouts`),
+//! labels (`labels`), and the paper's own measure of cable length (`paper_measure`).
 //!
 //! One pass over the links, a few bytes a cable, no allocation for any single cable.
 //!
@@ -54,12 +55,14 @@ pub const COLOURS: [(&str, &str); 8] = [
     ("white", "#F2F2F0"),
 ];
 
-/// One entry a link; the index is the topology's link index. A link has a cable of its own, or is a leg of a breakout cable.
+/// One entry a link; the index is the topology's link index. A link has a cable of its own, or is a
+/// leg of a breakout cable.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wiring {
     /// Geometric length along the route, rounded up.
     pub length_mm: Vec<u32>,
-    /// Length bought: the next stock length over geometric length and slack (without a part: just that sum).
+    /// Length bought: the next stock length over geometric length and slack (without a part: just
+    /// that sum).
     pub stock_mm: Vec<u32>,
     /// Book part index of the cable, or `NO_PART`.
     pub part: Vec<u16>,

@@ -1,15 +1,20 @@
-//! Subways' own way of measuring its longest wire `[subways §7.2, Tables 2-4]`, on our layouts and routes.
+//! Subways' own way of measuring its longest wire `[subways §7.2, Tables 2-4]`, on our layouts and
+//! routes.
 //!
-//! The ways through the building are the planner's: the same racks, rows, crossings at the loop's edges and back edges
-//! under the floor, and the same `Frame::route_metres`. Only the measures differ, because the paper idealises:
+//! The ways through the building are the planner's: the same racks, rows, crossings at the loop's
+//! edges and back edges under the floor, and the same `Frame::route_metres`. Only the measures
+//! differ, because the paper idealises:
 //!
 //! * no slack, no side managers, trays flush with the rack tops, crossings from face to face;
-//! * wires between racks of a row run straight from rack to rack; ours go up to the tray and down again;
-//! * the place of the ends in their rack is another one in each table: Table 2 from the far edges of the two racks, a
-//!   server anywhere and the ToR at the bottom of its logical rack; Table 3 from centre to centre at equal heights within
-//!   the logical racks; Table 4 from centre to centre with the ToR in the middle and a server at either end;
-//! * Tables 3 and 4 let a server reach p-1 racks to one side. §4.2 wires ceil((p-1)/2) to one side and floor((p-1)/2) to
-//!   the other, so for p > 2 no wire is as long as in the tables: `as_wired_metres` is the length that is needed.
+//! * wires between racks of a row run straight from rack to rack; ours go up to the tray and down
+//!   again;
+//! * the place of the ends in their rack is another one in each table: Table 2 from the far edges
+//!   of the two racks, a server anywhere and the ToR at the bottom of its logical rack; Table 3
+//!   from centre to centre at equal heights within the logical racks; Table 4 from centre to centre
+//!   with the ToR in the middle and a server at either end;
+//! * Tables 3 and 4 let a server reach p-1 racks to one side. §4.2 wires ceil((p-1)/2) to one side
+//!   and floor((p-1)/2) to the other, so for p > 2 no wire is as long as in the tables:
+//!   `as_wired_metres` is the length that is needed.
 
 use cubeyard_topology::{Topology, TopologySpec};
 

@@ -1,9 +1,9 @@
 //! The route of one cable: which trays it takes and how long it is.
 //!
-//! Between columns a cable runs along the column of its far (switch) end and crosses at the rack of its near (server)
-//! end, or at the nearest crossing on the way. So the cables of a level-3 switch stay in its own column until they are
-//! abreast of their server, which is what makes 512 of them meet in the middle of a column in BCube's container
-//! `[bcube §5.2]`.
+//! Between columns a cable runs along the column of its far (switch) end and crosses at the rack of
+//! its near (server) end, or at the nearest crossing on the way. So the cables of a level-3 switch
+//! stay in its own column until they are abreast of their server, which is what makes 512 of them
+//! meet in the middle of a column in BCube's container `[bcube §5.2]`.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -18,7 +18,8 @@ const UNDERFLOOR: u8 = 3;
 const ROW_TO_ROW: u8 = 4;
 const CONTAINER_TO_CONTAINER: u8 = 5;
 
-/// The tray segments of a route. Segment s of a column lies between positions s-1 and s; segment 0 leads to the end wall.
+/// The tray segments of a route. Segment s of a column lies between positions s-1 and s; segment 0
+/// leads to the end wall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Legs {
     InRack,
@@ -39,8 +40,8 @@ pub(super) enum Legs {
 }
 
 impl Legs {
-    /// Which of the routes between its two racks this is, whichever end comes first; -1 within a rack. Cables of the same two
-    /// racks and the same variant lie in the same trays.
+    /// Which of the routes between its two racks this is, whichever end comes first; -1 within a
+    /// rack. Cables of the same two racks and the same variant lie in the same trays.
     pub(super) fn variant(&self) -> i32 {
         match *self {
             Legs::InRack => -1,
@@ -99,7 +100,8 @@ pub(super) struct Router<'a> {
     /// Nearest crossing at or before / at or after each position (`u32::MAX` when there is none).
     crossing_before: Vec<u32>,
     crossing_after: Vec<u32>,
-    /// Side-to-side loops: back edges that span more than half of this many racks go under the floor.
+    /// Side-to-side loops: back edges that span more than half of this many racks go under the
+    /// floor.
     loop_racks: u32,
 }
 

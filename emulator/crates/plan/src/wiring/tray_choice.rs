@@ -1,5 +1,5 @@
-//! Which trays hang where: the smallest that hold the cables at their fullest place, one or several side by side; what is
-//! too full all the same, what would help, and what the plan accepts.
+//! Which trays hang where: the smallest that hold the cables at their fullest place, one or several
+//! side by side; what is too full all the same, what would help, and what the plan accepts.
 
 use cubeyard_topology::Finding;
 use serde_json::json;
@@ -56,8 +56,8 @@ fn offers_of(book: &Book) -> Vec<Offer> {
     offers
 }
 
-/// Width that the trays of one line may take `[ours]`: over a column the rack and half the aisle in front of it; on a
-/// crossing the distance to the next crossing.
+/// Width that the trays of one line may take `[ours]`: over a column the rack and half the aisle in
+/// front of it; on a crossing the distance to the next crossing.
 fn room_metres(layout: &Layout, kind: TrayKind) -> f64 {
     let site = &layout.site;
     match kind {
@@ -87,8 +87,8 @@ fn possible(offers: &[Offer], most: u32, room_metres: f64) -> impl Iterator<Item
     })
 }
 
-/// For each kind the fewest and then smallest trays that stay within the limit at its fullest place; the largest when none
-/// do.
+/// For each kind the fewest and then smallest trays that stay within the limit at its fullest
+/// place; the largest when none do.
 pub(super) fn choose_trays(
     spec: &PlanSpec,
     layout: &Layout,
@@ -133,7 +133,8 @@ pub(super) fn choose_trays(
     report_clearance(layout, book, trays, findings);
 }
 
-/// The fullest tray of a kind is over the limit; `more` would hold its cables, where there is room for it.
+/// The fullest tray of a kind is over the limit; `more` would hold its cables, where there is room
+/// for it.
 fn over_fill(
     trays: &Trays,
     worst: usize,

@@ -1,7 +1,8 @@
-//! What lies in each tray segment: cables by level, cross-section, fill; and the cuts of `[bcube §5.2]`.
+//! What lies in each tray segment: cables by level, cross-section, fill; and the cuts of
+//! `[bcube §5.2]`.
 //!
-//! A cable adds one at the first segment of each leg and takes one away behind the last; running sums then give every
-//! segment, so the work is linear in cables whatever their length.
+//! A cable adds one at the first segment of each leg and takes one away behind the last; running
+//! sums then give every segment, so the work is linear in cables whatever their length.
 
 use std::cmp::Ordering;
 
@@ -131,9 +132,9 @@ impl Segments {
         table[at] as i32
     }
 
-    /// The trays of a line from place `from` to place `to`, where segment s leads from place s-1 to place s: the first tray,
-    /// and the one past the last, which is the lower one when the run goes down the line. Segments that one cable uses
-    /// have consecutive indices.
+    /// The trays of a line from place `from` to place `to`, where segment s leads from place s-1 to
+    /// place s: the first tray, and the one past the last, which is the lower one when the run goes
+    /// down the line. Segments that one cable uses have consecutive indices.
     fn run(&self, kind: TrayKind, line: u32, from: i64, to: i64) -> Option<[i32; 2]> {
         match from.cmp(&to) {
             Ordering::Equal => None,
@@ -311,7 +312,8 @@ impl Load {
         }
     }
 
-    /// Sums up, chooses trays, reports what is too full. Also the index of each segment in the trays.
+    /// Sums up, chooses trays, reports what is too full. Also the index of each segment in the
+    /// trays.
     pub(super) fn finish(
         self,
         spec: &PlanSpec,
@@ -394,7 +396,8 @@ pub struct LevelPeak {
 pub struct Cuts {
     /// Levels that leave racks, ascending.
     pub peak_by_level: Vec<LevelPeak>,
-    /// Sum of the levels' peaks, an upper bound that no place need reach: the paper's 768 cables and 176 cm2.
+    /// Sum of the levels' peaks, an upper bound that no place need reach: the paper's 768 cables
+    /// and 176 cm2.
     pub sum_of_peaks_cables: u32,
     pub sum_of_peaks_area_cm2: f64,
     /// The segment that really carries most.

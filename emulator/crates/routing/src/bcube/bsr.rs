@@ -34,7 +34,8 @@ pub fn good_paths(shape: &Shape, source: NodeId, destination: NodeId, flow: u64,
     good_paths_until(shape, source, destination, flow, live, |_| false)
 }
 
-/// [`good_paths`], but no more substitutes are looked for once `enough` of them stand for the broken levels so far.
+/// [`good_paths`], but no more substitutes are looked for once `enough` of them stand for the
+/// broken levels so far.
 fn good_paths_until(
     shape: &Shape,
     source: NodeId,
@@ -143,8 +144,8 @@ impl Bsr {
         if self.levels.is_empty() {
             return Err(NoPath::NotFound);
         }
-        // One of the k + 1 slots, without building the others where it is alive: with nothing failed,
-        // and for most flows with failures, that is the whole cost.
+        // One of the k + 1 slots, without building the others where it is alive: with nothing
+        // failed, and for most flows with failures, that is the whole cost.
         let slot = ((mix(flow) >> 32) * self.levels.len() as u64) >> 32;
         let level = self.levels[slot as usize];
         let start = path.len();
@@ -188,7 +189,8 @@ impl Bsr {
         if good.paths.is_empty() {
             return Err(NoPath::NotFound);
         }
-        // A broken slot stands for its own substitute, so that every good path stays equally likely.
+        // A broken slot stands for its own substitute, so that every good path stays equally
+        // likely.
         let from_set = good.paths.len() - good.substitutes();
         let rank = good
             .broken_levels
@@ -226,8 +228,8 @@ impl Router for Bsr {
     }
 }
 
-/// BSR whose caller knows the load: of the good paths the flow takes the one with most bandwidth left.
-/// By itself, [`Router::route`] gives the first one.
+/// BSR whose caller knows the load: of the good paths the flow takes the one with most bandwidth
+/// left. By itself, [`Router::route`] gives the first one.
 #[derive(Debug)]
 pub struct BsrGreedy(Bsr);
 
@@ -301,7 +303,8 @@ impl MultipathRouter for BsrGreedy {
     }
 }
 
-/// BCubeRouting with the permutation `k, k-1, ..., 0` for every flow; a broken path is a dropped flow.
+/// BCubeRouting with the permutation `k, k-1, ..., 0` for every flow; a broken path is a dropped
+/// flow.
 #[derive(Debug)]
 pub struct FixedPath {
     walk: Walk,

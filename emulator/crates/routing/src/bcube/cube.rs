@@ -1,10 +1,11 @@
 //! All that BuildPathSet visits, and the shortest substitutes, in sixty-four bits. `[ours]`
 //!
-//! Between a source and a destination BuildPathSet changes every digit in one way only: to the destination's where
-//! they differ, to one more where they agree. The servers its paths visit are thus the corners of a cube with an axis a
-//! level, and so are the servers of every substitute that corrects wrong digits only. The live ports of all corners fit
-//! into one word of at most 16 corners times 4 levels; which paths are alive, what they take, and a shortest way beside
-//! them are then a few operations on words. Longer substitutes leave the cube and are searched for.
+//! Between a source and a destination BuildPathSet changes every digit in one way only: to the
+//! destination's where they differ, to one more where they agree. The servers its paths visit are
+//! thus the corners of a cube with an axis a level, and so are the servers of every substitute that
+//! corrects wrong digits only. The live ports of all corners fit into one word of at most 16
+//! corners times 4 levels; which paths are alive, what they take, and a shortest way beside them
+//! are then a few operations on words. Longer substitutes leave the cube and are searched for.
 
 use cubeyard_topology::NodeId;
 
@@ -59,7 +60,8 @@ impl Digits {
 pub(super) struct Trace {
     /// The bit `4 * corner + level` of every hop, at its end with the source's digit.
     pub hops: u64,
-    /// The ports that nothing else may use any more: of the switches crossed, and all of the servers between.
+    /// The ports that nothing else may use any more: of the switches crossed, and all of the
+    /// servers between.
     pub takes: u64,
 }
 
@@ -87,7 +89,8 @@ impl Trace {
     }
 }
 
-/// The levels of a path that corrects wrong digits only, in their order: four bits each, the first lowest.
+/// The levels of a path that corrects wrong digits only, in their order: four bits each, the first
+/// lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     levels: u32,
@@ -145,8 +148,8 @@ impl Cube {
         self.leaving
     }
 
-    /// The paths of BuildPathSet by the level they leave the source by; `wrong` has a bit for every level at which
-    /// source and destination differ.
+    /// The paths of BuildPathSet by the level they leave the source by; `wrong` has a bit for every
+    /// level at which source and destination differ.
     pub fn traces(&self, wrong: usize) -> &[Trace; LEVELS] {
         &self.traces[wrong]
     }
@@ -189,8 +192,9 @@ impl Cube {
         (hops >> (4 * corner) & leading) as usize & !corner & 0xf
     }
 
-    /// The first in rotated order of the shortest ways from the source to the destination: they correct wrong digits
-    /// only, over `hops`, where `leads` are the corners that lead to the destination. `first` is the level tried first.
+    /// The first in rotated order of the shortest ways from the source to the destination: they
+    /// correct wrong digits only, over `hops`, where `leads` are the corners that lead to the
+    /// destination. `first` is the level tried first.
     #[inline]
     pub fn shortest(&self, hops: u64, leads: u64, wrong: usize, first: usize) -> Option<(Order, Trace)> {
         if leads & 1 == 0 {

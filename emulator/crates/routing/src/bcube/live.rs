@@ -5,8 +5,9 @@ use cubeyard_topology::NodeId;
 use super::shape::{Hop, Shape};
 use crate::failures::Failures;
 
-/// By server, a bit for every level at which it can send and be sent to: server, cable and switch are alive, and
-/// another digit exists there. Two servers of one switch reach each other exactly where both have its level's bit.
+/// By server, a bit for every level at which it can send and be sent to: server, cable and switch
+/// are alive, and another digit exists there. Two servers of one switch reach each other exactly
+/// where both have its level's bit.
 #[derive(Clone, Debug)]
 pub struct Live {
     ports: Vec<u32>,

@@ -1,8 +1,9 @@
 //! BCube: source routing over parallel paths. `[bcube §3, §4]`
 //!
-//! Inside: addresses over a port table (`shape`), BCubeRouting and the parallel paths (`paths`), BSR (`bsr`) with the
-//! substitutes for broken paths (`substitute`), what a source's probes find (`probe`, over `cube`, `planes` and `live`),
-//! fast walks of all paths between two servers (`walk`), and the edge-disjoint spanning trees for one-to-all (`trees`).
+//! Inside: addresses over a port table (`shape`), BCubeRouting and the parallel paths (`paths`),
+//! BSR (`bsr`) with the substitutes for broken paths (`substitute`), what a source's probes find
+//! (`probe`, over `cube`, `planes` and `live`), fast walks of all paths between two servers
+//! (`walk`), and the edge-disjoint spanning trees for one-to-all (`trees`).
 //!
 //! Not here: the messages by which a source probes in a running network; they are the dataplane's.
 

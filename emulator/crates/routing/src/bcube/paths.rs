@@ -4,7 +4,8 @@ use cubeyard_topology::NodeId;
 
 use super::shape::{Hop, Hops, Shape};
 
-/// BCubeRouting: appends the hops from `from` to `to`, correcting digits in the order `levels` gives.
+/// BCubeRouting: appends the hops from `from` to `to`, correcting digits in the order `levels`
+/// gives.
 pub fn correct_digits(
     shape: &Shape,
     from: NodeId,
@@ -30,11 +31,12 @@ pub fn levels_down_from(levels: usize, first: usize) -> impl Iterator<Item = usi
     (0..levels).map(move |step| (first + levels - step) % levels)
 }
 
-/// The path of BuildPathSet that leaves `source` by `level`; empty only where source and destination
-/// agree at that level and no other digit exists there.
+/// The path of BuildPathSet that leaves `source` by `level`; empty only where source and
+/// destination agree at that level and no other digit exists there.
 ///
 /// Where the digits differ this is DCRouting; where they agree, AltDCRouting through the neighbour
-/// whose digit at that level is one more, modulo the digits present (the paper's Fig. 4 takes the same).
+/// whose digit at that level is one more, modulo the digits present (the paper's Fig. 4 takes the
+/// same).
 pub fn path_leaving_by(shape: &Shape, source: NodeId, destination: NodeId, level: usize, hops: &mut Hops) {
     hops.clear();
     let own = shape.digit(source, level);

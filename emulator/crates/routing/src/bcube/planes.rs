@@ -1,9 +1,10 @@
 //! Substitutes that leave the cube at one level and come back to it, by bits. `[ours]`
 //!
-//! A substitute one hop longer than the digits are wrong corrects one of them by way of a third digit. Where an end has no live
-//! port of a wrong level the shortest are two hops longer: they change a digit that is right and change it back. Both
-//! visit, beside the cube's own, corners with one foreign digit at one level: a plane for every such digit. The planes of
-//! all digits of a level are looked at together, a bit each, so that the search is a few operations a corner.
+//! A substitute one hop longer than the digits are wrong corrects one of them by way of a third
+//! digit. Where an end has no live port of a wrong level the shortest are two hops longer: they
+//! change a digit that is right and change it back. Both visit, beside the cube's own, corners with
+//! one foreign digit at one level: a plane for every such digit. The planes of all digits of a
+//! level are looked at together, a bit each, so that the search is a few operations a corner.
 
 use cubeyard_topology::NodeId;
 
@@ -23,14 +24,14 @@ const MOST_HOPS: usize = LEVELS + 2;
 /// Live ports by line: the servers that differ at one level only.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    /// By `server * LEVELS + level`: of the servers of its line at that level, the live ports, a lane of sixteen bits a port
-    /// and a bit a digit.
+    /// By `server * LEVELS + level`: of the servers of its line at that level, the live ports, a
+    /// lane of sixteen bits a port and a bit a digit.
     words: Vec<u64>,
 }
 
 impl Lines {
-    /// Reads off the lines, in time linear in the servers' ports times the digits of a level; `None` where a level has more
-    /// than sixteen digits or there are more than four levels.
+    /// Reads off the lines, in time linear in the servers' ports times the digits of a level;
+    /// `None` where a level has more than sixteen digits or there are more than four levels.
     pub fn new(shape: &Shape, live: &Live) -> Option<Lines> {
         let fits = shape.levels <= LEVELS && shape.radix.iter().all(|&radix| radix as usize <= DIGITS);
         if !fits {
@@ -71,7 +72,8 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The port `port` of the server with `digit` at `level` beside `corner`; all of them without a port.
+    /// The port `port` of the server with `digit` at `level` beside `corner`; all of them without a
+    /// port.
     pub fn new(corner: usize, level: usize, digit: u32, port: Option<usize>) -> Cut {
         let lanes = port.map_or(LANES, |port| 1 << (16 * port));
         Cut {
@@ -115,7 +117,8 @@ struct Planes {
     enters: [u16; CORNERS],
 }
 
-/// What the search is among. `open`, `wrong` and the servers at `corners` as in [`super::probe::Probe`].
+/// What the search is among. `open`, `wrong` and the servers at `corners` as in
+/// [`super::probe::Probe`].
 pub(super) struct Field<'a> {
     pub shape: &'a Shape,
     pub cube: &'a Cube,
@@ -124,22 +127,24 @@ pub(super) struct Field<'a> {
     pub open: u64,
     pub wrong: usize,
     pub cuts: &'a [Cut],
-    /// The cube's corners that lead on to the destination over wrong digits only, a bit each at `4 * corner`.
+    /// The cube's corners that lead on to the destination over wrong digits only, a bit each at
+    /// `4 * corner`.
     pub leads: u64,
     pub rotation: u32,
 }
 
 impl Field<'_> {
-    /// The first in rotated order of the substitutes that correct the wrong digits and leave the cube once, at one of
-    /// `levels`: all wrong, or all right. Where they are right, no shorter path may be left, and an end may have no usable
-    /// port of a wrong level.
+    /// The first in rotated order of the substitutes that correct the wrong digits and leave the
+    /// cube once, at one of `levels`: all wrong, or all right. Where they are right, no shorter
+    /// path may be left, and an end may have no usable port of a wrong level.
     pub fn find(&self, levels: usize) -> Option<Steps> {
         let mut planes = [Planes::default(); LEVELS];
         let hops = self.cube.hops(self.open, self.wrong);
         let reached = self.cube.reaches(hops);
         let mut exits = 0;
         for level in (0..LEVELS).filter(|&level| levels >> level & 1 == 1) {
-            // Most levels cannot be left by from where the source gets, or not come back by to where the destination is got at.
+            // Most levels cannot be left by from where the source gets, or not come back by to
+            // where the destination is got at.
             let ports = self.open >> level;
             if reached & ports != 0 && self.leads & ports != 0 {
                 exits |= self.planes(level, &mut planes[level]);
@@ -205,7 +210,8 @@ impl Field<'_> {
         Some(steps)
     }
 
-    /// Fills in the planes of a level; the corners at which they can be entered, a bit each at `4 * corner`.
+    /// Fills in the planes of a level; the corners at which they can be entered, a bit each at
+    /// `4 * corner`.
     #[inline]
     fn planes(&self, level: usize, planes: &mut Planes) -> u64 {
         let own = self.shape.digit(self.corners[0], level);

@@ -1,4 +1,5 @@
-//! BSR for a flow whose drawn path is broken: what the source's probes find, read from the [`Cube`] as far as it reaches.
+//! BSR for a flow whose drawn path is broken: what the source's probes find, read from the [`Cube`]
+//! as far as it reaches.
 
 use cubeyard_topology::NodeId;
 
@@ -31,7 +32,8 @@ pub(super) struct Probe<'a> {
     ends: [NodeId; 2],
     corners: [NodeId; CORNERS],
     source_digits: Digits,
-    /// By level, how BuildPathSet changes the source's digit: to the destination's, or one more where they agree.
+    /// By level, how BuildPathSet changes the source's digit: to the destination's, or one more
+    /// where they agree.
     turned: Digits,
     /// The levels at which the ends differ, a bit each: the destination's corner.
     wrong: usize,
@@ -92,8 +94,9 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own substitute where there is
-    /// one, else any good path, each as likely. Nothing where no path is left.
+    /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own
+    /// substitute where there is one, else any good path, each as likely. Nothing where no path is
+    /// left.
     pub fn choose(&mut self, drawn: usize, flow: u64) -> Option<Way> {
         let (hops, leaving) = (alive_hops(self.open), self.cube.leaving());
         let mut whole = 0u32;
@@ -154,8 +157,9 @@ impl<'a> Probe<'a> {
         self.search(longer, rotation, last)
     }
 
-    /// A substitute that leaves the cube at one level, where there is one and it is known to be the first in rotated order
-    /// of the shortest; otherwise what a substitute takes at least. No way over wrong digits alone is left.
+    /// A substitute that leaves the cube at one level, where there is one and it is known to be the
+    /// first in rotated order of the shortest; otherwise what a substitute takes at least. No way
+    /// over wrong digits alone is left.
     fn beside(&self, leads: u64, rotation: u32) -> Result<Steps, usize> {
         let one_more = self.wrong.count_ones() as usize + 1;
         let Some(lines) = self.lines else {
@@ -173,7 +177,8 @@ impl<'a> Probe<'a> {
             rotation,
         };
         let ends = [self.open, self.open >> (4 * self.wrong)];
-        // Where an end has no port of a wrong level, its hop is one out to or back from a digit that was right.
+        // Where an end has no port of a wrong level, its hop is one out to or back from a digit
+        // that was right.
         if ends.iter().any(|end| *end as usize & 0xf & self.wrong == 0) {
             let right = self.cube.leaving() as usize & !self.wrong;
             return field.find(right).ok_or(one_more + 2);
@@ -243,7 +248,8 @@ impl<'a> Probe<'a> {
         self.take(&trace);
     }
 
-    /// Where a server stands: its corner, and the levels at which its digit is neither the source's nor the turned one.
+    /// Where a server stands: its corner, and the levels at which its digit is neither the source's
+    /// nor the turned one.
     #[inline]
     fn corner(&self, server: NodeId) -> (usize, usize) {
         let digits = self.cube.digits(server);

@@ -19,7 +19,8 @@ pub struct Hop {
 /// The hops of a path after its source; short, and reused.
 pub type Hops = Vec<Hop>;
 
-/// A (partial) BCube's addresses, with its digits kept in a table, over its port table. `[bcube §3.1, §5.1]`
+/// A (partial) BCube's addresses, with its digits kept in a table, over its port table.
+/// `[bcube §3.1, §5.1]`
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Levels, `k + 1`.
@@ -101,7 +102,8 @@ impl Shape {
         &self.ports
     }
 
-    /// Whether `from` can send to a neighbour `to` at `level`: both cables, the switch and `to` are alive.
+    /// Whether `from` can send to a neighbour `to` at `level`: both cables, the switch and `to` are
+    /// alive.
     #[inline]
     pub fn hop_alive(&self, from: NodeId, to: NodeId, level: usize, failures: &Failures) -> bool {
         self.port_alive(from, level, failures)

@@ -6,9 +6,9 @@
 //! dozen steps instead of visiting thousands of servers. Where the bound grows past what can
 //! plausibly be found that way, a plain breadth-first search settles whether a path exists.
 //!
-//! Among the shortest paths the paper names no rule. Ours is to try the levels and digits in an order
-//! rotated by the flow's own draw (`[ours]`); a fixed order loads low ports and loses about a third
-//! of the ABT at 20 % failed switches.
+//! Among the shortest paths the paper names no rule. Ours is to try the levels and digits in an
+//! order rotated by the flow's own draw (`[ours]`); a fixed order loads low ports and loses about a
+//! third of the ABT at 20 % failed switches.
 
 use cubeyard_topology::NodeId;
 
@@ -17,7 +17,8 @@ use super::shape::{Hop, Hops, Shape};
 use crate::failures::BitSet;
 use crate::random::Draws;
 
-/// How far beyond the least conceivable length deepening goes before breadth-first search takes over.
+/// How far beyond the least conceivable length deepening goes before breadth-first search takes
+/// over.
 const DEEPENING_SLACK: usize = 3;
 
 /// Nodes (servers and switches) a new path must keep clear of. Paths are short, so a list serves.
@@ -74,7 +75,8 @@ pub(super) fn rotation_of(seed: u64) -> u32 {
     Draws::new(seed).below(1 << 16)
 }
 
-/// The remainder of a rotation: mostly without the division, which a search would wait for again and again.
+/// The remainder of a rotation: mostly without the division, which a search would wait for again
+/// and again.
 #[inline]
 pub(super) fn turned(rotation: u32, count: u32) -> u32 {
     if count.is_power_of_two() {
@@ -84,8 +86,8 @@ pub(super) fn turned(rotation: u32, count: u32) -> u32 {
     }
 }
 
-/// Finds a shortest live path from `source` to `destination` clear of `taken`; whether there is one.
-/// `hops` holds it. Ends must be alive and different.
+/// Finds a shortest live path from `source` to `destination` clear of `taken`; whether there is
+/// one. `hops` holds it. Ends must be alive and different.
 pub fn find_substitute(
     shape: &Shape,
     source: NodeId,
@@ -107,8 +109,8 @@ pub fn find_substitute(
     Search::new(shape, [source, destination], usable, rotation_of(seed), hops).run(0)
 }
 
-/// The search for one substitute. `usable` gives the levels at which a server's port may be used, a bit each: alive, at
-/// a switch that is not taken; none at a taken server.
+/// The search for one substitute. `usable` gives the levels at which a server's port may be used, a
+/// bit each: alive, at a switch that is not taken; none at a taken server.
 pub(super) struct Search<'a, P> {
     shape: &'a Shape,
     source: NodeId,
@@ -143,8 +145,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         }
     }
 
-    /// Finds the first in rotated order of the shortest paths; whether there is one. The caller knows that none is
-    /// shorter than `at_least` hops.
+    /// Finds the first in rotated order of the shortest paths; whether there is one. The caller
+    /// knows that none is shorter than `at_least` hops.
     pub fn run(mut self, at_least: usize) -> bool {
         let exits = (self.usable)(self.source);
         if self.entries == 0 || exits == 0 {
@@ -157,11 +159,13 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if self.extend(self.source, exits, wrong, bound) {
                 return true;
             }
-            // All that failed so far may lie in one end's neighbours: seen here, it saves a search of the whole network.
+            // All that failed so far may lie in one end's neighbours: seen here, it saves a search
+            // of the whole network.
             if self.is_cut_off(self.source) || self.is_cut_off(self.destination) {
                 return false;
             }
-            // A rack without power leaves pockets of several servers, which no deepening gets out of.
+            // A rack without power leaves pockets of several servers, which no deepening gets out
+            // of.
             if bound == first.max(least + 1) && self.are_apart() {
                 return false;
             }
@@ -185,8 +189,9 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         !(0..shape.levels).any(|level| ports >> level & 1 == 1 && near(level))
     }
 
-    /// Whether no path is left between the ends: floods from both in turn until one has nowhere to go or they meet. The cost is
-    /// that of the smaller side, so that a pocket is found in a few dozen steps.
+    /// Whether no path is left between the ends: floods from both in turn until one has nowhere to
+    /// go or they meet. The cost is that of the smaller side, so that a pocket is found in a few
+    /// dozen steps.
     fn are_apart(&self) -> bool {
         let shape = self.shape;
         let ends = [self.source, self.destination];
@@ -232,15 +237,16 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             .fold(0, |wrong, (level, (a, b))| wrong | u32::from(a != b) << level)
     }
 
-    /// A lower bound on the hops left: one a wrong digit, and two more where the last hop must correct
-    /// a digit that is right so far.
+    /// A lower bound on the hops left: one a wrong digit, and two more where the last hop must
+    /// correct a digit that is right so far.
     #[inline]
     fn least_hops(&self, wrong: u32) -> usize {
         let detour = wrong != 0 && wrong & self.entries == 0;
         wrong.count_ones() as usize + if detour { 2 } else { 0 }
     }
 
-    /// Goes on from `at`, whose usable ports are `ports`, to the destination in exactly or at most `left` hops.
+    /// Goes on from `at`, whose usable ports are `ports`, to the destination in exactly or at most
+    /// `left` hops.
     fn extend(&mut self, at: NodeId, ports: u32, wrong: u32, left: usize) -> bool {
         let shape = self.shape;
         let mut next_level = self.first_level;
@@ -251,7 +257,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if ports & bit == 0 {
                 continue;
             }
-            // What the rest takes at least after a move to the digit wanted, and after a move to any other.
+            // What the rest takes at least after a move to the digit wanted, and after a move to
+            // any other.
             let right_fits = wrong & bit != 0 && self.least_hops(wrong & !bit) < left;
             let other_fits = self.least_hops(wrong | bit) < left;
             let wanted = shape.digit(self.destination, level);
@@ -307,9 +314,9 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
     }
 }
 
-/// The plain search, linear in the network: a shortest path clear of `taken`, over the hops (from, to, level) that
-/// are `alive`; whether there is one. `hops` holds it. `rotation` turns the order in which levels and digits are
-/// tried.
+/// The plain search, linear in the network: a shortest path clear of `taken`, over the hops (from,
+/// to, level) that are `alive`; whether there is one. `hops` holds it. `rotation` turns the order
+/// in which levels and digits are tried.
 pub fn shortest_parallel(
     shape: &Shape,
     source: NodeId,

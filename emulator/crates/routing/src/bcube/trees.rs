@@ -1,10 +1,12 @@
-//! What speeds up one-to-several and one-to-all: complete graphs and spanning trees. `[bcube §3.4, §3.5]`
+//! What speeds up one-to-several and one-to-all: complete graphs and spanning trees.
+//! `[bcube §3.4, §3.5]`
 
 use cubeyard_topology::NodeId;
 
 use super::shape::{Hop, Hops, Shape};
 
-/// An edge of a server spanning tree: `parent` sends to `child` through their shared switch at `level`.
+/// An edge of a server spanning tree: `parent` sends to `child` through their shared switch at
+/// `level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeEdge {
     /// Nearer to the source.
@@ -15,8 +17,8 @@ pub struct TreeEdge {
     pub level: u8,
 }
 
-/// BuildMultipleSPTs: `k + 1` edge-disjoint server spanning trees from `source`, one a level, each an
-/// edge list in which every parent comes before its children. `[bcube §3.5, Fig. 5]`
+/// BuildMultipleSPTs: `k + 1` edge-disjoint server spanning trees from `source`, one a level, each
+/// an edge list in which every parent comes before its children. `[bcube §3.5, Fig. 5]`
 ///
 /// Repaired: as printed, the first chain of Part I runs on into the source; there (`dim == level`)
 /// the loop must stop one short, at `n - 2` servers. Disjoint are the directed server-switch links;
@@ -59,7 +61,8 @@ fn spanning_tree(shape: &Shape, source: NodeId, level: usize) -> Vec<TreeEdge> {
             }
         }
     }
-    // Part II: the servers that share the source's digit at `level` hang on the neighbour one below.
+    // Part II: the servers that share the source's digit at `level` hang on the neighbour one
+    // below.
     for server in 0..shape.servers() {
         if server != source && shape.digit(server, level) == shape.digit(source, level) {
             let parent = step(server, level, shape.radix[level] - 1);
@@ -82,8 +85,9 @@ pub struct CompleteGraph {
     pub edges: Vec<(usize, usize, Hops)>,
 }
 
-/// The complete graph of `source` and one neighbour a level, `digits[i]` being the neighbour's digit
-/// at level `i`. `None` where a digit is the source's own or not present. `[bcube §3.4, Theorem 4]`
+/// The complete graph of `source` and one neighbour a level, `digits[i]` being the neighbour's
+/// digit at level `i`. `None` where a digit is the source's own or not present.
+/// `[bcube §3.4, Theorem 4]`
 pub fn complete_graph(shape: &Shape, source: NodeId, digits: &[u32]) -> Option<CompleteGraph> {
     let valid = digits.len() == shape.levels
         && digits
@@ -113,7 +117,8 @@ pub fn complete_graph(shape: &Shape, source: NodeId, digits: &[u32]) -> Option<C
     }
     for low in 0..shape.levels {
         for high in low + 1..shape.levels {
-            // d_low to d_high by d'_low: the level-high link of d_low, the level-low link of d_high.
+            // d_low to d_high by d'_low: the level-high link of d_low, the level-low link of
+            // d_high.
             let between = shape.with_digit(servers[low + 1], high, digits[high]);
             let hops = vec![
                 Hop {

@@ -1,4 +1,5 @@
-//! The paths of BuildPathSet straight to links, without a list of hops: what an all-to-all spends its time on.
+//! The paths of BuildPathSet straight to links, without a list of hops: what an all-to-all spends
+//! its time on.
 
 use cubeyard_topology::NodeId;
 
@@ -10,15 +11,18 @@ use crate::path::DirectedLink;
 #[derive(Debug)]
 pub(super) struct Walk {
     levels: usize,
-    /// By `server * levels + level`, the digit times its weight: what the level adds to the server's number.
+    /// By `server * levels + level`, the digit times its weight: what the level adds to the
+    /// server's number.
     parts: Vec<u32>,
-    /// By level, the direction out of server 0: a level's cables are numbered in the order of its servers, each from the
-    /// server to the switch, so that server `s` has two more for each server before it.
+    /// By level, the direction out of server 0: a level's cables are numbered in the order of its
+    /// servers, each from the server to the switch, so that server `s` has two more for each server
+    /// before it.
     first: Vec<DirectedLink>,
     /// By level: what one more adds to the number, and the number past the last digit.
     step: Vec<u32>,
     end: Vec<u32>,
-    /// By server, a bit for each level at which it can send and be sent to; empty where nothing has failed.
+    /// By server, a bit for each level at which it can send and be sent to; empty where nothing has
+    /// failed.
     alive: Vec<u32>,
 }
 
@@ -92,8 +96,8 @@ impl Walk {
         self.outward(server, level) + 1
     }
 
-    /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]); whether there is
-    /// one and it is alive. What a dead one appended is the caller's to remove.
+    /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]); whether
+    /// there is one and it is alive. What a dead one appended is the caller's to remove.
     #[inline(always)]
     pub fn leaving_by(
         &self,
@@ -102,7 +106,8 @@ impl Walk {
         level: usize,
         path: &mut Vec<DirectedLink>,
     ) -> bool {
-        // The same code several times: for a known number of levels its loops are unrolled, and its links copied at once.
+        // The same code several times: for a known number of levels its loops are unrolled, and its
+        // links copied at once.
         match (self.levels, self.alive.is_empty()) {
             (4, true) => self.leaving::<10, false>(4, source, destination, level, path),
             (4, false) => self.leaving::<10, true>(4, source, destination, level, path),
@@ -126,15 +131,16 @@ impl Walk {
         let from = &self.parts[source as usize * levels..][..levels];
         let to = &self.parts[destination as usize * levels..][..levels];
         let direct = from[level] != to[level];
-        // AltDCRouting starts over the neighbour whose digit is one more, and corrects that digit last.
+        // AltDCRouting starts over the neighbour whose digit is one more, and corrects that digit
+        // last.
         let next = from[level] + self.step[level];
         let next = if next == self.end[level] { 0 } else { next };
         let first = if direct { to[level] } else { next };
         if first == from[level] {
             return false;
         }
-        // Every hop is written and kept only if it goes anywhere: which digits differ is chance, and a
-        // branch guessed wrong costs more than the two look-ups.
+        // Every hop is written and kept only if it goes anywhere: which digits differ is chance,
+        // and a branch guessed wrong costs more than the two look-ups.
         let start = path.len();
         path.extend_from_slice(&[0; LINKS]);
         let Some(links) = path[start..].first_chunk_mut() else {
@@ -181,7 +187,8 @@ impl Walk {
     pub fn fixed(&self, source: NodeId, destination: NodeId, path: &mut Vec<DirectedLink>) -> bool {
         let from = &self.parts[source as usize * self.levels..][..self.levels];
         let to = &self.parts[destination as usize * self.levels..][..self.levels];
-        // In an all-to-all consecutive flows differ in the same digits: here a branch is guessed right.
+        // In an all-to-all consecutive flows differ in the same digits: here a branch is guessed
+        // right.
         let (mut at, mut dead) = (source, 0);
         for level in (0..self.levels).rev() {
             if from[level] != to[level] {

@@ -24,12 +24,14 @@ pub struct Delivery {
 pub struct Broadcast {
     /// First receptions, nearest first: a tree, in which every sender comes before its receivers.
     pub deliveries: Vec<Delivery>,
-    /// Packets put on live ports, duplicates included: the source sends on all of its ports, everyone
-    /// else on all but the one of the first reception. A mini-switch repeats a packet to its other ports.
+    /// Packets put on live ports, duplicates included: the source sends on all of its ports,
+    /// everyone else on all but the one of the first reception. A mini-switch repeats a packet to
+    /// its other ports.
     pub packets: u64,
 }
 
-/// Broadcasts from `source` to its DCell_`scope`: everyone there whom live parts join to it receives.
+/// Broadcasts from `source` to its DCell_`scope`: everyone there whom live parts join to it
+/// receives.
 pub fn dcell_broadcast(shape: &Shape, source: NodeId, scope: usize, failures: &Failures) -> Broadcast {
     let scope = scope.min(shape.k());
     let mut broadcast = Broadcast::default();

@@ -1,15 +1,17 @@
-//! DFR, DCell's fault-tolerant routing: link state inside DCell_b, DCellRouting between, and ways around
-//! what is broken. `[dcell §4.3, §7.1]`
+//! DFR, DCell's fault-tolerant routing: link state inside DCell_b, DCellRouting between, and ways
+//! around what is broken. `[dcell §4.3, §7.1]`
 //!
 //! Where the text alone does not decide, these choices reach Table 2 within 2 %:
-//! - b = 1; inside a DCell_1 with nothing broken link state gives DCellRouting's own path, a shortest one;
-//! - the proxy is the far end of the nearest live link of the wanted level out of the DCell_b; among equally near ones
-//!   and among equally short paths of the link state each flow draws its own, so that the flows of one server do not all
-//!   take the same detour;
-//! - it is not in the DCell_b that rerouted last, unless nothing else is left (that last resort turns
-//!   27 % path failures at 20 % broken links into 24 %);
-//! - jump-up takes a link one level higher, wherever the destination is outside the present DCell of the
-//!   broken link's level (inside, it would lead away for good); where none lives, the level itself does;
+//! - b = 1; inside a DCell_1 with nothing broken link state gives DCellRouting's own path, a
+//!   shortest one;
+//! - the proxy is the far end of the nearest live link of the wanted level out of the DCell_b;
+//!   among equally near ones and among equally short paths of the link state each flow draws its
+//!   own, so that the flows of one server do not all take the same detour;
+//! - it is not in the DCell_b that rerouted last, unless nothing else is left (that last resort
+//!   turns 27 % path failures at 20 % broken links into 24 %);
+//! - jump-up takes a link one level higher, wherever the destination is outside the present DCell
+//!   of the broken link's level (inside, it would lead away for good); where none lives, the level
+//!   itself does;
 //! - 30 local reroutes; the prototype's 5 lose a tenth of the longest paths.
 
 use std::sync::OnceLock;
@@ -25,11 +27,13 @@ use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
 use crate::random::Draws;
 
-/// Servers and servers of their DCell_b, multiplied: up to here every server's view of its DCell_b is kept once it was
-/// needed, at 16 bytes an entry. All-to-all asks for the same ones again and again.
+/// Servers and servers of their DCell_b, multiplied: up to here every server's view of its DCell_b
+/// is kept once it was needed, at 16 bytes an entry. All-to-all asks for the same ones again and
+/// again.
 const MAX_KEPT_VIEWS: u64 = 1 << 20;
 
-/// Hops after which a packet that servers decide on one by one is given up, as its time to live says.
+/// Hops after which a packet that servers decide on one by one is given up, as its time to live
+/// says.
 const MAX_HOPS: usize = 64;
 
 /// What the paper leaves to its operator.
@@ -82,7 +86,8 @@ impl Dfr {
         let group_servers = shape.size(options.group_level.min(shape.k()));
         let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
         let kept = if keeps { shape.servers() } else { 0 };
-        // Whether a server's decision reaches as far as a stretch of the paths that are kept: to the end of its DCell_1.
+        // Whether a server's decision reaches as far as a stretch of the paths that are kept: to
+        // the end of its DCell_1.
         let by_stretches = options.group_level.min(shape.k()) == shape.k().min(1);
         Some(Dfr {
             near: NearPaths::new(&shape, &failures, by_stretches),
@@ -104,8 +109,8 @@ impl Dfr {
         &self.failures
     }
 
-    /// The hops of a flow's packets (replacing what `hops` held); they may visit a server twice. `flow` is the number
-    /// from which its proxies are drawn.
+    /// The hops of a flow's packets (replacing what `hops` held); they may visit a server twice.
+    /// `flow` is the number from which its proxies are drawn.
     ///
     /// # Errors
     /// Why there is no path.
@@ -190,7 +195,8 @@ impl Dfr {
                     drawn += stretch.draws;
                 }
                 Some(_) => {
-                    // No packet was rerouted so far: from here on it is as if the packet began here, if its view begins here too.
+                    // No packet was rerouted so far: from here on it is as if the packet began
+                    // here, if its view begins here too.
                     let (from, keep) = if self.by_stretches {
                         (at, kept)
                     } else {
@@ -212,7 +218,8 @@ impl Dfr {
         Ok(())
     }
 
-    /// Appends the links of a packet's path as far as one decision reaches, if they are known and alive.
+    /// Appends the links of a packet's path as far as one decision reaches, if they are known and
+    /// alive.
     #[inline(never)]
     fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<Stretch> {
         if !self.by_stretches {
@@ -228,8 +235,8 @@ impl Dfr {
         stretch
     }
 
-    /// From decision to decision, a whole way through a DCell_b at a time. The path is left in `scratch.hops`, or appended
-    /// to `links` where they are wanted.
+    /// From decision to decision, a whole way through a DCell_b at a time. The path is left in
+    /// `scratch.hops`, or appended to `links` where they are wanted.
     #[inline(never)]
     fn walk(
         &self,
@@ -279,8 +286,9 @@ impl Dfr {
         }
     }
 
-    /// The hops that a packet takes where each server decides for itself by destination, as tables do: ties are chosen by
-    /// a hash of the target. Appended to `hops`; they may visit a server twice.
+    /// The hops that a packet takes where each server decides for itself by destination, as tables
+    /// do: ties are chosen by a hash of the target. Appended to `hops`; they may visit a server
+    /// twice.
     ///
     /// # Errors
     /// Why there is no path.

@@ -1,4 +1,5 @@
-//! Link-state routing inside one DCell_b: a breadth-first search over what is alive there. `[dcell §4.3]`
+//! Link-state routing inside one DCell_b: a breadth-first search over what is alive there.
+//! `[dcell §4.3]`
 
 use cubeyard_topology::NodeId;
 
@@ -15,12 +16,14 @@ pub struct Group {
     reached: Vec<Reached>,
     /// Position in `reached` by server, `u32::MAX` when not reached.
     position: Vec<u32>,
-    /// The servers one hop nearer, by position in `reached`, and where each one's end; empty unless [`Group::index`] was called.
+    /// The servers one hop nearer, by position in `reached`, and where each one's end; empty unless
+    /// [`Group::index`] was called.
     nearer: Vec<Nearer>,
     nearer_ends: Vec<u32>,
 }
 
-/// A server one hop nearer: its position in the order of the search, and the level of the link from it.
+/// A server one hop nearer: its position in the order of the search, and the level of the link from
+/// it.
 #[derive(Clone, Copy, Debug)]
 struct Nearer {
     position: u32,
@@ -47,7 +50,8 @@ impl Group {
         group
     }
 
-    /// Searches the DCell_`level` around `from`, over the links of which `alive(from, to, level)` holds.
+    /// Searches the DCell_`level` around `from`, over the links of which `alive(from, to, level)`
+    /// holds.
     pub fn search(
         &mut self,
         shape: &Shape,
@@ -110,16 +114,17 @@ impl Group {
         self.reached.iter().map(|one| (one.hop.server, one.distance))
     }
 
-    /// Servers reached, nearest first, each with the position in this order of the one before it and the level of the
-    /// link between; the searching server is the first.
+    /// Servers reached, nearest first, each with the position in this order of the one before it
+    /// and the level of the link between; the searching server is the first.
     pub fn tree(&self) -> impl Iterator<Item = (NodeId, usize, u8)> + '_ {
         self.reached
             .iter()
             .map(|one| (one.hop.server, one.before as usize, one.hop.level))
     }
 
-    /// Appends the hops of a shortest path to a server of this DCell_b; whether it was reached. Where several servers are
-    /// one hop nearer, `ties` chooses. `shape` and `alive` are those of the search.
+    /// Appends the hops of a shortest path to a server of this DCell_b; whether it was reached.
+    /// Where several servers are one hop nearer, `ties` chooses. `shape` and `alive` are those of
+    /// the search.
     pub fn path_to(
         &self,
         shape: &Shape,
@@ -155,8 +160,8 @@ impl Group {
         true
     }
 
-    /// Appends the hops of the shortest path to a server if there is only one; whether that is so. [`Group::path_to`] gives
-    /// the same, and asks its `ties` once a hop. Needs [`Group::index`].
+    /// Appends the hops of the shortest path to a server if there is only one; whether that is so.
+    /// [`Group::path_to`] gives the same, and asks its `ties` once a hop. Needs [`Group::index`].
     pub(super) fn only_path_to(&self, to: NodeId, hops: &mut Vec<Hop>) -> bool {
         let mark = hops.len();
         let Some(mut at) = self.position_of(to) else {
@@ -175,8 +180,9 @@ impl Group {
         true
     }
 
-    /// Keeps for every server which are one hop nearer, so that [`Group::path_to`] need not look at all neighbours again.
-    /// `shape` and `alive` are those of the search. Linear in the DCell_b's links.
+    /// Keeps for every server which are one hop nearer, so that [`Group::path_to`] need not look at
+    /// all neighbours again. `shape` and `alive` are those of the search. Linear in the DCell_b's
+    /// links.
     pub fn index(&mut self, shape: &Shape, alive: impl Fn(NodeId, NodeId, usize) -> bool) {
         let mut nearer = Vec::new();
         let ends = (0..self.reached.len()).map(|at| {

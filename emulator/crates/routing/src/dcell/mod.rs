@@ -1,7 +1,8 @@
 //! DCell: DCellRouting, broadcast, and DFR, its fault-tolerant routing. `[dcell §4]`
 //!
-//! Inside: addresses over a port table (`shape`), the structure's single path (`single`), link state inside a DCell_b
-//! (`group`), DFR's decision at one server (`step`) and its paths (`dfr`), broadcast (`broadcast`), and the path statistics of the paper's tables (`statistics`).
+//! Inside: addresses over a port table (`shape`), the structure's single path (`single`), link
+//! state inside a DCell_b (`group`), DFR's decision at one server (`step`) and its paths (`dfr`),
+//! broadcast (`broadcast`), and the path statistics of the paper's tables (`statistics`).
 //!
 //! Not here: link-state messages between servers; a scheme here knows all failures at once.
 

@@ -1,6 +1,7 @@
-//! Paths inside the DCell_1s, kept as links, and the links between DCell_1s: longer paths are put together from them,
-//! without a list of hops and without arithmetic on addresses. Inside, a path is DCellRouting's; where that is broken it is
-//! the only shortest one by link state, if the scheme has link state and there is only one.
+//! Paths inside the DCell_1s, kept as links, and the links between DCell_1s: longer paths are put
+//! together from them, without a list of hops and without arithmetic on addresses. Inside, a path
+//! is DCellRouting's; where that is broken it is the only shortest one by link state, if the scheme
+//! has link state and there is only one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,11 +15,12 @@ use super::step::Ahead;
 use crate::failures::Failures;
 use crate::path::DirectedLink;
 
-/// Links of a path that is kept. DCellRouting's inside a complete DCell_1 has five: two by each mini-switch and the cable
-/// between; one around what is broken has seven or eight.
+/// Links of a path that is kept. DCellRouting's inside a complete DCell_1 has five: two by each
+/// mini-switch and the cable between; one around what is broken has seven or eight.
 const LINKS: usize = 8;
 
-/// A server's paths are kept once they have been asked for this many times: computing them all costs about as much.
+/// A server's paths are kept once they have been asked for this many times: computing them all
+/// costs about as much.
 const WORTH_KEEPING: u32 = 64;
 
 /// Paths that are kept at most, at 36 bytes each.
@@ -87,7 +89,8 @@ pub(super) struct Stretch {
     pub draws: u32,
 }
 
-/// The paths from one server to all servers of one DCell_1: the same links as far as the DCell_1, then those of a row.
+/// The paths from one server to all servers of one DCell_1: the same links as far as the DCell_1,
+/// then those of a row.
 #[derive(Debug, Default)]
 struct Bundle<'a> {
     /// The first server of the DCell_1, and how many there are.
@@ -145,7 +148,8 @@ impl Bundles<'_> {
     }
 }
 
-/// The paths inside all DCell_1s with one set of failures; none where they would take too much memory.
+/// The paths inside all DCell_1s with one set of failures; none where they would take too much
+/// memory.
 #[derive(Debug)]
 pub(super) struct NearPaths {
     /// Whether there is a way by link state around what is broken.
@@ -154,13 +158,15 @@ pub(super) struct NearPaths {
     first: Vec<NodeId>,
     cell: Vec<u32>,
     cells: usize,
-    /// By DCell_1s, from and to: what crosses towards the other, where it is there. Empty where it would take too much memory.
+    /// By DCell_1s, from and to: what crosses towards the other, where it is there. Empty where it
+    /// would take too much memory.
     crossings: Vec<Option<Crossing>>,
     rows: Vec<Row>,
 }
 
 impl NearPaths {
-    /// The links between DCell_1s; no path is computed yet. Quadratic in the DCell_1s, up to a bound.
+    /// The links between DCell_1s; no path is computed yet. Quadratic in the DCell_1s, up to a
+    /// bound.
     pub fn new(shape: &Shape, failures: &Failures, link_state: bool) -> NearPaths {
         let level = shape.k().min(1);
         let servers = shape.servers();
@@ -193,8 +199,8 @@ impl NearPaths {
         }
     }
 
-    /// Appends the links of DCellRouting's path and tells whether it is alive. `None` if it is not known here: what was
-    /// appended is void then.
+    /// Appends the links of DCellRouting's path and tells whether it is alive. `None` if it is not
+    /// known here: what was appended is void then.
     #[inline]
     pub fn append(
         &self,
@@ -217,8 +223,9 @@ impl NearPaths {
         Some(here && crossing.alive && there)
     }
 
-    /// Appends the links of a packet's path from a server towards another up to the first server outside its DCell_1, or to
-    /// the end. `None` if it is not known here. Unless it is whole, what was appended is void.
+    /// Appends the links of a packet's path from a server towards another up to the first server
+    /// outside its DCell_1, or to the end. `None` if it is not known here. Unless it is whole, what
+    /// was appended is void.
     #[inline(always)]
     pub fn stretch(
         &self,
@@ -262,8 +269,8 @@ impl NearPaths {
         }
     }
 
-    /// The paths from a server to all servers of another's DCell_1, where that is the same or the next on the way, the server
-    /// is alive and they are known.
+    /// The paths from a server to all servers of another's DCell_1, where that is the same or the
+    /// next on the way, the server is alive and they are known.
     #[inline(never)]
     fn bundle(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Bundle<'_>> {
         let (here, first) = (*self.first.get(from as usize)?, *self.first.get(to as usize)?);
@@ -332,7 +339,8 @@ impl NearPaths {
     }
 }
 
-/// The link that DCellRouting takes between two servers of different DCell_1s; `None` where it is not there.
+/// The link that DCellRouting takes between two servers of different DCell_1s; `None` where it is
+/// not there.
 fn crossing(shape: &Shape, failures: &Failures, from: NodeId, to: NodeId) -> Option<Crossing> {
     let level = shape.common_level(from, to);
     let below = level.checked_sub(1)?;
@@ -347,8 +355,8 @@ fn crossing(shape: &Shape, failures: &Failures, from: NodeId, to: NodeId) -> Opt
     })
 }
 
-/// The paths from a server to all of its DCell_1, in the order of their ids. Linear in their hops, and with link state in the
-/// DCell_1's links.
+/// The paths from a server to all of its DCell_1, in the order of their ids. Linear in their hops,
+/// and with link state in the DCell_1's links.
 fn paths_from(shape: &Shape, failures: &Failures, from: NodeId, link_state: bool) -> Box<[Path]> {
     let (mut hops, mut links): (Vec<Hop>, Vec<DirectedLink>) = (Vec::new(), Vec::new());
     let mut view: Option<Group> = None;

@@ -9,7 +9,8 @@ use crate::failures::Failures;
 use crate::path::DirectedLink;
 use crate::ports::{NO_LINK, PortTable};
 
-/// A step between two servers: by their shared mini-switch (level 0) or the cable of a higher level.
+/// A step between two servers: by their shared mini-switch (level 0) or the cable of a higher
+/// level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hop {
     /// The server reached.
@@ -55,7 +56,8 @@ impl Shape {
         (self.ports.link(server, level as u32) != NO_LINK).then(|| self.ports.far(server, level as u32))
     }
 
-    /// Whether `from` can send to `to` over `level`: cables, the mini-switch where there is one, and `to` alive.
+    /// Whether `from` can send to `to` over `level`: cables, the mini-switch where there is one,
+    /// and `to` alive.
     #[inline]
     pub fn hop_alive(&self, from: NodeId, to: NodeId, level: usize, failures: &Failures) -> bool {
         if failures.node_failed(to) || failures.link_failed(self.ports.link(from, level as u32)) {

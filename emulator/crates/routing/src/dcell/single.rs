@@ -7,11 +7,12 @@ use super::shape::{Hop, Shape};
 use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
 
-/// Appends the hops of DCellRouting from `from` to `to`: the link between the two sub-DCells in which
-/// they first differ, and the same again on both sides of it. At most `2^(k+1) - 1` hops.
+/// Appends the hops of DCellRouting from `from` to `to`: the link between the two sub-DCells in
+/// which they first differ, and the same again on both sides of it. At most `2^(k+1) - 1` hops.
 ///
-/// A partial DCell may lack that link; then the path goes through the lowest sub-DCell that is linked
-/// with both (`[ours]`: the paper's partial DCell has none missing). Whether a path was found.
+/// A partial DCell may lack that link; then the path goes through the lowest sub-DCell that is
+/// linked with both (`[ours]`: the paper's partial DCell has none missing). Whether a path was
+/// found.
 pub fn dcell_routing(shape: &Shape, from: NodeId, to: NodeId, hops: &mut Vec<Hop>) -> bool {
     if from == to {
         return true;

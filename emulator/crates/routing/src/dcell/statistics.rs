@@ -1,4 +1,5 @@
-//! How long paths are and how many fail: Table 2 and Figs 7 to 9 of DCell, by sampling. `[dcell §6]`
+//! How long paths are and how many fail: Table 2 and Figs 7 to 9 of DCell, by sampling.
+//! `[dcell §6]`
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -83,7 +84,8 @@ pub fn dfr_statistics(dfr: &Dfr, pairs: u64, seed: u64) -> PathStatistics {
     statistics
 }
 
-/// Shortest paths from `sources` random live servers to all others, by one breadth-first search each.
+/// Shortest paths from `sources` random live servers to all others, by one breadth-first search
+/// each.
 pub fn shortest_statistics(
     shortest: &Shortest,
     failures: &Failures,
@@ -115,8 +117,9 @@ fn live_source(draws: &mut Draws, servers: u32, failures: &Failures) -> Option<N
         .find(|&server| !failures.node_failed(server))
 }
 
-/// Fails `ratio` of all DCell_`level`s whole (rounded to the nearest): their servers and the switches of
-/// their DCell_0s. A rack is a DCell_1 in the paper's evaluation. Nothing for other families.
+/// Fails `ratio` of all DCell_`level`s whole (rounded to the nearest): their servers and the
+/// switches of their DCell_0s. A rack is a DCell_1 in the paper's evaluation. Nothing for other
+/// families.
 pub fn fail_cells(topology: &Topology, level: usize, ratio: f64, seed: u64, failures: &mut Failures) {
     let Some(shape) = Shape::new(topology) else {
         return;

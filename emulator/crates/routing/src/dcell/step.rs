@@ -1,8 +1,9 @@
 //! One decision of DFR: what a server does with a packet, from what it knows. `[dcell §4.3]`
 //!
-//! The model walks a packet from decision to decision ([`super::Dfr`]); a server of the emulation computes its forwarding
-//! table from the same function. Both follow DCellRouting's path as far as it works, link state inside the DCell_b, and a
-//! proxy where the link out of the DCell_b does not work.
+//! The model walks a packet from decision to decision ([`super::Dfr`]); a server of the emulation
+//! computes its forwarding table from the same function. Both follow DCellRouting's path as far as
+//! it works, link state inside the DCell_b, and a proxy where the link out of the DCell_b does not
+//! work.
 
 use std::sync::OnceLock;
 
@@ -15,7 +16,8 @@ use crate::random::{Draws, mix};
 
 /// How one of several equally good servers is chosen.
 pub trait Ties {
-    /// Whether the candidate replaces the one kept so far; it is the `count`th of equally good ones, from 1.
+    /// Whether the candidate replaces the one kept so far; it is the `count`th of equally good
+    /// ones, from 1.
     fn replaces(&mut self, count: u32, kept: NodeId, candidate: NodeId) -> bool;
 }
 
@@ -26,8 +28,8 @@ impl Ties for Draws {
     }
 }
 
-/// The candidate with the least hash under a key: whoever asks with the same key gets the same answer, and one that is
-/// left out of the candidates changes nothing unless it was the answer.
+/// The candidate with the least hash under a key: whoever asks with the same key gets the same
+/// answer, and one that is left out of the candidates changes nothing unless it was the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHash(pub u64);
 
@@ -58,7 +60,8 @@ pub struct Leg {
     pub near: NodeId,
     /// The link out of the DCell_b.
     pub out: Option<Hop>,
-    /// Whether the way inside is that of DCellRouting; otherwise it is a shortest path by link state.
+    /// Whether the way inside is that of DCellRouting; otherwise it is a shortest path by link
+    /// state.
     planned: bool,
 }
 
@@ -127,7 +130,8 @@ pub enum View<'a> {
     },
 }
 
-/// A server and what it knows: `alive(from, to, level)` says of links that begin in its DCell_b whether they work.
+/// A server and what it knows: `alive(from, to, level)` says of links that begin in its DCell_b
+/// whether they work.
 #[derive(Debug)]
 pub struct Here<'a, A> {
     /// The addresses.
@@ -188,8 +192,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
         self.around(packet, &Ahead { near, out, out_alive }, ties)
     }
 
-    /// [`Here::step`] where it is known that DCellRouting's path is not alive as far as it stays in the DCell_b, or the link
-    /// out is not.
+    /// [`Here::step`] where it is known that DCellRouting's path is not alive as far as it stays in
+    /// the DCell_b, or the link out is not.
     pub(super) fn around(&mut self, packet: &Packet, ahead: &Ahead, ties: &mut impl Ties) -> Step {
         let &Ahead { near, out, out_alive } = ahead;
         if out_alive && self.view().reaches(near) {
@@ -207,7 +211,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
             .map_or(Step::Drop(DropCause::NoProxy), Step::Reroute)
     }
 
-    /// Appends the hops of a leg that the latest [`Here::step`] gave. Ties among shortest paths are chosen by `ties`.
+    /// Appends the hops of a leg that the latest [`Here::step`] gave. Ties among shortest paths are
+    /// chosen by `ties`.
     pub fn hops(&mut self, leg: &Leg, ties: &mut impl Ties, hops: &mut Vec<Hop>) {
         if leg.planned {
             let leaves = self.leaves();
@@ -251,8 +256,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
         })
     }
 
-    /// A link of `level` out of the DCell_b that is alive and does not lead into the DCell_b `avoid`: one of the nearest,
-    /// chosen among equally near ones.
+    /// A link of `level` out of the DCell_b that is alive and does not lead into the DCell_b
+    /// `avoid`: one of the nearest, chosen among equally near ones.
     fn nearest_proxy(&mut self, level: usize, avoid: Option<u64>, ties: &mut impl Ties) -> Option<Leg> {
         self.view();
         let (shape, alive, group_level) = (self.shape, &self.alive, self.group_level);

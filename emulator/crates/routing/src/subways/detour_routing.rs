@@ -34,7 +34,8 @@ impl RackDetours {
     }
 }
 
-/// Straight routing in which racks with detours send a part of their flows over them, and receive so.
+/// Straight routing in which racks with detours send a part of their flows over them, and receive
+/// so.
 #[derive(Debug)]
 pub struct DetourRouting {
     straight: SubwaysRouting,
@@ -79,8 +80,8 @@ impl DetourRouting {
         })
     }
 
-    /// Appends the way from a server to where its detour (or, without one, a ToR of its own) meets the backbone, and gives
-    /// that ToR. `None` where a link or all relays of a rack are broken.
+    /// Appends the way from a server to where its detour (or, without one, a ToR of its own) meets
+    /// the backbone, and gives that ToR. `None` where a link or all relays of a rack are broken.
     fn out(
         &self,
         server: NodeId,

@@ -1,5 +1,5 @@
-//! Detours: a hot rack's traffic leaves by ToRs farther along its loop, relayed by servers of the racks
-//! between. `[subways §6]`
+//! Detours: a hot rack's traffic leaves by ToRs farther along its loop, relayed by servers of the
+//! racks between. `[subways §6]`
 
 /// One loop: positions of racks and ToRs are `0..size`, around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ impl Loop {
     }
 }
 
-/// Which ToRs are hot: more than `threshold` of the uplinks used over a whole `T_detect` makes a ToR hot for
-/// `duration_secs` at least.
+/// Which ToRs are hot: more than `threshold` of the uplinks used over a whole `T_detect` makes a
+/// ToR hot for `duration_secs` at least.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotSpots {
     threshold: f64,
@@ -51,7 +51,8 @@ impl HotSpots {
         }
     }
 
-    /// Takes in the least utilisation of each ToR over the period that ends now, and says which are hot.
+    /// Takes in the least utilisation of each ToR over the period that ends now, and says which are
+    /// hot.
     pub fn observe(&mut self, now_secs: f64, least_utilisation: &[f64]) -> Vec<bool> {
         self.until_secs
             .iter_mut()
@@ -73,8 +74,8 @@ pub fn hot_racks(ring: Loop, hot: &[bool]) -> Vec<usize> {
         .collect()
 }
 
-/// Runs of `p` or more hot ToRs around the loop, as (first, length), by first. A loop hot all round is one run
-/// from 0: it has no cool side to detour to.
+/// Runs of `p` or more hot ToRs around the loop, as (first, length), by first. A loop hot all round
+/// is one run from 0: it has no cool side to detour to.
 pub fn hot_groups(ring: Loop, hot: &[bool]) -> Vec<(usize, usize)> {
     if hot.iter().all(|&hot| hot) {
         return vec![(0, ring.size)];
@@ -100,7 +101,8 @@ pub struct DetourLimits {
     pub usable: f64,
 }
 
-/// One way of detoured traffic: from a rack to one of its ToRs, to a relaying rack, to its ToR, and so on.
+/// One way of detoured traffic: from a rack to one of its ToRs, to a relaying rack, to its ToR, and
+/// so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetourPath {
     /// The hot rack.
@@ -129,7 +131,8 @@ pub struct Detour {
 pub struct DetourPlan {
     /// Detours, nearest ToRs first.
     pub detours: Vec<Detour>,
-    /// (rack, ToR): racks at the edge of a group of racks send nothing over ToRs that inner racks can use.
+    /// (rack, ToR): racks at the edge of a group of racks send nothing over ToRs that inner racks
+    /// can use.
     pub withdrawn: Vec<(usize, usize)>,
 }
 
@@ -143,12 +146,12 @@ fn edge_racks(ring: Loop, (first, length): (usize, usize), left: bool) -> Vec<us
         .collect()
 }
 
-/// The scheduler's algorithm: walking outwards from both sides of each group in turn, it takes ToR after ToR
-/// until one is hot, used by another group, or farther than relays reach, or until the racks that detour have no
-/// link capacity left.
+/// The scheduler's algorithm: walking outwards from both sides of each group in turn, it takes ToR
+/// after ToR until one is hot, used by another group, or farther than relays reach, or until the
+/// racks that detour have no link capacity left.
 ///
-/// `hot` and `left_over` (capacity of the uplinks not used) are by ToR, `link_capacity` (of a rack's server
-/// links together, for detours) by rack.
+/// `hot` and `left_over` (capacity of the uplinks not used) are by ToR, `link_capacity` (of a
+/// rack's server links together, for detours) by rack.
 pub fn plan_detours(
     ring: Loop,
     hot: &[bool],
@@ -220,9 +223,9 @@ pub fn plan_detours(
     plan
 }
 
-/// Traces paths back from `steps[0]`, the ToR that sends up: it is fed by the nearest `floor(p/2)` of its
-/// racks on the group's side, those by their nearest `floor(p/2)` ToRs there, and so on, until a ToR of a
-/// detouring rack itself.
+/// Traces paths back from `steps[0]`, the ToR that sends up: it is fed by the nearest `floor(p/2)`
+/// of its racks on the group's side, those by their nearest `floor(p/2)` ToRs there, and so on,
+/// until a ToR of a detouring rack itself.
 fn trace_back(
     ring: Loop,
     hot: &[bool],
@@ -269,8 +272,8 @@ fn trace_back(
     }
 }
 
-/// In a group of more than one rack, edge racks that have detours leave the ToRs of racks that cannot detour to
-/// those; where all racks are edge racks none withdraws.
+/// In a group of more than one rack, edge racks that have detours leave the ToRs of racks that
+/// cannot detour to those; where all racks are edge racks none withdraws.
 fn withdraw(ring: Loop, group: (usize, usize), plan: &mut DetourPlan) {
     let mut edges = edge_racks(ring, group, true);
     for rack in edge_racks(ring, group, false) {

@@ -1,8 +1,8 @@
 //! Up and down over a server's ToRs. `[subways §4.2, §4.3, §5.2]`
 //!
-//! If source and destination share a ToR, the flow goes through one such, each as likely. Otherwise it
-//! takes one of the source's ToRs and one of the destination's, chosen independently, and a random way between
-//! the two: by an aggregation switch of their cluster, else by the core.
+//! If source and destination share a ToR, the flow goes through one such, each as likely. Otherwise
+//! it takes one of the source's ToRs and one of the destination's, chosen independently, and a
+//! random way between the two: by an aggregation switch of their cluster, else by the core.
 
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
@@ -22,7 +22,8 @@ pub struct TorWeights {
     pub destination: Vec<f64>,
 }
 
-/// How likely each of a server's links is chosen, relative to its others; by link, other links' entries unused.
+/// How likely each of a server's links is chosen, relative to its others; by link, other links'
+/// entries unused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkWeights {
     /// Where the server sends.
@@ -68,7 +69,8 @@ impl SubwaysRouting {
         SubwaysRouting::build("subways-ecmp", topology, failures, |_, _| [1.0; 2])
     }
 
-    /// A server's links in proportion to their rates (2/7 and 5/7 with 10 and 25 Gb/s). `None` for other families.
+    /// A server's links in proportion to their rates (2/7 and 5/7 with 10 and 25 Gb/s). `None` for
+    /// other families.
     pub fn by_rate(topology: &Topology, failures: Failures) -> Option<SubwaysRouting> {
         let links = topology.links();
         SubwaysRouting::build("subways-wcmp", topology, failures, |link, _| {
@@ -89,13 +91,14 @@ impl SubwaysRouting {
         })
     }
 
-    /// Adaptive balancing before any load is known: every link of a server as likely. `None` for other families.
+    /// Adaptive balancing before any load is known: every link of a server as likely. `None` for
+    /// other families.
     pub fn adaptive(topology: &Topology, failures: Failures) -> Option<SubwaysRouting> {
         SubwaysRouting::build(super::ADAPTIVE, topology, failures, |_, _| [1.0; 2])
     }
 
-    /// A server's links by weights of its own (see [`super::rebind_probabilities`]). `None` for other families or where
-    /// weights are not one a link.
+    /// A server's links by weights of its own (see [`super::rebind_probabilities`]). `None` for
+    /// other families or where weights are not one a link.
     pub fn by_link(topology: &Topology, failures: Failures, weights: &LinkWeights) -> Option<SubwaysRouting> {
         let links = topology.links().len();
         if weights.source.len() != links || weights.destination.len() != links {
@@ -189,7 +192,8 @@ impl SubwaysRouting {
             path.extend([up.directed, down.directed ^ 1]);
             return true;
         }
-        // By the core: the ways up on the far side that lead to the core switch reached on this one.
+        // By the core: the ways up on the far side that lead to the core switch reached on this
+        // one.
         let by_core = |up: &Up, core: &Up, draws: &mut Draws, path: &mut Vec<DirectedLink>| {
             let far = || {
                 there.iter().flat_map(|down| {

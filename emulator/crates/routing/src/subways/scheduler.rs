@@ -1,7 +1,8 @@
 //! A loop's scheduler: from what it sees of the load to each rack's ways. `[subways §6]`
 //!
-//! One copy for the flow engine, for predictions and for the controllers that real packets meet. Not here: which ToRs stay
-//! hot for how long ([`super::HotSpots`]), and the choice of paths ([`plan_detours`]).
+//! One copy for the flow engine, for predictions and for the controllers that real packets meet.
+//! Not here: which ToRs stay hot for how long ([`super::HotSpots`]), and the choice of paths
+//! ([`plan_detours`]).
 
 use super::detour_routing::RackDetours;
 use super::detours::{DetourLimits, Loop, plan_detours};
@@ -14,7 +15,8 @@ pub const LIMITS: DetourLimits = DetourLimits {
     usable: 0.6,
 };
 
-/// What a loop's scheduler sees of one direction, by place in the loop, in any one unit of capacity.
+/// What a loop's scheduler sees of one direction, by place in the loop, in any one unit of
+/// capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoopLoad {
     /// Whether a ToR is hot.
@@ -27,7 +29,8 @@ pub struct LoopLoad {
     pub straight: Vec<f64>,
 }
 
-/// The ways of each rack of a loop that may carry anything, and the (rack, ToR) that racks at the edge of a group withdraw from.
+/// The ways of each rack of a loop that may carry anything, and the (rack, ToR) that racks at the
+/// edge of a group withdraw from.
 pub fn rack_detours(ring: Loop, load: &LoopLoad) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
     let plan = plan_detours(ring, &load.hot, &load.left_over, &load.link_capacity, LIMITS);
     let of_rack = |rack: usize| {

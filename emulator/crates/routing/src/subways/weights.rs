@@ -1,15 +1,16 @@
 //! Adaptive load balancing: where new flows go, and where existing ones move. `[subways §5.2]`
 
-/// The least share of a link, and of a ToR, that rebinding counts with `[ours]`: by the text's formula a
-/// server that sends nothing over a ToR would never send anything over it again.
+/// The least share of a link, and of a ToR, that rebinding counts with `[ours]`: by the text's
+/// formula a server that sends nothing over a ToR would never send anything over it again.
 pub const LEAST_SHARE: f64 = 0.01;
 
 /// The text's c: how far one rebinding goes towards even use.
 pub const AGGRESSIVENESS: f64 = 0.5;
 
-/// How much a server's measured split counts beside the split that its weights meant `[ours]`. A few flows cannot be
-/// split as weights say: by the measured split alone, weights that moved no flow would stay where they are. By the weights
-/// alone, flows that fill every link, so that all are used alike, would stay as uneven as they are.
+/// How much a server's measured split counts beside the split that its weights meant `[ours]`. A
+/// few flows cannot be split as weights say: by the measured split alone, weights that moved no
+/// flow would stay where they are. By the weights alone, flows that fill every link, so that all
+/// are used alike, would stay as uneven as they are.
 const MEASURED: f64 = 0.1;
 
 /// One of a server's links, in one direction, when the server rebinds its flows.
@@ -27,8 +28,8 @@ pub struct BoundLink {
     pub rate: f64,
 }
 
-/// The probabilities with which a server's flows are bound to its links from now on: rebinding, or placement by
-/// [`placement_weights`] where the server has no flow to rebind.
+/// The probabilities with which a server's flows are bound to its links from now on: rebinding, or
+/// placement by [`placement_weights`] where the server has no flow to rebind.
 pub fn rebind(links: &[BoundLink]) -> Vec<f64> {
     let column = |of: fn(&BoundLink) -> f64| links.iter().map(of).collect::<Vec<f64>>();
     let (capacity, utilisation) = (
@@ -45,19 +46,20 @@ pub fn rebind(links: &[BoundLink]) -> Vec<f64> {
     let share: Vec<f64> = split
         .map(|(meant, carried)| meant + MEASURED * (carried / traffic - meant))
         .collect();
-    // As fractions of links, so that no link gets more than it carries. Averages may exceed what all links carry together.
+    // As fractions of links, so that no link gets more than it carries. Averages may exceed what
+    // all links carry together.
     let used: f64 = share.iter().zip(&rates).map(|(share, rate)| share * rate).sum();
     let scale = (traffic.min(rates.iter().sum()) / used).max(1.0);
     let share: Vec<f64> = share.iter().map(|share| share * scale).collect();
     rebind_probabilities(&capacity, &utilisation, &share, &rates, AGGRESSIVENESS)
 }
 
-/// The probability of placing a new flow on each of a server's ToRs: in proportion to the capacity left,
-/// `B_i (1 - U_i)`. For source ToRs `utilisation` is that of the uplinks, for destination ToRs that of the
-/// links down to them (the text's V and E).
+/// The probability of placing a new flow on each of a server's ToRs: in proportion to the capacity
+/// left, `B_i (1 - U_i)`. For source ToRs `utilisation` is that of the uplinks, for destination
+/// ToRs that of the links down to them (the text's V and E).
 ///
-/// `capacity` in any unit, `utilisation` as fractions; equally many. Where nothing is left anywhere, in
-/// proportion to the capacities.
+/// `capacity` in any unit, `utilisation` as fractions; equally many. Where nothing is left
+/// anywhere, in proportion to the capacities.
 pub fn placement_weights(capacity: &[f64], utilisation: &[f64]) -> Vec<f64> {
     let left: Vec<f64> = capacity
         .iter()
@@ -73,10 +75,11 @@ pub fn placement_weights(capacity: &[f64], utilisation: &[f64]) -> Vec<f64> {
 
 /// The probability that a flow is rebound to each of a server's ToRs.
 ///
-/// `tor_capacity` and `tor_utilisation` are the ToRs' `B_i` and `U_i`; `link_share` the fraction `u_i` of its
-/// link to each ToR that the server uses, `link_rate` the links' `b_i` (in one unit); `aggressiveness` the text's
-/// c (0.5 there). The target is `t_i = c u_i U_target / U_i + (1 - c) u_i` with `U_target` the mean utilisation
-/// by capacity, and `P_i = t_i / sum t`. Where `P_i` of the server's traffic exceeds `b_i`, the link gets as much as
+/// `tor_capacity` and `tor_utilisation` are the ToRs' `B_i` and `U_i`; `link_share` the fraction
+/// `u_i` of its link to each ToR that the server uses, `link_rate` the links' `b_i` (in one unit);
+/// `aggressiveness` the text's c (0.5 there). The target is
+/// `t_i = c u_i U_target / U_i + (1 - c) u_i` with `U_target` the mean utilisation by capacity, and
+/// `P_i = t_i / sum t`. Where `P_i` of the server's traffic exceeds `b_i`, the link gets as much as
 /// fits and the excess goes evenly to the others, again capped where that overfills them.
 pub fn rebind_probabilities(
     tor_capacity: &[f64],
@@ -112,8 +115,8 @@ pub fn rebind_probabilities(
     probabilities
 }
 
-/// Cuts what exceeds a link and spreads it evenly over those with room. The traffic fits the links as a
-/// whole (it came from them), so this ends, after at most one round a link.
+/// Cuts what exceeds a link and spreads it evenly over those with room. The traffic fits the links
+/// as a whole (it came from them), so this ends, after at most one round a link.
 fn cap(probabilities: &mut [f64], link_rate: &[f64], traffic: f64) {
     let mut full = vec![false; probabilities.len()];
     loop {

@@ -1,7 +1,8 @@
 //! Routes to the addresses that servers have by port, and from them. `[subways §4.3, §5.1]`
 //!
-//! A packet to the address of a port comes in by that port, and one from it goes out by it: so a connection chooses the ToRs
-//! of both its ends by its two addresses. Between them packets go as to the server.
+//! A packet to the address of a port comes in by that port, and one from it goes out by it: so a
+//! connection chooses the ToRs of both its ends by its two addresses. Between them packets go as to
+//! the server.
 
 use cubeyard_topology::Topology;
 
@@ -11,8 +12,8 @@ use crate::path::link_of;
 use crate::subflows::PortAddresses;
 
 impl Tables {
-    /// These tables, with routes by port for servers with links to several neighbours. In time proportional to ports of
-    /// servers times links.
+    /// These tables, with routes by port for servers with links to several neighbours. In time
+    /// proportional to ports of servers times links.
     pub fn with_ports(mut self, topology: &Topology, failures: &Failures, balance: Balance) -> Tables {
         let network = LiveLinks::of(
             topology,
@@ -61,7 +62,8 @@ impl NodeTable {
 }
 
 impl Balance {
-    /// What a link weighs as a way up and as a server's last link, unless controllers say otherwise.
+    /// What a link weighs as a way up and as a server's last link, unless controllers say
+    /// otherwise.
     pub(super) fn weigh(self, topology: &Topology) -> impl Fn(usize) -> [u64; 2] + '_ {
         move |link| match self {
             Balance::Equal | Balance::ByLoad | Balance::ByDetour => [1; 2],

@@ -1,8 +1,11 @@
-//! Ways to a destination's links in other clusters, where its ToRs are in several. `[subways §4.3, §5.1]`
+//! Ways to a destination's links in other clusters, where its ToRs are in several.
+//! `[subways §4.3, §5.1]`
 //!
-//! The shortest way down from an aggregation switch is to the destination's ToRs of its own cluster. By that alone the source's ToR
-//! would choose the destination's. So what comes up from ToRs is divided there by the weights of all the destination's links: part
-//! goes down, part on to the core, which sends it down in another cluster than it came from. What comes from above goes down.
+//! The shortest way down from an aggregation switch is to the destination's ToRs of its own
+//! cluster. By that alone the source's ToR would choose the destination's. So what comes up from
+//! ToRs is divided there by the weights of all the destination's links: part goes down, part on to
+//! the core, which sends it down in another cluster than it came from. What comes from above goes
+//! down.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +15,8 @@ use super::detoured::Inward;
 use super::{Entering, Half, LiveLinks, Ways};
 use crate::path::link_of;
 
-/// The clusters of a network of which servers may have ToRs in several: ToRs and aggregation switches that reach each other without the
-/// core, by live links.
+/// The clusters of a network of which servers may have ToRs in several: ToRs and aggregation
+/// switches that reach each other without the core, by live links.
 pub(super) struct Clusters {
     /// By node: a member that stands for the cluster; itself for all others.
     of: Vec<NodeId>,
@@ -53,8 +56,8 @@ impl Clusters {
         self.of[node as usize]
     }
 
-    /// The cluster from which packets come in by each live link of a switch that divides them by it, for one of the core; aggregation
-    /// switches know one class, of all that comes from below.
+    /// The cluster from which packets come in by each live link of a switch that divides them by
+    /// it, for one of the core; aggregation switches know one class, of all that comes from below.
     pub fn entering(&self, network: &LiveLinks, switch: NodeId) -> Vec<Entering> {
         let mut classes: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         for down in &network.downs[switch as usize] {
@@ -75,8 +78,8 @@ impl Clusters {
         classes.into_iter().map(class).collect()
     }
 
-    /// The next hops of a switch to the destination, of which `ways` are known, for what enters it by each class of links; only of
-    /// classes for which they are others than for the rest.
+    /// The next hops of a switch to the destination, of which `ways` are known, for what enters it
+    /// by each class of links; only of classes for which they are others than for the rest.
     pub fn hops(
         &self,
         network: &LiveLinks,
@@ -104,7 +107,8 @@ impl Clusters {
         found
     }
 
-    /// What comes up to an aggregation switch: down by the weights of the destination's links in its cluster, up by those of the others.
+    /// What comes up to an aggregation switch: down by the weights of the destination's links in
+    /// its cluster, up by those of the others.
     fn upwards_too(
         &self,
         network: &LiveLinks,

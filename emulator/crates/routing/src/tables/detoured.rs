@@ -1,9 +1,10 @@
-//! Detours in tables: which servers relay, what share of a hot rack's flows they get, and the routes by which packets go from
-//! relay to relay. `[subways §6]`
+//! Detours in tables: which servers relay, what share of a hot rack's flows they get, and the
+//! routes by which packets go from relay to relay. `[subways §6]`
 //!
-//! The routes do not depend on the load: every server can pass packets on between its ToRs, and every ToR can end a detour.
-//! Out of a hot rack the source alone chooses, as the paper's servers do, which name all relays in headers. Towards one, the
-//! switch does that chooses the destination's ToR otherwise; the destination ends the detour itself.
+//! The routes do not depend on the load: every server can pass packets on between its ToRs, and
+//! every ToR can end a detour. Out of a hot rack the source alone chooses, as the paper's servers
+//! do, which name all relays in headers. Towards one, the switch does that chooses the
+//! destination's ToR otherwise; the destination ends the detour itself.
 
 use std::collections::BTreeMap;
 
@@ -46,11 +47,12 @@ pub struct Arrival {
     pub server: NodeId,
 }
 
-/// A route by which detours go on. A detour's next segment names the ToR that its relay is entered from, the relay, and the
-/// ToR that it sends to.
+/// A route by which detours go on. A detour's next segment names the ToR that its relay is entered
+/// from, the relay, and the ToR that it sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// At a server, or a switch above: relays that are entered from this ToR are reached by this link to it.
+    /// At a server, or a switch above: relays that are entered from this ToR are reached by this
+    /// link to it.
     Toward {
         /// The ToR.
         tor: NodeId,
@@ -99,7 +101,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// The next hops towards a destination that is reached by these links up: `leads_there` says of a ToR whether it is.
+    /// The next hops towards a destination that is reached by these links up: `leads_there` says of
+    /// a ToR whether it is.
     pub fn weigh<'a>(
         &self,
         chosen: impl Iterator<Item = &'a Half>,
@@ -136,12 +139,14 @@ impl Shares {
 pub(super) struct Inward {
     /// By the straight way; detours get the rest.
     straight: f64,
-    /// From their first relay on, and the share. Their first link is the one down to the ToR before that relay.
+    /// From their first relay on, and the share. Their first link is the one down to the ToR before
+    /// that relay.
     detours: Vec<(Relays, Arrival, f64)>,
 }
 
 impl Inward {
-    /// The next hops of a switch that sends down by `straight`, each with its weight, and has the links `downs`.
+    /// The next hops of a switch that sends down by `straight`, each with its weight, and has the
+    /// links `downs`.
     pub fn weigh(&self, straight: Vec<(Half, u64)>, downs: &[Half]) -> Vec<(Half, u64)> {
         // The route to a ToR is by the first of several cables.
         let is_first = |down: &&Half| {
@@ -288,7 +293,8 @@ fn shares_of(
     })
 }
 
-/// The detours of a server's rack followed backwards: each relay is the one of the same way outwards.
+/// The detours of a server's rack followed backwards: each relay is the one of the same way
+/// outwards.
 fn inward_of(racks: &Racks, live: &LiveAccess, server: NodeId, own: &RackDetours) -> Option<Inward> {
     let ways: Vec<(Relays, Arrival, f64)> = own
         .detours
@@ -326,8 +332,9 @@ fn inward_of(racks: &Racks, live: &LiveAccess, server: NodeId, own: &RackDetours
     })
 }
 
-/// The first link of a server's detour, with its relays. In each relaying rack it is the server at the same place as the
-/// source, so that sources side by side share the work, or the next one whose links are alive.
+/// The first link of a server's detour, with its relays. In each relaying rack it is the server at
+/// the same place as the source, so that sources side by side share the work, or the next one whose
+/// links are alive.
 fn first_of(racks: &Racks, live: &LiveAccess, server: NodeId, path: &DetourPath) -> Option<Half> {
     let first = racks.first_of_loop(racks.rack_of(server));
     let place = server % racks.servers as u32;

@@ -1,4 +1,5 @@
-//! A node's table while it is made, a destination at a time: nodes share groups, and most go up the same way.
+//! A node's table while it is made, a destination at a time: nodes share groups, and most go up the
+//! same way.
 
 use std::collections::BTreeMap;
 
@@ -60,8 +61,9 @@ impl Maker {
         *group
     }
 
-    /// The group upwards that serves most destinations becomes the route for any. What cannot be reached then goes up
-    /// too, to a switch that has no route for it: never back down. `entering` are the node's classes, without routes.
+    /// The group upwards that serves most destinations becomes the route for any. What cannot be
+    /// reached then goes up too, to a switch that has no route for it: never back down. `entering`
+    /// are the node's classes, without routes.
     pub fn finish(mut self, entering: Vec<Entering>) -> NodeTable {
         let upwards = self.groups.values().filter(|(_, ups)| *ups > 0);
         let any = upwards

@@ -1,7 +1,7 @@
 //! Tables of networks without tiers: every node's next hops are those on a shortest live path.
 //!
-//! Each hop comes a link nearer to the destination, so no packet loops. Servers forward nothing; a link between two servers is
-//! the next hop of these two only.
+//! Each hop comes a link nearer to the destination, so no packet loops. Servers forward nothing; a
+//! link between two servers is the next hop of these two only.
 
 use cubeyard_topology::{NodeId, Topology};
 

@@ -1,4 +1,5 @@
-//! The aggregation service: one deterministic path, axis after axis, so that packets meet. `[camcube §3.4]`
+//! The aggregation service: one deterministic path, axis after axis, so that packets meet.
+//! `[camcube §3.4]`
 
 use cubeyard_topology::address::TorusAddresses;
 use cubeyard_topology::{NodeId, Topology};
@@ -11,8 +12,8 @@ use crate::shortest::{Choice, Shortest};
 /// Axes in the order x, y, z.
 pub const XYZ: [usize; 3] = [0, 1, 2];
 
-/// The next step of dimension order (axis, up) with the axes in this order, always upwards where both ways are equal;
-/// `None` at the end.
+/// The next step of dimension order (axis, up) with the axes in this order, always upwards where
+/// both ways are equal; `None` at the end.
 pub fn dimension_order(
     torus: &TorusAddresses,
     axes: [usize; 3],
@@ -80,8 +81,8 @@ impl Router for DimensionOrder {
     }
 }
 
-/// Packets on every directed link when each server sends one to `root`: with `full` aggregation packets
-/// that meet go on as one, else each continues alone.
+/// Packets on every directed link when each server sends one to `root`: with `full` aggregation
+/// packets that meet go on as one, else each continues alone.
 pub fn aggregation_loads(shape: &Shape, root: NodeId, full: bool) -> Vec<u32> {
     let mut loads = vec![0; shape.directed_links()];
     for server in 0..shape.servers() {
@@ -99,7 +100,8 @@ pub fn aggregation_loads(shape: &Shape, root: NodeId, full: bool) -> Vec<u32> {
     loads
 }
 
-/// How packets spread over links; percentiles by nearest rank over the links used. `[camcube Table 1]`
+/// How packets spread over links; percentiles by nearest rank over the links used.
+/// `[camcube Table 1]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStress {
     /// Links with at least one packet.

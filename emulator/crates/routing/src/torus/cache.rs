@@ -6,8 +6,8 @@ use cubeyard_topology::address::TorusAddresses;
 use super::shape::{Shape, Ways};
 use crate::random::Draws;
 
-/// The eight secondary replicas: a quarter of each axis up or down from the primary, all combinations.
-/// Each point of the torus is then near one of nine.
+/// The eight secondary replicas: a quarter of each axis up or down from the primary, all
+/// combinations. Each point of the torus is then near one of nine.
 pub fn secondary_replicas(shape: &TorusAddresses, primary: NodeId) -> [NodeId; 8] {
     std::array::from_fn(|corner| {
         (0..3).fold(primary, |at, axis| {
@@ -25,8 +25,8 @@ pub fn secondary_replicas(shape: &TorusAddresses, primary: NodeId) -> [NodeId; 8
     })
 }
 
-/// The replica that a lookup uses: the nearest; the primary if it is among them, else a random one. `None`
-/// is the primary itself, `Some` an index into `secondaries`.
+/// The replica that a lookup uses: the nearest; the primary if it is among them, else a random one.
+/// `None` is the primary itself, `Some` an index into `secondaries`.
 pub fn nearest_replica(
     shape: &TorusAddresses,
     from: NodeId,
@@ -44,7 +44,8 @@ pub fn nearest_replica(
     nearest().nth(pick as usize)
 }
 
-/// Hops of lookups until they hit: `routing_service[h]` and `cache_service[h]` lookups took `h` hops.
+/// Hops of lookups until they hit: `routing_service[h]` and `cache_service[h]` lookups took `h`
+/// hops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheHops {
     /// On a random shortest path to the primary, or to a copy that lies on it.
@@ -65,7 +66,8 @@ pub struct Lookups {
     pub exponent: f64,
     /// How many.
     pub lookups: u64,
-    /// So many go by the routing service before the same go by the cache service and make copies; 1: each by both.
+    /// So many go by the routing service before the same go by the cache service and make copies;
+    /// 1: each by both.
     pub batch: u64,
     /// The links of the routing service's lookups.
     pub ways: Ways,
@@ -73,7 +75,8 @@ pub struct Lookups {
     pub seed: u64,
 }
 
-/// Runs lookups, the secondaries empty at first. Memory is one byte a key, twice where there are batches.
+/// Runs lookups, the secondaries empty at first. Memory is one byte a key, twice where there are
+/// batches.
 pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
     let &Lookups {
         keys,
@@ -126,8 +129,9 @@ pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
     hops
 }
 
-/// Hops of the routing service from `from` until a server that has a copy or is the primary: at each server one of the
-/// links on a shortest path, each axis and each way of half a ring as likely, whichever is free `[camcube §3.3]`, or the first.
+/// Hops of the routing service from `from` until a server that has a copy or is the primary: at
+/// each server one of the links on a shortest path, each axis and each way of half a ring as
+/// likely, whichever is free `[camcube §3.3]`, or the first.
 fn hops_to_copy(
     shape: &TorusAddresses,
     from: NodeId,
@@ -168,8 +172,8 @@ fn count(histogram: &mut Vec<u64>, hops: u32) {
     histogram[hops] += 1;
 }
 
-/// A rank in `0..count` with probability proportional to `(rank + 1)^-exponent`, by rejection (Devroye,
-/// Non-Uniform Random Variate Generation, X.6.1).
+/// A rank in `0..count` with probability proportional to `(rank + 1)^-exponent`, by rejection
+/// (Devroye, Non-Uniform Random Variate Generation, X.6.1).
 fn zipf(count: u32, exponent: f64, draws: &mut Draws) -> u32 {
     let b = 2f64.powf(exponent - 1.0);
     loop {

@@ -9,13 +9,14 @@ use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
 
-/// The link-disjoint paths between two different servers: one for each axis in which they differ, the
-/// shorter way round (upwards where both are equal), and one for each way along the others. None is more than
-/// two hops longer than the shortest, and with three or more servers along every axis there are at least three.
+/// The link-disjoint paths between two different servers: one for each axis in which they differ,
+/// the shorter way round (upwards where both are equal), and one for each way along the others.
+/// None is more than two hops longer than the shortest, and with three or more servers along every
+/// axis there are at least three.
 ///
-/// A packet stays on the axis it arrived by while that comes nearer. Then the text has it take another
-/// axis "deterministically": that must be the next one in cyclic order (x, y, z, x); with the lowest axis
-/// first, paths share links.
+/// A packet stays on the axis it arrived by while that comes nearer. Then the text has it take
+/// another axis "deterministically": that must be the next one in cyclic order (x, y, z, x); with
+/// the lowest axis first, paths share links.
 pub fn disjoint_paths(shape: &Shape, source: NodeId, destination: NodeId, paths: &mut PathSet) {
     paths.clear();
     for (axis, up) in first_ways(shape, source, destination) {
@@ -23,8 +24,8 @@ pub fn disjoint_paths(shape: &Shape, source: NodeId, destination: NodeId, paths:
     }
 }
 
-/// The ways (axis, up) by which the link-disjoint paths leave their source, one a path; none where source and
-/// destination are one.
+/// The ways (axis, up) by which the link-disjoint paths leave their source, one a path; none where
+/// source and destination are one.
 pub fn first_ways(
     torus: &TorusAddresses,
     source: NodeId,
@@ -42,9 +43,10 @@ pub fn first_ways(
     (0..3).filter(move |_| source != destination).flat_map(ways_along)
 }
 
-/// How a packet on one of the link-disjoint paths goes on: it reached `at`, which is not its destination, from the
-/// neighbour `before` along `axis`. The arrival axis comes first, then the others in cyclic order, never back to where
-/// the packet came from; without another way (a ring of two) it does go back.
+/// How a packet on one of the link-disjoint paths goes on: it reached `at`, which is not its
+/// destination, from the neighbour `before` along `axis`. The arrival axis comes first, then the
+/// others in cyclic order, never back to where the packet came from; without another way (a ring of
+/// two) it does go back.
 pub fn next_way(
     torus: &TorusAddresses,
     at: NodeId,
@@ -83,8 +85,8 @@ fn greedy(
     }
 }
 
-/// The link-disjoint paths as a scheme: [`Router::route`] gives a random live one. Where none lives the
-/// routing service helps out.
+/// The link-disjoint paths as a scheme: [`Router::route`] gives a random live one. Where none lives
+/// the routing service helps out.
 #[derive(Debug)]
 pub struct DisjointPaths {
     shape: Shape,

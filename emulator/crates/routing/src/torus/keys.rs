@@ -5,11 +5,12 @@ use cubeyard_topology::NodeId;
 use super::shape::Shape;
 use crate::random::mix;
 
-/// Keys to servers. The paper says "numerically closest", with deterministic ties that spread the load;
-/// ours `[ours]`: the nearest live server by torus distance, ties to the highest hash of key and server
-/// (rendezvous hashing), so that a failure moves no other server's keys.
+/// Keys to servers. The paper says "numerically closest", with deterministic ties that spread the
+/// load; ours `[ours]`: the nearest live server by torus distance, ties to the highest hash of key
+/// and server (rendezvous hashing), so that a failure moves no other server's keys.
 ///
-/// The caller says which servers live: by the failures of a prediction, or by what a server's link state shows.
+/// The caller says which servers live: by the failures of a prediction, or by what a server's link
+/// state shows.
 #[derive(Clone, Debug)]
 pub struct KeyMap {
     /// Every offset as a server seen from server 0, nearest first.
@@ -26,8 +27,8 @@ impl KeyMap {
         KeyMap { offsets }
     }
 
-    /// The live server that answers for `key`, whose coordinate is that of server `home`; `None` where none lives.
-    /// `shape` is the torus that the map was made for.
+    /// The live server that answers for `key`, whose coordinate is that of server `home`; `None`
+    /// where none lives. `shape` is the torus that the map was made for.
     pub fn server_of(
         &self,
         shape: &Shape,

@@ -1,7 +1,9 @@
-//! CamCube's torus: the routing service and the services with routing of their own. `[camcube §2.1.2, §3]`
+//! CamCube's torus: the routing service and the services with routing of their own.
+//! `[camcube §2.1.2, §3]`
 //!
-//! Inside: coordinates over a port table (`shape`), the multipath routing service (`multipath`, its walk in `steps`), disjoint paths for TCP/IP
-//! (`disjoint`), trees for distribution and aggregation (`tree`, `aggregation`), keys (`keys`) and cache replicas (`cache`).
+//! Inside: coordinates over a port table (`shape`), the multipath routing service (`multipath`, its
+//! walk in `steps`), disjoint paths for TCP/IP (`disjoint`), trees for distribution and aggregation
+//! (`tree`, `aggregation`), keys (`keys`) and cache replicas (`cache`).
 //!
 //! Not here: how many packets each service sends; that is in the figures of `cubeyard-sim`.
 

@@ -1,4 +1,5 @@
-//! The routing service: shortest paths by link state, over whichever of their links is free. `[camcube §2.1.2]`
+//! The routing service: shortest paths by link state, over whichever of their links is free.
+//! `[camcube §2.1.2]`
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -9,8 +10,8 @@ use crate::path::{DirectedLink, Flow, NoPath, Routed, Router};
 use crate::random::Draws;
 use crate::shortest::{Choice, Shortest};
 
-/// Every hop takes a random one of the links that lie on a shortest live path: which link is free first
-/// is chance to a flow.
+/// Every hop takes a random one of the links that lie on a shortest live path: which link is free
+/// first is chance to a flow.
 #[derive(Debug)]
 pub struct Multipath {
     steps: Steps,
@@ -124,9 +125,10 @@ pub fn append_shortest(
     }
 }
 
-/// Packets on every directed link when each server sends one to `root` by the routing service: a link
-/// carries one packet at a time, and a packet takes the first free link on a shortest path. In every round each
-/// server thus sends as many packets as it has such links, over different ones drawn at random when it has fewer.
+/// Packets on every directed link when each server sends one to `root` by the routing service: a
+/// link carries one packet at a time, and a packet takes the first free link on a shortest path. In
+/// every round each server thus sends as many packets as it has such links, over different ones
+/// drawn at random when it has fewer.
 pub fn routing_service_loads(shape: &Shape, root: NodeId, ties: Ties, seed: u64) -> Vec<u32> {
     let mut loads = vec![0; shape.directed_links()];
     let mut waiting = vec![1u32; shape.servers() as usize];
@@ -167,8 +169,9 @@ pub struct Saturated {
     pub carried: f64,
 }
 
-/// One flow alone, as a fluid of packets. A server divides what it gets evenly among its links on shortest paths, or fills one
-/// after the other, and loses what they cannot carry: paths that meet congest, though there is nothing else in the network.
+/// One flow alone, as a fluid of packets. A server divides what it gets evenly among its links on
+/// shortest paths, or fills one after the other, and loses what they cannot carry: paths that meet
+/// congest, though there is nothing else in the network.
 pub fn saturated_flow(
     shape: &Shape,
     source: NodeId,

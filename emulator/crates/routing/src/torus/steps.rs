@@ -1,7 +1,9 @@
-//! A walk towards a server over a random shortest path, a link at a time, without divisions or branches that are chance.
+//! A walk towards a server over a random shortest path, a link at a time, without divisions or
+//! branches that are chance.
 //!
-//! A torus looks the same from everywhere: which ways lead nearer depends on the steps left along each axis alone. All such
-//! states are numbered, with what each choice makes of them, so that a hop is a multiplication and two look-ups.
+//! A torus looks the same from everywhere: which ways lead nearer depends on the steps left along
+//! each axis alone. All such states are numbered, with what each choice makes of them, so that a
+//! hop is a multiplication and two look-ups.
 
 use super::shape::{Shape, Ties};
 use crate::path::{DirectedLink, Flow};
@@ -19,8 +21,8 @@ const CHOICES: u32 = 8;
 pub(super) struct Steps {
     /// By server, its place along each axis.
     places: Vec<[u32; 3]>,
-    /// By axis, and by the destination's place less the source's plus the axis's size: a [`Begin`] packed, so that those of all
-    /// axes are added up at once.
+    /// By axis, and by the destination's place less the source's plus the axis's size: a [`Begin`]
+    /// packed, so that those of all axes are added up at once.
     begins: [Vec<u64>; 3],
     /// By `state * CHOICES + rank`, the choices of the ways on shortest paths in ascending order.
     choices: Vec<Choice>,
@@ -79,7 +81,8 @@ struct Way {
     link: DirectedLink,
 }
 
-/// What one axis can stand at: so many steps left, and one more state where both ways round are equally long.
+/// What one axis can stand at: so many steps left, and one more state where both ways round are
+/// equally long.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     size: u32,
@@ -210,7 +213,8 @@ impl Steps {
         }
     }
 
-    /// Appends a path in which every hop takes one of the links on a shortest path from there, each as likely.
+    /// Appends a path in which every hop takes one of the links on a shortest path from there, each
+    /// as likely.
     #[inline]
     pub fn append(&self, flow: &Flow, links: &mut Vec<DirectedLink>) {
         let mut trip = self.trip(flow);
@@ -219,8 +223,9 @@ impl Steps {
         self.walk(&mut trip, &mut links[start..]);
     }
 
-    /// Writes two paths, one after the other, to the front of `room`, which has [`Steps::room`] for both; how many links each
-    /// has. A hop waits for the choice before it: two walks by turns take little longer than one.
+    /// Writes two paths, one after the other, to the front of `room`, which has [`Steps::room`] for
+    /// both; how many links each has. A hop waits for the choice before it: two walks by turns take
+    /// little longer than one.
     #[inline]
     pub fn write_two(&self, flows: [&Flow; 2], room: &mut [DirectedLink]) -> [usize; 2] {
         let [mut one, mut other] = flows.map(|flow| self.trip(flow));
@@ -230,8 +235,9 @@ impl Steps {
         if rounds > HOPS_A_DRAW {
             self.write_long(flows, room);
         } else if rounds > 0 {
-            // Both go on as long as the longer, so that there is one end to be guessed wrong. Of those that arrive before, the
-            // first goes on writing where the second begins, which is written again, and the second behind its end.
+            // Both go on as long as the longer, so that there is one end to be guessed wrong. Of
+            // those that arrive before, the first goes on writing where the second begins, which is
+            // written again, and the second behind its end.
             room[0] = self.hop(&mut one);
             let begins = self.hop(&mut other);
             for hop in 1..rounds {
@@ -260,7 +266,8 @@ impl Steps {
         self.walk(&mut other, &mut second[shared..]);
     }
 
-    /// What the paths of so many flows take at most, with what [`Steps::write_two`] writes behind them.
+    /// What the paths of so many flows take at most, with what [`Steps::write_two`] writes behind
+    /// them.
     pub fn room(&self, flows: usize) -> usize {
         (flows + 1) * self.longest + 1
     }

@@ -10,13 +10,13 @@ use crate::path::DirectedLink;
 /// The tree that join packets left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinTree {
-    /// `(child, parent, link from parent to child)`, in the order of joining: a packet's hops towards the
-    /// root, until it met the tree.
+    /// `(child, parent, link from parent to child)`, in the order of joining: a packet's hops
+    /// towards the root, until it met the tree.
     pub edges: Vec<(NodeId, NodeId, DirectedLink)>,
 }
 
-/// Grows the tree: every member's join packet follows `next` (a neighbour nearer to the root, as axis and
-/// direction up) until it meets a server of the tree.
+/// Grows the tree: every member's join packet follows `next` (a neighbour nearer to the root, as
+/// axis and direction up) until it meets a server of the tree.
 pub fn join_tree(
     shape: &Shape,
     root: NodeId,
@@ -38,13 +38,13 @@ pub fn join_tree(
     tree
 }
 
-/// Where the service's own protocol sends a join packet: along the edges of mini-cubes, from corner to
-/// larger corner. `at` is not the root. `[camcube Fig. 7(a)]`
+/// Where the service's own protocol sends a join packet: along the edges of mini-cubes, from corner
+/// to larger corner. `at` is not the root. `[camcube Fig. 7(a)]`
 ///
-/// Repaired: as printed, the comparison with the least level stands inside the `while`, so that an axis at its
-/// own level is never taken and `min_axis` can stay unset; it belongs after the loop. The level is the
-/// exponent of 2 in the distance, which for edges that are powers of two is what the loop counts, and
-/// serves an edge of 20 too.
+/// Repaired: as printed, the comparison with the least level stands inside the `while`, so that an
+/// axis at its own level is never taken and `min_axis` can stay unset; it belongs after the loop.
+/// The level is the exponent of 2 in the distance, which for edges that are powers of two is what
+/// the loop counts, and serves an edge of 20 too.
 pub fn join_by_corners(shape: &TorusAddresses, at: NodeId, root: NodeId) -> (usize, bool) {
     let axis = (0..3)
         .filter(|&axis| shape.axis_distance(at, root, axis) > 0)

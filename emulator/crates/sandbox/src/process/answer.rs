@@ -1,4 +1,5 @@
-//! What a process answers to a call, read without trust: every length is checked, and what may be asked for is counted.
+//! What a process answers to a call, read without trust: every length is checked, and what may be
+//! asked for is counted.
 //!
 //! ```text
 //! call u32 | outcome u8: 0 done, 1 dropped, 2 failed | then actions: kind u8 | length u32 | by kind:
@@ -207,7 +208,8 @@ mod tests {
                 (read.call, read.outcome, read.actions),
                 (7, Outcome::Done, vec![action])
             );
-            // Truncated, it is none; but for a payload, which may have any length, only whole frames count.
+            // Truncated, it is none; but for a payload, which may have any length, only whole
+            // frames count.
             for length in (0..bytes.len()).filter(|length| *length != 5) {
                 assert_eq!(parse(&bytes[..length]), None, "kind {kind}, {length} bytes");
             }

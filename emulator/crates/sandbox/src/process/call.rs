@@ -1,4 +1,5 @@
-//! What is said to a process: a datagram a call. Numbers are little-endian; a coordinate is three bytes.
+//! What is said to a process: a datagram a call. Numbers are little-endian; a coordinate is three
+//! bytes.
 //!
 //! ```text
 //! kind u8 | instance u32 | call u32 | now_ms u64 | free ports u8 | waiting u32 | random u64 | then by kind:

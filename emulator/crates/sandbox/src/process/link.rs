@@ -23,8 +23,8 @@ pub struct Between {
     pub answers: VecDeque<Vec<u8>>,
 }
 
-/// The end of a service in a process that whoever owns its socket holds. After every change the service is woken
-/// ([`cubeyard_dataplane::service::Services::wake`]).
+/// The end of a service in a process that whoever owns its socket holds. After every change the
+/// service is woken ([`cubeyard_dataplane::service::Services::wake`]).
 #[derive(Clone, Debug, Default)]
 pub struct ProcessLink(Rc<RefCell<Between>>);
 

@@ -1,4 +1,5 @@
-//! A process as a service of a server: its calls are asked, its answers carried out, and one that misbehaves is stopped.
+//! A process as a service of a server: its calls are asked, its answers carried out, and one that
+//! misbehaves is stopped.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +12,8 @@ use crate::account::{Account, NO_QUEUE, timer_at};
 use crate::budget::Time;
 use crate::limits::{PROCESS_CALL_FUEL, PROCESS_CALLS, PROCESS_LATE, PROCESS_START, SEND_FUEL, SENDS};
 
-/// Bytes of a call beside its payload, at most, and of one that tells of the network, without its servers.
+/// Bytes of a call beside its payload, at most, and of one that tells of the network, without its
+/// servers.
 const CALL_BYTES: usize = 64;
 
 /// A call that the process has not answered yet.
@@ -56,7 +58,8 @@ pub struct ProcessService {
 }
 
 impl ProcessService {
-    /// A service of that name, whose process tells its instances apart by number; and the end of whoever owns its socket.
+    /// A service of that name, whose process tells its instances apart by number; and the end of
+    /// whoever owns its socket.
     pub fn new(name: &str, instance: u32, now: Time) -> (ProcessService, ProcessLink) {
         let link = ProcessLink::default();
         link.between().open = true;
@@ -78,7 +81,8 @@ impl ProcessService {
         (service, link)
     }
 
-    /// Asks the process, if there is one that is not too busy, and its calls are not used up. Whether it was asked.
+    /// Asks the process, if there is one that is not too busy, and its calls are not used up.
+    /// Whether it was asked.
     fn ask(&mut self, context: &mut dyn Context, about: About<'_>) -> bool {
         self.account.budget.refill(context.now());
         let length = match about {

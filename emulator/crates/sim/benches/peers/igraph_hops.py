@@ -1,6 +1,7 @@
 """Distances between all servers with igraph (PyPI: igraph).
 
-In: "nodes servers sources", then a line an edge. Out: CPU seconds, and the sum of all distances in edges.
+In: "nodes servers sources", then a line an edge. Out: CPU seconds, and the sum of all distances in
+edges.
 """
 
 import sys

@@ -1,4 +1,5 @@
-"""Shortest paths of an all-to-all and the flows on every edge with NetworkX, from some of the servers.
+"""Shortest paths of an all-to-all and the flows on every edge with NetworkX, from some of the
+servers.
 
 In: "nodes servers sources", then a line an edge. Out: CPU seconds, and the paths' edges.
 """

@@ -1,11 +1,13 @@
 //! Faults as an experiment states them, and what of a network they leave.
 //!
-//! Inside: the fault with its time, kind and parameters, and the damage of a list of faults (here); what a target means in
-//! a network, by name, share or words (`target`). The kinds come from the catalogue, `cubeyard_topology::faults`.
+//! Inside: the fault with its time, kind and parameters, and the damage of a list of faults (here);
+//! what a target means in a network, by name, share or words (`target`). The kinds come from the
+//! catalogue, `cubeyard_topology::faults`.
 //!
 //! Random draws of a fault come from the experiment's seed and the fault's number in the list.
 //!
-//! Not here: what a degraded link still carries (`crate::degraded`), and injecting faults into real packets.
+//! Not here: what a degraded link still carries (`crate::degraded`), and injecting faults into real
+//! packets.
 
 mod target;
 
@@ -58,10 +60,12 @@ impl Fault {
         }
     }
 
-    /// What the fault leaves of each link that it strikes; `None` when it leaves nothing. `field` is the fault's own.
+    /// What the fault leaves of each link that it strikes; `None` when it leaves nothing. `field`
+    /// is the fault's own.
     ///
     /// # Errors
-    /// A finding for a kind that cannot be predicted, and for each parameter that is missing, misplaced or out of limits.
+    /// A finding for a kind that cannot be predicted, and for each parameter that is missing,
+    /// misplaced or out of limits.
     fn limit(&self, field: &str) -> Result<Option<Limit>, Vec<Finding>> {
         if !self.kind.entry().predicted {
             return Err(vec![not_predicted(self.kind, field)]);
@@ -209,8 +213,8 @@ fn not_predicted(kind: FaultKind, field: &str) -> Finding {
 
 /// What is broken once the last fault has happened: a fault that ends before is over.
 ///
-/// Random draws of fault `i` come from `seed` and `i`, so that a further fault changes no earlier one. Linear in what the
-/// faults strike, and for each draw in what it draws among.
+/// Random draws of fault `i` come from `seed` and `i`, so that a further fault changes no earlier
+/// one. Linear in what the faults strike, and for each draw in what it draws among.
 ///
 /// # Errors
 /// A finding for each time, parameter and target that is not there or not possible.

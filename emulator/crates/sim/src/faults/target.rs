@@ -1,4 +1,5 @@
-//! What a fault strikes: a random share, names or words, and the devices and links that they mean in a network.
+//! What a fault strikes: a random share, names or words, and the devices and links that they mean
+//! in a network.
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::{FailureKind, Failures};
@@ -138,7 +139,8 @@ enum Amount {
     Count(usize),
 }
 
-/// Fails a random `amount` of the components of a kind, of one level where given. `field` is where the amount is written.
+/// Fails a random `amount` of the components of a kind, of one level where given. `field` is where
+/// the amount is written.
 ///
 /// # Errors
 /// A finding where the plan has none of them, or fewer than a number that is given.

@@ -123,7 +123,8 @@ pub(super) fn sent() -> f64 {
     GIGABYTES * GIGABITS_A_GB
 }
 
-/// The paper's numbers: name, unit, value and the last printed digit's worth; the patterns in their order, then all-to-all.
+/// The paper's numbers: name, unit, value and the last printed digit's worth; the patterns in their
+/// order, then all-to-all.
 pub(super) const PRINTED: [(&str, &str, f64, f64); 8] = [
     ("one-to-one, BCube", "Gb/s", 1.93, 0.01),
     ("one-to-one, tree", "Gb/s", 0.99, 0.01),

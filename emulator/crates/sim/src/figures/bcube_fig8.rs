@@ -1,4 +1,5 @@
-//! ABT of BCube, fat-tree and DCell of 2,048 servers as servers or switches fail. `[bcube §6, Fig. 8]`
+//! ABT of BCube, fat-tree and DCell of 2,048 servers as servers or switches fail.
+//! `[bcube §6, Fig. 8]`
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -88,7 +89,8 @@ fn published(structure: &str, kind: FailureKind) -> Vec<Printed> {
     values
 }
 
-/// Gb/s by structure and seed with nothing failed, kept for the other of the two figures: their first points are the same.
+/// Gb/s by structure and seed with nothing failed, kept for the other of the two figures: their
+/// first points are the same.
 fn without_failures() -> MutexGuard<'static, BTreeMap<(usize, u64), f64>> {
     static SAMPLES: Mutex<BTreeMap<(usize, u64), f64>> = Mutex::new(BTreeMap::new());
     // A panic elsewhere leaves whole samples.
@@ -98,7 +100,8 @@ fn without_failures() -> MutexGuard<'static, BTreeMap<(usize, u64), f64>> {
 /// Structures by what a curve takes: the fat-tree's is there within two seconds.
 const SOONEST_FIRST: [usize; 3] = [1, 0, 2];
 
-/// Seeds of a point that the paper prints, for each seed of the others: three draws say too little of a spread.
+/// Seeds of a point that the paper prints, for each seed of the others: three draws say too little
+/// of a spread.
 const PRINTED_TIMES: u64 = 4;
 
 fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictError> {
@@ -108,7 +111,8 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
         .iter()
         .map(|(_, spec, _)| built(spec))
         .collect::<Result<_, _>>()?;
-    // A seed's three curves are whole before the next seed begins, so that there is something to see soon.
+    // A seed's three curves are whole before the next seed begins, so that there is something to
+    // see soon.
     let of_curve = |s: usize| (0..RATIOS.len()).map(move |r| (s, r));
     let curves = context.seeds().flat_map(|seed| {
         SOONEST_FIRST

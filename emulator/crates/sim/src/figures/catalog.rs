@@ -20,14 +20,16 @@ pub(super) struct Entry {
     pub compute: Compute,
     /// What computes it.
     pub engine: EngineKind,
-    /// Of how many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole.
+    /// Of how many equal parts of the paper's data one is simulated, unless the whole is asked for;
+    /// 1: always the whole.
     pub parts: u64,
 }
 
 /// Enough to know the spread of what is drawn.
 const SEEDS: u64 = 10;
 
-/// Of figures whose spread is small beside their rows' distance from the paper's values, or that take minutes.
+/// Of figures whose spread is small beside their rows' distance from the paper's values, or that
+/// take minutes.
 const FEW_SEEDS: u64 = 3;
 
 const fn entry(id: &'static str, title: &'static str, source: &'static str, compute: Compute) -> Entry {
@@ -58,7 +60,8 @@ const fn packets(id: &'static str, title: &'static str, source: &'static str, co
     }
 }
 
-/// A figure whose packets take long: one of so many equal parts of its data is simulated, unless the whole is asked for.
+/// A figure whose packets take long: one of so many equal parts of its data is simulated, unless
+/// the whole is asked for.
 const fn brief(parts: u64, entry: Entry) -> Entry {
     Entry { parts, ..entry }
 }

@@ -1,4 +1,5 @@
-//! DFR's path failures in a DCell_3 of n = 6 that is being filled, 5 % failed. `[dcell §6.2, Fig. 9]`
+//! DFR's path failures in a DCell_3 of n = 6 that is being filled, 5 % failed.
+//! `[dcell §6.2, Fig. 9]`
 
 use std::sync::atomic::Ordering;
 
@@ -129,7 +130,8 @@ fn shortest_path_failures(context: &Context<'_>) -> Result<Vec<Vec<f64>>, Predic
         .collect()
 }
 
-/// Of all pairs of a live source and any other server, the share without any path: both ends must be in one connected part.
+/// Of all pairs of a live source and any other server, the share without any path: both ends must
+/// be in one connected part.
 fn unreachable_share(topology: &Topology, failures: &Failures) -> f64 {
     let mut parent: Vec<u32> = (0..topology.node_count()).collect();
     let links = topology.links();

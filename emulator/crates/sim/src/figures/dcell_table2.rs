@@ -12,7 +12,8 @@ use crate::count::Cancelled;
 use crate::flow::PredictError;
 use crate::hops::hops_from;
 
-/// Random pairs a seed for DFR, and sources a seed for shortest paths: the means move by 0.02 and 0.03 hops.
+/// Random pairs a seed for DFR, and sources a seed for shortest paths: the means move by 0.02 and
+/// 0.03 hops.
 const PAIRS: u64 = 20_000;
 const SOURCES: usize = 64;
 

@@ -1,4 +1,5 @@
-//! DCell's row of the comparison of structures; those of the others are in `dcell_table3_others`. `[dcell §8, Table 3]`
+//! DCell's row of the comparison of structures; those of the others are in `dcell_table3_others`.
+//! `[dcell §8, Table 3]`
 
 use cubeyard_routing::Failures;
 use cubeyard_routing::shortest::{Choice, Shortest};
@@ -26,7 +27,8 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             f64::from(dcell.server_ports()),
         ));
         let shortest = Shortest::new(&dcell, Failures::none(&dcell), Choice::First);
-        // From server 0's own sub-DCells all distances occur: sub-DCells are alike but for numbering, so take all.
+        // From server 0's own sub-DCells all distances occur: sub-DCells are alike but for
+        // numbering, so take all.
         let diameter = (0..servers)
             .map(|server| {
                 let half_hops = shortest.half_hops(server);

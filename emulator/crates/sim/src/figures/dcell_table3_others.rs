@@ -1,4 +1,5 @@
-//! The structures that DCell is compared with, as far as the text names their numbers. `[dcell §8, Table 3]`
+//! The structures that DCell is compared with, as far as the text names their numbers.
+//! `[dcell §8, Table 3]`
 
 use std::collections::VecDeque;
 
@@ -95,7 +96,8 @@ fn degree(topology: &Topology) -> f64 {
     f64::from(topology.adjacency().degree(0))
 }
 
-/// Links between the two servers farthest from each other, by a search from each server in O(servers x links).
+/// Links between the two servers farthest from each other, by a search from each server in
+/// O(servers x links).
 fn diameter(topology: &Topology) -> f64 {
     let csr = topology.adjacency();
     let servers = topology.server_count();

@@ -1,11 +1,14 @@
 //! Published figures and tables, recomputed: the paper's value beside ours, one file a figure.
 //!
-//! The paper's values are data; ours are computed at every call. A band says how far from the paper a value may lie and
-//! still count as the same. One rule gives the bands of all rows (see [`Band`]): the paper's rounding, the spread over seeds,
-//! a share for ideal fluids, or a bound of the paper's. A figure lists the choices made where its paper is silent.
+//! The paper's values are data; ours are computed at every call. A band says how far from the paper
+//! a value may lie and still count as the same. One rule gives the bands of all rows (see
+//! [`Band`]): the paper's rounding, the spread over seeds, a share for ideal fluids, or a bound of
+//! the paper's. A figure lists the choices made where its paper is silent.
 //!
-//! Inside: rows, series and verdicts (`outcome`), the list of figures (`catalog`), their documents (here), one file a figure, folders for the papers with several
-//! services or structures (`camcube/`, `subways/`), and the testbed that figures share (`testbed`, and packet by packet `testbed_packets`).
+//! Inside: rows, series and verdicts (`outcome`), the list of figures (`catalog`), their documents
+//! (here), one file a figure, folders for the papers with several services or structures
+//! (`camcube/`, `subways/`), and the testbed that figures share (`testbed`, and packet by packet
+//! `testbed_packets`).
 //!
 //! Not here: figures measured with real packets; they belong to the backend.
 
@@ -111,8 +114,8 @@ pub fn figure_ids() -> Vec<&'static str> {
     ENTRIES.iter().map(|entry| entry.id).collect()
 }
 
-/// All figures without computing them: `[{id, title, source, parts}]`; of `parts` equal parts of the paper's data one is
-/// simulated unless the whole is asked for.
+/// All figures without computing them: `[{id, title, source, parts}]`; of `parts` equal parts of
+/// the paper's data one is simulated unless the whole is asked for.
 pub fn figures_json() -> String {
     let figures: Vec<Value> = ENTRIES
         .iter()
@@ -130,16 +133,17 @@ pub struct Asked {
     pub first_seed: u64,
     /// All of the paper's data, for a figure that simulates a part of it otherwise.
     pub whole: bool,
-    /// Servers along each axis, for a figure of services of a torus: to stand beside one that is measured.
+    /// Servers along each axis, for a figure of services of a torus: to stand beside one that is
+    /// measured.
     pub torus_side: Option<u32>,
 }
 
-/// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long, what there is
-/// so far is shown in `progress.partial`: the same with `partial: true`.
+/// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it
+/// takes long, what there is so far is shown in `progress.partial`: the same with `partial: true`.
 ///
 /// # Errors
-/// A finding for an id that there is not, for seeds or a side out of range, or for the whole data of a figure that always has it;
-/// cancellation.
+/// A finding for an id that there is not, for seeds or a side out of range, or for the whole data
+/// of a figure that always has it; cancellation.
 pub fn figure(id: &str, asked: Asked, progress: &Progress) -> Result<Value, PredictError> {
     let Some(entry) = ENTRIES.iter().find(|entry| entry.id == id) else {
         return Err(refused(

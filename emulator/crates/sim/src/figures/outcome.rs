@@ -1,4 +1,5 @@
-//! What a figure's computation gives: numbers beside the paper's with their verdicts, and the lines of its chart.
+//! What a figure's computation gives: numbers beside the paper's with their verdicts, and the lines
+//! of its chart.
 
 use serde_json::{Value, json};
 
@@ -27,9 +28,10 @@ impl Verdict {
     }
 }
 
-/// Where a row's band comes from. One rule holds for all figures: half of the last printed digit's worth; for what is
-/// drawn, [`SPREADS`] standard deviations over seeds more, since the paper's number is one more draw; for a testbed or a
-/// simulator of packets, of which ours is an ideal fluid, [`MODEL_SHARE`] of the paper's value more.
+/// Where a row's band comes from. One rule holds for all figures: half of the last printed digit's
+/// worth; for what is drawn, [`SPREADS`] standard deviations over seeds more, since the paper's
+/// number is one more draw; for a testbed or a simulator of packets, of which ours is an ideal
+/// fluid, [`MODEL_SHARE`] of the paper's value more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Band {
     /// The paper gives a bound: no number to be near to.
@@ -56,7 +58,8 @@ impl Band {
 /// Standard deviations over seeds by which a drawn number may differ.
 const SPREADS: f64 = 3.0;
 
-/// Share of the paper's value by which an ideal fluid may differ from packets, without headers, TCP and queues.
+/// Share of the paper's value by which an ideal fluid may differ from packets, without headers, TCP
+/// and queues.
 const MODEL_SHARE: f64 = 0.1;
 
 /// One published number.

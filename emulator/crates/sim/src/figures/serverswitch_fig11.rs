@@ -1,6 +1,7 @@
 //! A rate that drops and grows again under QCN, packet by packet. `[serverswitch §6.3, Fig. 11]`
 //!
-//! Server 01 sends to 10 by 00, whose port towards 10 changes its rate. The lines are given one by one: two links to 00, two from it.
+//! Server 01 sends to 10 by 00, whose port towards 10 changes its rate. The lines are given one by
+//! one: two links to 00, two from it.
 
 use std::sync::atomic::Ordering;
 

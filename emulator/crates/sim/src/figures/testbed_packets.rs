@@ -1,7 +1,8 @@
-//! The papers' testbeds packet by packet: explicit paths of gigabit links, and a share of the data, so that a figure takes
-//! seconds. Times are told as of the whole data: so many times as long.
+//! The papers' testbeds packet by packet: explicit paths of gigabit links, and a share of the data,
+//! so that a figure takes seconds. Times are told as of the whole data: so many times as long.
 //!
-//! Not here: experiments on plans, which have routing schemes, faults and settings (`crate::packet`).
+//! Not here: experiments on plans, which have routing schemes, faults and settings
+//! (`crate::packet`).
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -141,7 +142,8 @@ impl Sending<'_> {
         core
     }
 
-    /// Sends it all: when each flow ends, and the goodput of all of them in time, as of the whole data.
+    /// Sends it all: when each flow ends, and the goodput of all of them in time, as of the whole
+    /// data.
     ///
     /// # Errors
     /// After a cancellation.

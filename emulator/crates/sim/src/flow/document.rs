@@ -12,7 +12,8 @@ use crate::fluid;
 use crate::maxmin::max_min_rates;
 use crate::paths::Paths;
 
-/// `{servers, switches, links}` that have failed themselves, and the `degraded_links` that carry less.
+/// `{servers, switches, links}` that have failed themselves, and the `degraded_links` that carry
+/// less.
 pub(crate) fn failed_counts(topology: &Topology, failures: &Failures, degraded_links: usize) -> Value {
     let nodes = failures.nodes();
     let servers = nodes.iter().filter(|&node| topology.is_server(node)).count();

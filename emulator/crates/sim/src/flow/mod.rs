@@ -1,10 +1,11 @@
 //! The flow engine: flows as fluids on the paths that a routing scheme chooses.
 //!
-//! Inside: the run of one seed (here), its document (`document.rs`), what can be refused beforehand (`outline.rs`) and
-//! how paths are counted (`hops.rs`). It uses the crate's parts: workloads, faults, link loads, max-min rates and
-//! completion times.
+//! Inside: the run of one seed (here), its document (`document.rs`), what can be refused beforehand
+//! (`outline.rs`) and how paths are counted (`hops.rs`). It uses the crate's parts: workloads,
+//! faults, link loads, max-min rates and completion times.
 //!
-//! Not here: those parts themselves, and published figures, which use the same parts without an experiment.
+//! Not here: those parts themselves, and published figures, which use the same parts without an
+//! experiment.
 
 pub(crate) mod document;
 mod lengths;
@@ -31,7 +32,8 @@ pub use lengths::ends_at_server;
 use lengths::into_server;
 use outline::check_flows;
 
-/// The flow engine. Its frames are of kind `seed`: what each seed gave, the rows of the document's `by_seed`.
+/// The flow engine. Its frames are of kind `seed`: what each seed gave, the rows of the document's
+/// `by_seed`.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEngine;
 
@@ -107,10 +109,12 @@ pub struct Throughput {
     pub dropped_flows: u64,
 }
 
-/// The throughput of a workload under one seed, as in `by_seed` of a prediction, whose rates and document it leaves out.
+/// The throughput of a workload under one seed, as in `by_seed` of a prediction, whose rates and
+/// document it leaves out.
 ///
-/// While flows are routed, `goes_on` gets what the ABT can be at most by now, in Gb/s: all flows of the workload at the rate that
-/// the fullest link leaves to those on it so far. When it says no, the rest is not routed and there is no answer.
+/// While flows are routed, `goes_on` gets what the ABT can be at most by now, in Gb/s: all flows of
+/// the workload at the rate that the fullest link leaves to those on it so far. When it says no,
+/// the rest is not routed and there is no answer.
 ///
 /// # Errors
 /// As of [`Engine::run`].
@@ -158,9 +162,9 @@ pub fn throughput_after(
     }))
 }
 
-/// The aggregate bottleneck throughput: as much as all carried flows get when each goes at the rate of the slowest,
-/// which is an equal share of the fullest link. With links of one rate, flows times rate over the most loaded
-/// directed link's flows. `[bcube §3.6]`
+/// The aggregate bottleneck throughput: as much as all carried flows get when each goes at the rate
+/// of the slowest, which is an equal share of the fullest link. With links of one rate, flows times
+/// rate over the most loaded directed link's flows. `[bcube §3.6]`
 ///
 /// 0 when no flow crosses a link. In the unit of `capacity`.
 pub fn aggregate_bottleneck(load: &LinkFlows, capacity: &[f64]) -> f64 {
@@ -178,7 +182,8 @@ pub fn aggregate_bottleneck(load: &LinkFlows, capacity: &[f64]) -> f64 {
     }
 }
 
-/// Whether the experiment wants rates or times, which need every flow's path and not only the links' loads.
+/// Whether the experiment wants rates or times, which need every flow's path and not only the
+/// links' loads.
 pub(crate) fn wants_paths(experiment: &Experiment, flows: u64) -> bool {
     experiment.max_min.unwrap_or(flows <= AUTO_RATES_FLOWS) || experiment.flow_size_gigabits().is_some()
 }

@@ -1,4 +1,5 @@
-//! What an experiment will ask, without computing it: everything that can be refused is refused here.
+//! What an experiment will ask, without computing it: everything that can be refused is refused
+//! here.
 
 use cubeyard_topology::Finding;
 use serde_json::{Value, json};
@@ -12,7 +13,8 @@ use crate::network::Network;
 use crate::scheme;
 use crate::workload::Demand;
 
-/// `{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed.
+/// `{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an
+/// experiment's first seed.
 ///
 /// # Errors
 /// The findings that [`crate::predict()`] would give.

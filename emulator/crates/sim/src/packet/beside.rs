@@ -7,11 +7,13 @@ use crate::count::Progress;
 use crate::fluid;
 use crate::paths::Paths;
 
-/// More flows than this are not predicted beside a simulation: each end of a flow is a filling of its own.
+/// More flows than this are not predicted beside a simulation: each end of a flow is a filling of
+/// its own.
 const MOST_FLOWS: usize = 2_000;
 
-/// `{flows, median, max, share, secs}`: the ends of flows as fluids, and in how many seconds each share of them is over; null where a prediction would say nothing of this run: with flows
-/// that start later, with subflows, at a set rate, with faults in time, and of very many flows.
+/// `{flows, median, max, share, secs}`: the ends of flows as fluids, and in how many seconds each
+/// share of them is over; null where a prediction would say nothing of this run: with flows that
+/// start later, with subflows, at a set rate, with faults in time, and of very many flows.
 pub fn predicted(setup: &Setup<'_>, progress: &Progress) -> Value {
     let settings = &setup.settings;
     let core = &setup.core;

@@ -1,13 +1,15 @@
 //! Packets on links, in the order in which they arrive at the links' ends: one event a packet.
 //!
-//! A calendar of buckets of a power of two of picoseconds, long enough that almost every packet is put within one turn of it. A
-//! packet takes 16 bytes: its place in the routes, its header, its time within the bucket and the packet behind it in the bucket's
-//! list. Which packets wait at a link is nowhere: a FIFO's packets arrive in the order in which they entered it. The bucket whose
-//! turn it is stands sorted in `current`; what is further away than a turn waits in a heap. Nothing is allocated once the vectors
-//! have grown to what a run needs. `[ours]`
+//! A calendar of buckets of a power of two of picoseconds, long enough that almost every packet is
+//! put within one turn of it. A packet takes 16 bytes: its place in the routes, its header, its
+//! time within the bucket and the packet behind it in the bucket's list. Which packets wait at a
+//! link is nowhere: a FIFO's packets arrive in the order in which they entered it. The bucket whose
+//! turn it is stands sorted in `current`; what is further away than a turn waits in a heap. Nothing
+//! is allocated once the vectors have grown to what a run needs. `[ours]`
 //!
-//! Packets of several links at one time come in an order that is drawn (`wheel`); those of one link as they were put. The caller
-//! hands in the routes, which say what link a packet is on; only ties look at them.
+//! Packets of several links at one time come in an order that is drawn (`wheel`); those of one link
+//! as they were put. The caller hands in the routes, which say what link a packet is on; only ties
+//! look at them.
 //!
 //! Not here: timers (`wheel`), and what links are like (`links`).
 
@@ -21,7 +23,8 @@ use super::wheel::{NEVER, draw};
 const MAX_SHIFT: u32 = 31;
 /// Buckets at least and at most.
 const BUCKETS: (u64, u64) = (1 << 10, 1 << 20);
-/// Packets of a bucket, on average, where much is going on: more take longer to sort, and more buckets take more of the cache.
+/// Packets of a bucket, on average, where much is going on: more take longer to sort, and more
+/// buckets take more of the cache.
 const IN_BUCKET: u64 = 2;
 /// The same at most, for the sake of a longer turn.
 const MOST_IN_BUCKET: u64 = 32;
@@ -44,7 +47,8 @@ pub struct Packet {
 /// A packet of the bucket whose turn it is.
 #[derive(Clone, Copy, Debug)]
 struct Due {
-    /// Its time after the start of the bucket in the upper half, its link's place among those of one time in the lower.
+    /// Its time after the start of the bucket in the upper half, its link's place among those of
+    /// one time in the lower.
     key: u64,
     place: u32,
 }
@@ -77,7 +81,8 @@ impl Calendar {
     /// Bytes that a packet takes.
     pub const BYTES_PER_PACKET: usize = size_of::<Packet>();
 
-    /// An empty calendar for packets that come `gap` ps apart on average where much is going on, and mostly within `turn` ps.
+    /// An empty calendar for packets that come `gap` ps apart on average where much is going on,
+    /// and mostly within `turn` ps.
     pub fn new(gap: u64, turn: u64) -> Calendar {
         let (least, most) = (
             gap.max(1).saturating_mul(IN_BUCKET),
@@ -102,7 +107,8 @@ impl Calendar {
         }
     }
 
-    /// A place for a packet that is not on a link yet. It takes memory only when there are more packets than ever before.
+    /// A place for a packet that is not on a link yet. It takes memory only when there are more
+    /// packets than ever before.
     #[inline]
     pub fn take(&mut self, position: u32, header: Header) -> u32 {
         self.used += 1;
@@ -152,8 +158,9 @@ impl Calendar {
         self.packets.len()
     }
 
-    /// A packet arrives at the end of its link at `time`: not before the last one that came out, nor before an `until` at which none
-    /// did; and later than the packets that are on its link, unless all those arrive at this very moment.
+    /// A packet arrives at the end of its link at `time`: not before the last one that came out,
+    /// nor before an `until` at which none did; and later than the packets that are on its link,
+    /// unless all those arrive at this very moment.
     #[inline]
     pub fn push(&mut self, place: u32, time: u64, routes: &[u32]) {
         let bucket = time >> self.shift;
@@ -255,7 +262,8 @@ impl Calendar {
         self.current.last().map_or(u32::MAX, |due| due.key as u32)
     }
 
-    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there is one. `current` is empty.
+    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there
+    /// is one. `current` is empty.
     #[inline]
     fn advance(&mut self, until: u64, routes: &[u32]) -> bool {
         let mut bucket = self.next_bucket();
@@ -281,7 +289,8 @@ impl Calendar {
         }
         let behind = self.packets[packet.next as usize];
         let other = self.due(packet.next, behind, routes);
-        // The list has what was put last first, and of one link and time it stays so: what was put first comes out first.
+        // The list has what was put last first, and of one link and time it stays so: what was put
+        // first comes out first.
         let swaps = other.key > due.key;
         self.current.push(if swaps { other } else { due });
         self.current.push(if swaps { due } else { other });
@@ -326,7 +335,8 @@ impl Calendar {
         }
     }
 
-    /// Far packets that come before the bucket, or into it, move to the calendar; the bucket that is next then.
+    /// Far packets that come before the bucket, or into it, move to the calendar; the bucket that
+    /// is next then.
     #[cold]
     fn with_far(&mut self, mut bucket: u64, until: u64) -> u64 {
         while let Some(&Reverse((time, place))) = self.far.peek() {
@@ -336,7 +346,8 @@ impl Calendar {
             }
             self.far.pop();
             if bucket == NEVER {
-                // The calendar is empty: it starts again just before this packet. What is put later comes no earlier.
+                // The calendar is empty: it starts again just before this packet. What is put later
+                // comes no earlier.
                 self.now = far - 1;
             }
             bucket = far;
@@ -378,8 +389,8 @@ impl Calendar {
         Some(found * 64 + self.upper[found].trailing_zeros() as usize)
     }
 
-    /// Every packet on a link, with its time, those of one link in the order in which they arrive. Linear in the packets and the
-    /// words of buckets.
+    /// Every packet on a link, with its time, those of one link in the order in which they arrive.
+    /// Linear in the packets and the words of buckets.
     pub fn packets(&self) -> Vec<(u64, u32)> {
         let mut all = Vec::with_capacity(self.used);
         let current = self.current.iter().rev();

@@ -30,7 +30,8 @@ struct Change {
 }
 
 impl Change {
-    /// When what was to depart at `old` does so: departures move by the work that is left before them.
+    /// When what was to depart at `old` does so: departures move by the work that is left before
+    /// them.
     fn departure(&self, now: u64, old: u64) -> u64 {
         let scale = self.new.per_byte as f64 / self.old.per_byte.max(1) as f64;
         match old.checked_sub(now) {
@@ -41,8 +42,9 @@ impl Change {
 }
 
 impl Core {
-    /// Changes links, each named once. What waits goes on at the new rate, what is on the way arrives with the new delay, in the same
-    /// order; on a link that is dead everything is lost. Linear in the links, and in the packets of the whole network if there are any.
+    /// Changes links, each named once. What waits goes on at the new rate, what is on the way
+    /// arrives with the new delay, in the same order; on a link that is dead everything is lost.
+    /// Linear in the links, and in the packets of the whole network if there are any.
     pub fn set_links(&mut self, states: &[(u32, LinkState)]) {
         let packet_bytes = u64::from(self.rules.payload + self.rules.overhead);
         let mut changes = BTreeMap::new();
@@ -116,8 +118,8 @@ impl Core {
         &rest[..links]
     }
 
-    /// Gives a subflow another route for its data, or for its acknowledgements; none when there is none. Packets that are
-    /// on the way stay on theirs. True when it differs from the one it has.
+    /// Gives a subflow another route for its data, or for its acknowledgements; none when there is
+    /// none. Packets that are on the way stay on theirs. True when it differs from the one it has.
     pub fn reroute(&mut self, subflow: u32, back: bool, links: Option<&[u32]>) -> bool {
         let index = subflow as usize;
         let start = if back {

@@ -1,4 +1,5 @@
-//! What a run's settings come to: the core's rules, the printed choices, and the link that is watched.
+//! What a run's settings come to: the core's rules, the printed choices, and the link that is
+//! watched.
 
 use cubeyard_topology::{Finding, Topology};
 use serde_json::{Map, Value, json};
@@ -144,7 +145,8 @@ pub fn choices(
     choices
 }
 
-/// What holds in every simulation, and what comes with these settings, with requests and with controllers.
+/// What holds in every simulation, and what comes with these settings, with requests and with
+/// controllers.
 fn assumptions(settings: &Settings, requests: bool, rebinds: bool) -> Vec<&'static str> {
     let mut all = vec![
         "Drop-tail queues at every port, of servers too; a packet that is being sent does not count.",

@@ -1,8 +1,9 @@
 //! The event loop: packets go from link to link, and are dropped or marked at queues.
 //!
-//! One event is a packet's arrival at the end of a link, or a timer. Links come before timers at the same moment, both by
-//! number. Everything that is drawn depends on the seed, the route and the time, so that a run's bytes do not depend on the
-//! machine. What senders and receivers do is in `ends`, TCP's reactions are in `tcp`.
+//! One event is a packet's arrival at the end of a link, or a timer. Links come before timers at
+//! the same moment, both by number. Everything that is drawn depends on the seed, the route and the
+//! time, so that a run's bytes do not depend on the machine. What senders and receivers do is in
+//! `ends`, TCP's reactions are in `tcp`.
 
 use cubeyard_routing::random::mix;
 
@@ -16,8 +17,8 @@ use super::sack::Scoreboard;
 use super::timers::Timers;
 use super::wheel::{NEVER, draw};
 
-/// In a route, in place of a link: the route is over. The rest of the entry is four times the subflow, plus what the route is
-/// for: 0 for data, or one of these.
+/// In a route, in place of a link: the route is over. The rest of the entry is four times the
+/// subflow, plus what the route is for: 0 for data, or one of these.
 pub const END: u32 = 1 << 31;
 /// For acknowledgements.
 pub(super) const ACK: u32 = 1;
@@ -104,7 +105,8 @@ pub struct Core {
     pub(super) early: Early,
     /// The packets on links.
     pub(super) calendar: Calendar,
-    /// The timers of subflows: those of TCP or UDP, then, if there are any, those of late acknowledgements, then those of limiters.
+    /// The timers of subflows: those of TCP or UDP, then, if there are any, those of late
+    /// acknowledgements, then those of limiters.
     pub(super) timers: Timers,
     /// How far ahead most events are, in ps.
     turn: u64,
@@ -124,7 +126,8 @@ pub struct MarkShare {
 }
 
 impl Core {
-    /// A network at time 0. `turn` is how far ahead most events are, in ps. Subflows begin when they are started.
+    /// A network at time 0. `turn` is how far ahead most events are, in ps. Subflows begin when
+    /// they are started.
     pub fn new(rules: Rules, links: Vec<Link>, wires: u32, turn: u64) -> Core {
         let (early, named) = (Early::new(rules.most_window), Early::new(rules.most_window));
         let point = rules.qcn.as_ref().map(Point::new);
@@ -155,8 +158,9 @@ impl Core {
         }
     }
 
-    /// Appends a route and its end; where it starts. `back` is that of acknowledgements. With notices of congestion, directed
-    /// links are in pairs: `link ^ 1` is the other direction of `link`.
+    /// Appends a route and its end; where it starts. `back` is that of acknowledgements. With
+    /// notices of congestion, directed links are in pairs: `link ^ 1` is the other direction of
+    /// `link`.
     pub fn add_route(&mut self, links: impl IntoIterator<Item = u32>, subflow: u32, back: bool) -> u32 {
         let start = self.routes.len() as u32;
         self.routes.extend(links);
@@ -167,8 +171,9 @@ impl Core {
         start
     }
 
-    /// Adds a connection of `bytes` that starts at `start`, over `subflows` pairs of routes (there and back, as
-    /// `add_route` gave them) and their idle round trips. All connections are added before the first event.
+    /// Adds a connection of `bytes` that starts at `start`, over `subflows` pairs of routes (there
+    /// and back, as `add_route` gave them) and their idle round trips. All connections are added
+    /// before the first event.
     pub fn add_connection(&mut self, bytes: u64, start: u64, subflows: &[(u32, u32, u64)]) {
         let packets = bytes.div_ceil(u64::from(self.rules.payload)) as u32;
         let last = bytes - u64::from(packets.saturating_sub(1)) * u64::from(self.rules.payload);
@@ -236,7 +241,8 @@ impl Core {
         }
     }
 
-    /// A calendar for these links: a packet is on a link no longer than its queue lasts and the way takes.
+    /// A calendar for these links: a packet is on a link no longer than its queue lasts and the way
+    /// takes.
     fn new_calendar(&self) -> Calendar {
         let bytes = self.rules.payload + self.rules.overhead;
         let (mut rate, mut turn) = (0.0, 0);
@@ -248,8 +254,8 @@ impl Core {
         Calendar::new((1.0 / rate) as u64, turn)
     }
 
-    /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after another one ends, which no other does.
-    /// `answers`: as the response to it.
+    /// Makes a connection that was added with the start [`NEVER`] start `pause` ps after another
+    /// one ends, which no other does. `answers`: as the response to it.
     pub fn chain(&mut self, connection: u32, after: u32, pause: u64, answers: bool) {
         let before = &mut self.connections[after as usize];
         (before.then, before.pause) = (connection, pause);
@@ -260,7 +266,8 @@ impl Core {
     pub fn run(&mut self, until: u64, budget: u64) -> Stop {
         let mut left = budget;
         while left > 0 && self.open > 0 {
-            // A timer may put packets on links from its time on: the calendar goes no further before it.
+            // A timer may put packets on links from its time on: the calendar goes no further
+            // before it.
             let soonest = self.timers.soonest();
             let time = self.calendar.next(until.min(soonest), &self.routes);
             if time < soonest {
@@ -296,7 +303,8 @@ impl Core {
     #[inline]
     fn arrive_at(&mut self, time: u64) {
         self.now = time;
-        // In large networks a hop waits for memory: the next packet's record, route and link come to the cache meanwhile.
+        // In large networks a hop waits for memory: the next packet's record, route and link come
+        // to the cache meanwhile.
         if let Some(soon) = self.calendar.soon() {
             let onto = self.routes[soon.position as usize + 1];
             if let Some(lane) = self.links.lanes.get(onto as usize) {
@@ -377,7 +385,8 @@ impl Core {
         }
     }
 
-    /// Drops or marks a packet that finds a link in which that may happen; whether the link takes it.
+    /// Drops or marks a packet that finds a link in which that may happen; whether the link takes
+    /// it.
     #[inline(never)]
     fn admit(&mut self, place: u32, link: u32, service: u64) -> bool {
         let now = self.now;

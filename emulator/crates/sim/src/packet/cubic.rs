@@ -1,6 +1,7 @@
 //! CUBIC: a window that grows by the time since the last loss, not by round trips. (RFC 9438)
 //!
-//! Windows count packets, times are in seconds here. Not here: slow start, recovery and timers, which are those of `tcp`.
+//! Windows count packets, times are in seconds here. Not here: slow start, recovery and timers,
+//! which are those of `tcp`.
 
 use super::links::SECOND;
 
@@ -8,7 +9,8 @@ use super::links::SECOND;
 const STEEPNESS: f64 = 0.4;
 /// What a loss leaves of the window. (RFC 9438, 4.6)
 pub const DECREASE: f64 = 0.7;
-/// Growth of the estimate of Reno's window, in packets a round trip: fair to Reno at [`DECREASE`]. (RFC 9438, 4.3)
+/// Growth of the estimate of Reno's window, in packets a round trip: fair to Reno at [`DECREASE`].
+/// (RFC 9438, 4.3)
 const RENO_STEP: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// The most that a round trip may multiply the window by. (RFC 9438, 4.2)
 const MOST_GROWTH: f64 = 1.5;
@@ -16,7 +18,8 @@ const MOST_GROWTH: f64 = 1.5;
 /// What CUBIC keeps a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    /// The window at which the last loss came, less where losses come before the window is that large again.
+    /// The window at which the last loss came, less where losses come before the window is that
+    /// large again.
     plateau: f64,
     /// The window just before the last loss.
     before: f64,
@@ -26,13 +29,14 @@ pub struct Cubic {
     ascent: f64,
     /// When this congestion avoidance started, in ps; `None` before its first acknowledgement.
     since: Option<u64>,
-    /// The plateau is that of a fast retransmission: the curve climbs to it. Otherwise it starts from the window it finds.
+    /// The plateau is that of a fast retransmission: the curve climbs to it. Otherwise it starts
+    /// from the window it finds.
     climbs: bool,
 }
 
 impl Cubic {
-    /// A loss or a mark, at this window. After a timeout the next congestion avoidance starts on a plateau of its own.
-    /// (RFC 9438, 4.6 to 4.8)
+    /// A loss or a mark, at this window. After a timeout the next congestion avoidance starts on a
+    /// plateau of its own. (RFC 9438, 4.6 to 4.8)
     pub fn reduce(&mut self, window: f64, timeout: bool) {
         self.plateau = if window < self.plateau {
             window * (1.0 + DECREASE) / 2.0
@@ -44,7 +48,8 @@ impl Cubic {
         self.climbs = !timeout;
     }
 
-    /// The window after an acknowledgement of `packets` in congestion avoidance, with a round trip in ps.
+    /// The window after an acknowledgement of `packets` in congestion avoidance, with a round trip
+    /// in ps.
     pub fn grow(&mut self, window: f64, packets: u32, now: u64, round_trip: u64) -> f64 {
         let since = *self.since.get_or_insert_with(|| {
             if !self.climbs {
@@ -73,7 +78,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Nothing that is acknowledged shrinks a window, and a round trip multiplies it by half more at most.
+        /// Nothing that is acknowledged shrinks a window, and a round trip multiplies it by half
+        /// more at most.
         #[test]
         fn windows_never_fall_and_never_leap(
             windows in proptest::collection::vec((2.0..10_000.0f64, any::<bool>()), 1..4),

@@ -1,4 +1,5 @@
-//! What happens at the ends of routes: packets are sent, received and acknowledged, and connections begin and end.
+//! What happens at the ends of routes: packets are sent, received and acknowledged, and connections
+//! begin and end.
 //!
 //! Not here: how packets get from end to end (`core`), and TCP's windows (`tcp`).
 
@@ -10,7 +11,8 @@ use super::links::{Header, NONE, SECOND};
 use super::rules::Transport;
 use super::wheel::NEVER;
 
-/// A client that waits for each response asks again so long after one that it gave up, or later, as in an emulation.
+/// A client that waits for each response asks again so long after one that it gave up, or later, as
+/// in an emulation.
 const RETRY: u64 = SECOND / 4;
 
 impl Core {
@@ -31,8 +33,8 @@ impl Core {
         }
     }
 
-    /// A part of a request or of its response was lost for good: the request is not answered. A client that waits for each
-    /// response goes on when it has waited for long enough.
+    /// A part of a request or of its response was lost for good: the request is not answered. A
+    /// client that waits for each response goes on when it has waited for long enough.
     fn give_up(&mut self, connection: u32) {
         let one = &self.connections[connection as usize];
         let (request, response) = if one.answers {
@@ -142,8 +144,8 @@ impl Core {
         }
     }
 
-    /// Sends an acknowledgement, in the place of the packet that asks for it if there is one. It names the packet `named` behind
-    /// those that it acknowledges.
+    /// Sends an acknowledgement, in the place of the packet that asks for it if there is one. It
+    /// names the packet `named` behind those that it acknowledges.
     fn acknowledge(&mut self, subflow: u32, place: Option<u32>, named: u32, marked: bool) {
         let receiver = &mut self.receivers[subflow as usize];
         receiver.owed = 0;
@@ -171,7 +173,8 @@ impl Core {
         self.forward(place, self.routes[path as usize]);
     }
 
-    /// A subflow's timer: it starts, sends the next packet of UDP, or has waited too long for an acknowledgement.
+    /// A subflow's timer: it starts, sends the next packet of UDP, or has waited too long for an
+    /// acknowledgement.
     pub(super) fn expire(&mut self, subflow: u32) {
         let sender = &mut self.senders[subflow as usize];
         if let Transport::Udp { gap, drawn } = self.rules.transport {

@@ -40,7 +40,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of flows over routes of `route_links` links there and back together, on average, with windows of `window` packets.
+    /// Of flows over routes of `route_links` links there and back together, on average, with
+    /// windows of `window` packets.
     pub fn new(
         settings: &Settings,
         directed_links: u64,

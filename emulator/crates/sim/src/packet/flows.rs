@@ -1,7 +1,8 @@
-//! The state of flows, in columns of records: what a packet's arrival touches stands together in one cache line.
+//! The state of flows, in columns of records: what a packet's arrival touches stands together in
+//! one cache line.
 //!
-//! A connection sends its data over one subflow, or several (MPTCP). A subflow is a TCP of its own, or a UDP sender. Packets
-//! of a subflow are numbered from 0.
+//! A connection sends its data over one subflow, or several (MPTCP). A subflow is a TCP of its own,
+//! or a UDP sender. Packets of a subflow are numbered from 0.
 
 use super::links::NONE;
 use super::wheel::NEVER;
@@ -175,7 +176,8 @@ impl Connection {
     }
 }
 
-/// Which packets have arrived out of order, or are known to have: pages of bits, one for each subflow that has any.
+/// Which packets have arrived out of order, or are known to have: pages of bits, one for each
+/// subflow that has any.
 #[derive(Debug)]
 pub struct Early {
     words: Vec<u64>,

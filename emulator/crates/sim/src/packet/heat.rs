@@ -1,7 +1,9 @@
-//! What directed links carried in time: frames of virtual time, equally long, at most [`MOST_FRAMES`] of them.
+//! What directed links carried in time: frames of virtual time, equally long, at most
+//! [`MOST_FRAMES`] of them.
 //!
-//! As with the columns of `samples`, frames are short at first, and when there are too many every two become one, their mean. A link
-//! takes memory once it has carried something: [`BYTES_PER_USED_LINK`], however long the run. `[ours]`
+//! As with the columns of `samples`, frames are short at first, and when there are too many every
+//! two become one, their mean. A link takes memory once it has carried something:
+//! [`BYTES_PER_USED_LINK`], however long the run. `[ours]`
 
 use serde_json::{Value, json};
 
@@ -45,7 +47,8 @@ fn put_on_line(core: &Core, link: u32) -> u64 {
     core.links.count(link).bytes.saturating_sub(waiting)
 }
 
-/// The share of the rate that so many bytes take in a time of `ps`. A changed rate may leave more than its own share for a moment.
+/// The share of the rate that so many bytes take in a time of `ps`. A changed rate may leave more
+/// than its own share for a moment.
 fn share_of(bytes: u64, gbps: f64, ps: u64) -> f64 {
     (bytes as f64 * 8e3 / (gbps * ps as f64)).min(1.0)
 }
@@ -109,8 +112,9 @@ impl Heat {
         }
     }
 
-    /// `{step_secs, links_used, links, permille}`: frame `i` ends at `(i + 1) * step_secs`, the last one now; a row of `permille` has
-    /// a number for each of `links`, directed, `2 * cable` from the cable's first end to its second and one more for the other direction.
+    /// `{step_secs, links_used, links, permille}`: frame `i` ends at `(i + 1) * step_secs`, the
+    /// last one now; a row of `permille` has a number for each of `links`, directed, `2 * cable`
+    /// from the cable's first end to its second and one more for the other direction.
     pub fn document(&self, core: &Core, gbps: &[f64]) -> Value {
         let mut busiest: Vec<u32> = (0..self.slots.len() as u32)
             .filter(|&link| core.links.count(link).packets > 0)
@@ -145,7 +149,8 @@ impl Heat {
         })
     }
 
-    /// A link's share in a frame, and the frame's length in ps; behind the whole frames comes one of `last` ps that has not ended.
+    /// A link's share in a frame, and the frame's length in ps; behind the whole frames comes one
+    /// of `last` ps that has not ended.
     fn part(&self, core: &Core, gbps: &[f64], link: u32, frame: usize, last: u64) -> (f64, f64) {
         let slot = self.slots[link as usize];
         if frame == self.frames {

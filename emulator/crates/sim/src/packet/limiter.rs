@@ -1,10 +1,13 @@
-//! Congestion notices on their way from queues to sources, and sources that send no faster than they are told.
+//! Congestion notices on their way from queues to sources, and sources that send no faster than
+//! they are told.
 //!
-//! A notice is a packet of the size of an acknowledgement. It goes back over the links that the sampled packet has crossed, waits in
-//! their queues, and may be lost there. The route for it stands behind the route of the data: its links in reverse. A queue of
-//! the source itself tells it at once.
+//! A notice is a packet of the size of an acknowledgement. It goes back over the links that the
+//! sampled packet has crossed, waits in their queues, and may be lost there. The route for it
+//! stands behind the route of the data: its links in reverse. A queue of the source itself tells it
+//! at once.
 //!
-//! A source holds packets back instead of dropping them: TCP sends later, and UDP has longer gaps. `[ours]`
+//! A source holds packets back instead of dropping them: TCP sends later, and UDP has longer gaps.
+//! `[ours]`
 //!
 //! Not here: what is told and how a rate follows (`qcn`).
 
@@ -44,7 +47,8 @@ impl Core {
             wires += usize::from(self.routes[end] < self.wires);
             end += 1;
         }
-        // Behind the route's end are its links in reverse: those from here on come first, and are not crossed yet.
+        // Behind the route's end are its links in reverse: those from here on come first, and are
+        // not crossed yet.
         let start = end + 1 + wires;
         let entry = self.routes[start];
         if entry & END != 0 {
@@ -74,7 +78,8 @@ impl Core {
         subflow + kinds * self.senders.len() as u32
     }
 
-    /// The limiter's event comes no later than it has something to do. One that comes too early sets the next.
+    /// The limiter's event comes no later than it has something to do. One that comes too early
+    /// sets the next.
     fn arm(&mut self, subflow: u32) {
         let Reaction { free, waits, .. } = self.reactions[subflow as usize];
         let mut due = self.reactions[subflow as usize].timer();
@@ -148,7 +153,8 @@ impl Core {
         }
     }
 
-    /// Appends the route of notices behind the route of data that starts at `start`: its links in reverse.
+    /// Appends the route of notices behind the route of data that starts at `start`: its links in
+    /// reverse.
     pub(super) fn add_way_back(&mut self, start: u32, subflow: u32) {
         let links = start as usize..self.routes.len() - 1;
         for place in links.rev() {

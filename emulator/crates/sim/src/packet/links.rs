@@ -1,9 +1,12 @@
-//! Links as FIFO queues: what links are like, once for all that are alike, and half a cache line a directed link of its own.
+//! Links as FIFO queues: what links are like, once for all that are alike, and half a cache line a
+//! directed link of its own.
 //!
-//! A FIFO's departure time is known when a packet enters it, so a packet costs one event a link: its arrival at the next
-//! node. What waits is known from the time at which the link is free again, so a queue needs no events of its own.
+//! A FIFO's departure time is known when a packet enters it, so a packet costs one event a link:
+//! its arrival at the next node. What waits is known from the time at which the link is free again,
+//! so a queue needs no events of its own.
 //!
-//! Not here: the packets that are on links (`calendar`), when links change (`change`), and what happens to packets that arrive (`core`).
+//! Not here: the packets that are on links (`calendar`), when links change (`change`), and what
+//! happens to packets that arrive (`core`).
 
 use std::collections::HashMap;
 
@@ -11,12 +14,14 @@ use super::wheel::NEVER;
 
 /// Picoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000_000;
-/// The fraction bits of [`Link::per_byte`]: exact for usual rates, to a hundred thousandth at 100 Tb/s.
+/// The fraction bits of [`Link::per_byte`]: exact for usual rates, to a hundred thousandth at 100
+/// Tb/s.
 const FRACTION: u32 = 20;
 /// No packet.
 pub const NONE: u32 = u32::MAX;
 
-/// What one direction of a link is like, or a server's processor, which is a queue like a link. `[ours]`
+/// What one direction of a link is like, or a server's processor, which is a queue like a link.
+/// `[ours]`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
     /// Time on the line of a byte, in 2^-20 ps.
@@ -191,7 +196,8 @@ pub struct LinkCount {
 }
 
 impl Link {
-    /// An idle link of this rate, with room for `queue_bytes` beside a packet of `packet_bytes` that is being sent.
+    /// An idle link of this rate, with room for `queue_bytes` beside a packet of `packet_bytes`
+    /// that is being sent.
     pub fn new(rate_bits_per_sec: f64, delay: u64, queue_bytes: u64, packet_bytes: u64) -> Link {
         let mut link = Link {
             per_byte: 0,
@@ -245,8 +251,9 @@ impl Link {
     }
 }
 
-/// What a packet says, in 32 bits: the low 16 bits of a number, whether it acknowledges, and a mark; data has 14 bits of its
-/// size, an acknowledgement the packet that it names there, as all of them have one size.
+/// What a packet says, in 32 bits: the low 16 bits of a number, whether it acknowledges, and a
+/// mark; data has 14 bits of its size, an acknowledgement the packet that it names there, as all of
+/// them have one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header(u32);
 
@@ -262,8 +269,8 @@ impl Header {
         Header(number & 0xffff | bytes << 16)
     }
 
-    /// An acknowledgement of all data packets before `number`, which echoes a mark, and names the packet `named` behind that
-    /// one; 0 for none.
+    /// An acknowledgement of all data packets before `number`, which echoes a mark, and names the
+    /// packet `named` behind that one; 0 for none.
     #[inline]
     pub fn ack(number: u32, named: u32, marked: bool) -> Header {
         Header(number & 0xffff | named << 16 | Header::ACK | if marked { Header::MARK } else { 0 })
@@ -287,7 +294,8 @@ impl Header {
         self.0 >> 16 & Header::MAX_BYTES
     }
 
-    /// How far behind the acknowledged packets the one is that an acknowledgement names; 0: it names none.
+    /// How far behind the acknowledged packets the one is that an acknowledgement names; 0: it
+    /// names none.
     #[inline]
     pub fn named(self) -> u32 {
         self.bytes()

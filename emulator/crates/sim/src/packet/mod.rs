@@ -1,9 +1,15 @@
-//! The packet engine: discrete events, packet by packet, on the paths that the flow engine's schemes choose.
+//! The packet engine: discrete events, packet by packet, on the paths that the flow engine's
+//! schemes choose.
 //!
-//! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
-//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), links as queues (`links`), the packets on them (`calendar`), timers (`timers`, `wheel`), the state of
-//! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what faults change (`change`); the engine with its
-//! frames (here), columns in time (`samples`), what links carry in time (`heat`), the document (`outcome`) and the prediction that stands in it (`beside`).
+//! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an
+//! experiment to a network at time 0 (`setup`, `routes`, `choices`) with its faults to come
+//! (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), links as
+//! queues (`links`), the packets on them (`calendar`), timers (`timers`, `wheel`), the state of
+//! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's
+//! reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what
+//! faults change (`change`); the engine with its frames (here), columns in time (`samples`), what
+//! links carry in time (`heat`), the document (`outcome`) and the prediction that stands in it
+//! (`beside`).
 //!
 //! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
 
@@ -60,15 +66,17 @@ use crate::scheme;
 
 /// Events between looks at whether the run is cancelled: a few milliseconds.
 const BUDGET: u64 = 1 << 15;
-/// Packet-hops before the first partial frame; each further one waits for a quarter more than all before.
+/// Packet-hops before the first partial frame; each further one waits for a quarter more than all
+/// before.
 const FIRST_FRAME_HOPS: u64 = 1 << 20;
 /// Steps of the columns in time are at least this long.
 const FIRST_STEP_SECS: f64 = 100e-6;
 /// Frames of what links carry are at least this long.
 const FIRST_HEAT_SECS: f64 = 10e-6;
 
-/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far; `flows`, the times of flows that are over
-/// since the one before it, where they are too many for each `partial` to list them all; and `seed`, the rows of `by_seed`.
+/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far;
+/// `flows`, the times of flows that are over since the one before it, where they are too many for
+/// each `partial` to list them all; and `seed`, the rows of `by_seed`.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEngine;
 
@@ -322,8 +330,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lists the flows that are over since the last list, if they are many or it is `due`: each once, and about
-    /// [`outcome::MAX_GROWING_TIMES`] at most, so that memory does not grow with the flows.
+    /// Lists the flows that are over since the last list, if they are many or it is `due`: each
+    /// once, and about [`outcome::MAX_GROWING_TIMES`] at most, so that memory does not grow with
+    /// the flows.
     fn list_ended(&mut self, due: bool, frames: &mut dyn FnMut(Frame)) {
         let core = &self.setup.core;
         let over = core.connections.len() - core.open;
@@ -355,7 +364,8 @@ impl<'a> Run<'a> {
         rebinding.map_or(Ok(false), |one| one.round(&setup.core, &now, self.progress))
     }
 
-    /// Gives flows the routes that the scheme finds around what it knows to have failed now; how many changed.
+    /// Gives flows the routes that the scheme finds around what it knows to have failed now; how
+    /// many changed.
     fn reroute(&mut self) -> Result<u64, PredictError> {
         let setup = &mut self.setup;
         let topology = setup.network.topology();

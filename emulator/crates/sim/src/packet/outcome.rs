@@ -17,7 +17,8 @@ use crate::flow::document::failed_counts;
 const POINTS: usize = 100;
 /// Flows whose times are listed.
 pub const MAX_LISTED_TIMES: u64 = 1_000_000;
-/// Of up to so many flows, partial frames list the times of those that are over; of more, frames of their own list so many at once.
+/// Of up to so many flows, partial frames list the times of those that are over; of more, frames of
+/// their own list so many at once.
 pub(super) const MAX_GROWING_TIMES: usize = 20_000;
 
 fn secs(ps: u64) -> f64 {
@@ -62,7 +63,8 @@ fn arrived(setup: &Setup<'_>, connection: &Connection) -> bool {
     connection.end != NEVER && (setup.core.rules.transport == Transport::Tcp || connection.drops == 0)
 }
 
-/// From each request's start to the arrival of its response's last byte, of those that are answered, ascending, in ps.
+/// From each request's start to the arrival of its response's last byte, of those that are
+/// answered, ascending, in ps.
 fn latencies(setup: &Setup<'_>) -> Vec<u64> {
     let connections = &setup.core.connections;
     let ends = setup.exchanges.iter().map(|&(request, response)| {
@@ -107,8 +109,9 @@ pub(super) fn answered_since(setup: &Setup<'_>, from: u64) -> Answered {
     }
 }
 
-/// `{requests, unanswered, min, median, mean, p99, max, bound, within_bound}`, times in seconds; `within_bound` is the share of all
-/// requests whose response came within the bound, null without one. A request without a path is unanswered.
+/// `{requests, unanswered, min, median, mean, p99, max, bound, within_bound}`, times in seconds;
+/// `within_bound` is the share of all requests whose response came within the bound, null without
+/// one. A request without a path is unanswered.
 fn latency(setup: &Setup<'_>, times: &[u64]) -> Value {
     let requests = setup.demand.flows.len() as usize / 2;
     let bound = setup
@@ -197,8 +200,8 @@ pub(super) fn lists_ended(setup: &Setup<'_>) -> bool {
     setup.settings.flow_times && flows > MAX_GROWING_TIMES && flows as u64 <= MAX_LISTED_TIMES
 }
 
-/// The times of the flows that ended at `since` ps or later and before now: the fields of the frame with the number `part`. Linear in all
-/// flows, 96 bytes each.
+/// The times of the flows that ended at `since` ps or later and before now: the fields of the frame
+/// with the number `part`. Linear in all flows, 96 bytes each.
 pub(super) fn ended_since(setup: &Setup<'_>, since: u64, part: u64) -> Map<String, Value> {
     let now = setup.core.now;
     let times = flow_times(setup, |one| (since..now).contains(&one.end));
@@ -293,7 +296,8 @@ pub(super) fn document(setup: &Setup<'_>, seen: &Seen, workload: &Value) -> Map<
     fields
 }
 
-/// The ten directed links that dropped most, then carried most: `[{link, bytes, share, drops, mean_wait_secs}]`.
+/// The ten directed links that dropped most, then carried most:
+/// `[{link, bytes, share, drops, mean_wait_secs}]`.
 fn busiest(setup: &Setup<'_>) -> Value {
     let core = &setup.core;
     let mut links: Vec<u32> = (0..core.wires)
@@ -318,7 +322,8 @@ fn busiest(setup: &Setup<'_>) -> Value {
     Value::Array(described.collect())
 }
 
-/// Columns, a row each of these flows that has a route: `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
+/// Columns, a row each of these flows that has a route:
+/// `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
 fn flow_times(setup: &Setup<'_>, listed: impl Fn(&Connection) -> bool) -> Value {
     let topology = setup.network.topology();
     let core = &setup.core;

@@ -1,9 +1,10 @@
-//! Subways' controllers in time: every period they read what links have carried, and flows move to the links and detours that
-//! new weights give them. `[subways §5.2, §6]`
+//! Subways' controllers in time: every period they read what links have carried, and flows move to
+//! the links and detours that new weights give them. `[subways §5.2, §6]`
 //!
-//! The formulas are the flow engine's and the emulation's (`crate::controllers`). A change of weights moves the flows whose draws
-//! lie between the old and the new bounds, at once and not between flowlets, as with real packets. Reports and weights take no
-//! time, and detours are planned from what links would carry without any `[ours]`.
+//! The formulas are the flow engine's and the emulation's (`crate::controllers`). A change of
+//! weights moves the flows whose draws lie between the old and the new bounds, at once and not
+//! between flowlets, as with real packets. Reports and weights take no time, and detours are
+//! planned from what links would carry without any `[ours]`.
 
 use cubeyard_routing::subways::{DetourRouting, LinkWeights, SubwaysRouting};
 use cubeyard_routing::{Failures, PathChoice, Router, scheme};
@@ -21,9 +22,11 @@ use crate::flows::Flows;
 use crate::network::Network;
 use crate::paths::Paths;
 
-/// The paper's T_duration in its T_rebind: so many periods a rack is watched before its detours are planned again. `[subways §8.1]`
+/// The paper's T_duration in its T_rebind: so many periods a rack is watched before its detours are
+/// planned again. `[subways §8.1]`
 const PERIODS_OF_DETOURS: u64 = 10;
-/// What is left of an average after a period: they forget with half of one, as with real packets. `[ours]`
+/// What is left of an average after a period: they forget with half of one, as with real packets.
+/// `[ours]`
 const REMEMBERED: f64 = 0.135;
 
 /// By what flows are routed until the next round.
@@ -72,8 +75,9 @@ pub struct FlowsNow<'a> {
 }
 
 impl<'a> Rebinding<'a> {
-    /// Before the first packet: every link of a server as likely. `None` for schemes without controllers, and with a period of 0,
-    /// where the flow engine's settled weights are those of the whole run.
+    /// Before the first packet: every link of a server as likely. `None` for schemes without
+    /// controllers, and with a period of 0, where the flow engine's settled weights are those of
+    /// the whole run.
     pub fn new(
         name: &str,
         network: &'a Network,
@@ -133,7 +137,8 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// Routing knows other failures from now on. Weights stay; detours end until they are planned again.
+    /// Routing knows other failures from now on. Weights stay; detours end until they are planned
+    /// again.
     pub fn know(&mut self, failures: Failures) {
         let known = Controllers::new(self.network.topology(), failures, &self.gbps);
         let routed = known.and_then(|known| Some((known.by_weights(&self.weights)?, known)));
@@ -142,8 +147,8 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// One round; whether flows have another router after it. Linear in the links, with detours every tenth time in the links of all
-    /// flows' paths.
+    /// One round; whether flows have another router after it. Linear in the links, with detours
+    /// every tenth time in the links of all flows' paths.
     ///
     /// # Errors
     /// That routing was cancelled.
@@ -239,13 +244,15 @@ impl<'a> Rebinding<'a> {
     }
 }
 
-/// The links that a plan of detours takes from the racks at their far ends: those left without a weight.
+/// The links that a plan of detours takes from the racks at their far ends: those left without a
+/// weight.
 fn withdrawn(before: &[f64], left: &[f64]) -> Vec<usize> {
     let gone = |&link: &usize| before[link] > 0.0 && left[link] <= 0.0;
     (0..before.len()).filter(gone).collect()
 }
 
-/// Packets of a connection that have arrived since there were `before`, which becomes what there are now.
+/// Packets of a connection that have arrived since there were `before`, which becomes what there
+/// are now.
 fn arrived_since(before: &mut u32, connection: &Connection) -> u32 {
     let now = connection.packets - connection.missing;
     now - std::mem::replace(before, now)

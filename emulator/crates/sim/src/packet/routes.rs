@@ -1,4 +1,5 @@
-//! Routes of flows: data there, acknowledgements back, for each subflow; with the servers' processors that packets pass.
+//! Routes of flows: data there, acknowledgements back, for each subflow; with the servers'
+//! processors that packets pass.
 
 use std::collections::BTreeMap;
 
@@ -222,7 +223,8 @@ impl Idle {
         }
     }
 
-    /// Of a full packet and its acknowledgement, in ps. Relaying is counted as at every hop: an upper bound.
+    /// Of a full packet and its acknowledgement, in ps. Relaying is counted as at every hop: an
+    /// upper bound.
     pub fn round_trip(&self, there: &[u32], back: &[u32]) -> u64 {
         let sum = |links: &[u32], times: &[u64]| -> u64 {
             links

@@ -1,4 +1,5 @@
-//! What a run does not change: packet sizes, timers, and how data is sent and losses and marks are answered.
+//! What a run does not change: packet sizes, timers, and how data is sent and losses and marks are
+//! answered.
 
 use super::qcn::Qcn;
 

@@ -1,11 +1,13 @@
-//! Selective acknowledgement: what the sender knows to have arrived, and what it sends by that. (RFC 6675)
+//! Selective acknowledgement: what the sender knows to have arrived, and what it sends by that.
+//! (RFC 6675)
 //!
-//! A cheap form `[ours]`: an acknowledgement names one packet that has arrived, the one that it answers, instead of blocks of
-//! them (RFC 2018); if it is lost, so is what it says. Of the rules by which the next packet is chosen there are the first
-//! two: what counts as lost, in order, then what is fresh. There is no rescue retransmission. In recovery as much is sent as
-//! arrives, in proportion to the new window (RFC 9937): otherwise many losses at once would empty the pipe, and be answered by a
-//! burst that is lost again. Every packet is looked at a fixed
-//! number of times on its way through the scoreboard, so that no acknowledgement costs more than its own packets.
+//! A cheap form `[ours]`: an acknowledgement names one packet that has arrived, the one that it
+//! answers, instead of blocks of them (RFC 2018); if it is lost, so is what it says. Of the rules
+//! by which the next packet is chosen there are the first two: what counts as lost, in order, then
+//! what is fresh. There is no rescue retransmission. In recovery as much is sent as arrives, in
+//! proportion to the new window (RFC 9937): otherwise many losses at once would empty the pipe, and
+//! be answered by a burst that is lost again. Every packet is looked at a fixed number of times on
+//! its way through the scoreboard, so that no acknowledgement costs more than its own packets.
 //!
 //! Not here: when recovery starts and ends, and what the window is then (`tcp`).
 
@@ -18,7 +20,8 @@ const BEHIND: usize = 3;
 /// A subflow's scoreboard. All numbers are of packets.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    /// The page of [`Early`] with the packets that are known to have arrived out of order; [`NONE`]: none are.
+    /// The page of [`Early`] with the packets that are known to have arrived out of order;
+    /// [`NONE`]: none are.
     page: u32,
     /// How many it holds.
     named: u32,
@@ -30,7 +33,8 @@ pub struct Scoreboard {
     again_before: u32,
     /// Packets that are taken to be on the way.
     pub pipe: u32,
-    /// Of this recovery: packets on the way at its start, and since then those that arrived and those that were sent.
+    /// Of this recovery: packets on the way at its start, and since then those that arrived and
+    /// those that were sent.
     flight: u32,
     arrivals: u32,
     sent: u32,
@@ -64,7 +68,8 @@ impl Scoreboard {
         self.page != NONE && pages.holds(self.page, number)
     }
 
-    /// A packet is acknowledged or named: it is no longer on the way, unless it was lost and not sent again.
+    /// A packet is acknowledged or named: it is no longer on the way, unless it was lost and not
+    /// sent again.
     fn arrived(&mut self, number: u32) {
         self.news += 1;
         self.arrivals += 1;
@@ -73,7 +78,8 @@ impl Scoreboard {
         }
     }
 
-    /// An acknowledgement names a packet that is on the way; those far enough before it count as lost from now on.
+    /// An acknowledgement names a packet that is on the way; those far enough before it count as
+    /// lost from now on.
     pub fn name(&mut self, pages: &mut Early, first: u32, number: u32) {
         if !pages.set(&mut self.page, number) {
             return;
@@ -132,7 +138,8 @@ impl Scoreboard {
         (self.arrivals, self.sent) = (self.news, 0);
     }
 
-    /// How many packets the last acknowledgement lets go in recovery, towards a window of `threshold`. (RFC 9937, 5)
+    /// How many packets the last acknowledgement lets go in recovery, towards a window of
+    /// `threshold`. (RFC 9937, 5)
     pub fn allowed(&self, threshold: u32, advanced: bool) -> u32 {
         let owed = self.arrivals.saturating_sub(self.sent);
         let allowed = if self.pipe > threshold {
@@ -165,7 +172,8 @@ impl Scoreboard {
         found.then_some(number)
     }
 
-    /// The timer has expired: everything up to `fresh` that is not named counts as lost, also what was sent again.
+    /// The timer has expired: everything up to `fresh` that is not named counts as lost, also what
+    /// was sent again.
     pub fn time_out(&mut self, first: u32, fresh: u32) {
         self.lost_before = fresh;
         self.again_before = first;

@@ -1,7 +1,7 @@
 //! What a run was like in time: columns of at most [`MOST`] moments, equally far apart.
 //!
-//! How long a run takes is not known before: it starts with short steps, and whenever the columns are full every second
-//! moment is left out. `[ours]`
+//! How long a run takes is not known before: it starts with short steps, and whenever the columns
+//! are full every second moment is left out. `[ours]`
 
 use serde_json::{Value, json};
 
@@ -82,8 +82,9 @@ impl Samples {
         }
     }
 
-    /// `{step_secs, goodput_gbps, drops, timeouts, finished, queue_bytes, window_packets, limit_gbps}`: column `i` is at `(i + 1) * step_secs`; drops and
-    /// timeouts are those of the step, `goodput_gbps` its mean; `limit_gbps` is null while the watched flow has no limit.
+    /// `{step_secs, goodput_gbps, drops, timeouts, finished, queue_bytes, window_packets, limit_gbps}`:
+    /// column `i` is at `(i + 1) * step_secs`; drops and timeouts are those of the step,
+    /// `goodput_gbps` its mean; `limit_gbps` is null while the watched flow has no limit.
     pub fn document(&self) -> Value {
         let step_secs = self.step as f64 / SECOND as f64;
         let steps = |value: fn(&Sample) -> u64| -> Vec<u64> {

@@ -80,10 +80,12 @@ pub enum UdpGaps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathHash {
-    /// Its own number: connections of one pair of servers spread over paths, and over the links of a trunk.
+    /// Its own number: connections of one pair of servers spread over paths, and over the links of
+    /// a trunk.
     #[default]
     Connection,
-    /// Its two servers: connections of one pair stay together, as with a LAG that hashes addresses only.
+    /// Its two servers: connections of one pair stay together, as with a LAG that hashes addresses
+    /// only.
     Addresses,
 }
 
@@ -122,7 +124,8 @@ pub struct Settings {
     pub framing_bytes: u64,
     /// Window at the start, in packets.
     pub initial_window: u64,
-    /// Most packets of a subflow on the way, a power of two; by what its path can hold when left out.
+    /// Most packets of a subflow on the way, a power of two; by what its path can hold when left
+    /// out.
     pub max_window: Option<u64>,
     /// Shortest retransmission timeout.
     pub rto_min_secs: f64,
@@ -154,7 +157,8 @@ pub struct Settings {
     pub qcn_timer_secs: f64,
     /// QCN: what a cycle after fast recovery adds to a rate's target (`R_AI`).
     pub qcn_increase_gbps: f64,
-    /// QCN: the same, times the cycles since, when bytes and time are both beyond fast recovery (`R_HAI`).
+    /// QCN: the same, times the cycles since, when bytes and time are both beyond fast recovery
+    /// (`R_HAI`).
     pub qcn_hyper_increase_gbps: f64,
     /// QCN: the lowest rate of a source.
     pub qcn_least_gbps: f64,
@@ -174,11 +178,13 @@ pub struct Settings {
     pub carrier_detection_secs: f64,
     /// When routing knows of a silent fault.
     pub silent_detection_secs: f64,
-    /// Subways' controllers: from one rebinding to the next (`T_rebind`); 0: their settled weights from the start.
+    /// Subways' controllers: from one rebinding to the next (`T_rebind`); 0: their settled weights
+    /// from the start.
     pub rebind_secs: f64,
     /// The end, even if flows have not ended.
     pub until_secs: f64,
-    /// The directed link whose queue is recorded, as `from/to`; the one that most flows cross when left out.
+    /// The directed link whose queue is recorded, as `from/to`; the one that most flows cross when
+    /// left out.
     pub watch_link: Option<String>,
     /// The flow whose window is recorded, by its number.
     pub watch_flow: Option<u64>,
@@ -211,7 +217,8 @@ impl Default for Settings {
             congestion_notices: NoticesName::None,
             // [serverswitch §6.3]
             qcn_queue_bytes: 50_000,
-            // IEEE 802.1Qau, tables 31-2 to 31-4; the weight and the gain as in [serverswitch]'s [7].
+            // IEEE 802.1Qau, tables 31-2 to 31-4; the weight and the gain as in [serverswitch]'s
+            // [7].
             qcn_weight: 2.0,
             qcn_sample_bytes: 150_000,
             qcn_gain: 1.0 / 128.0,
@@ -456,8 +463,9 @@ fn out_of_range(setting: &Described, value: f64) -> Finding {
     .with_limit(limits)
 }
 
-/// The settings for forms: `[{name, title, unit, minimum, maximum, default, whole}]` of numbers, and `[{name, title, choices,
-/// default}]` of the others. A default of null is worked out from the network.
+/// The settings for forms: `[{name, title, unit, minimum, maximum, default, whole}]` of numbers,
+/// and `[{name, title, choices, default}]` of the others. A default of null is worked out from the
+/// network.
 pub fn settings_json() -> Value {
     let defaults = json!(Settings::default());
     let choices = [

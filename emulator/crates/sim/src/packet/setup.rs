@@ -1,4 +1,5 @@
-//! From an experiment to a network at time 0: rates, queues, routes and flows, and the choices that were made on the way.
+//! From an experiment to a network at time 0: rates, queues, routes and flows, and the choices that
+//! were made on the way.
 
 use cubeyard_routing::Failures;
 use cubeyard_routing::random::Draws;
@@ -26,7 +27,8 @@ use crate::workload::Demand;
 
 /// What a flow sends when nobody says so.
 pub const DEFAULT_BYTES: u64 = 1_000_000;
-/// How long a client waits for a response over UDP at least, and twice the bound, as in an emulation.
+/// How long a client waits for a response over UDP at least, and twice the bound, as in an
+/// emulation.
 const GIVE_UP_SECS: f64 = 2.0;
 /// Flows that are routed to estimate how long routes are.
 const SAMPLED_FLOWS: u64 = 1000;
@@ -268,7 +270,8 @@ pub fn set_up<'a>(
         .map(|link| link.service(packet as u32))
         .max()
         .unwrap_or(1);
-    // A packet is on an idle link for so long; behind another one, its event is set when that one arrives.
+    // A packet is on an idle link for so long; behind another one, its event is set when that one
+    // arrives.
     let turn = slowest + ps(settings.hop_delay_secs);
     let mut setup = Setup {
         core: Core::new(rules, links, wires, turn),
@@ -376,8 +379,9 @@ impl Setup<'_> {
         Ok(())
     }
 
-    /// The connection after whose end a flow starts, and the pause in ps; nothing of a flow that waits for none, and an empty
-    /// answer where that connection is missing because it has no route.
+    /// The connection after whose end a flow starts, and the pause in ps; nothing of a flow that
+    /// waits for none, and an empty answer where that connection is missing because it has no
+    /// route.
     fn predecessor(&self, flow: u64) -> Option<Option<(u32, u64)>> {
         let exchanges = self.demand.exchanges.as_ref()?;
         let (before, pause_secs) = exchanges.after[flow as usize]?;

@@ -1,8 +1,8 @@
 //! TCP's reactions: to acknowledgements, to repeated ones, to marks, and to their absence.
 //!
-//! Windows and sequence numbers count packets. Tahoe and Reno are there to compare with; what a network is simulated with is
-//! NewReno, or selective acknowledgements. Not here: their scoreboard (`sack`), CUBIC's curve (`cubic`), and what a receiver
-//! does (`core`).
+//! Windows and sequence numbers count packets. Tahoe and Reno are there to compare with; what a
+//! network is simulated with is NewReno, or selective acknowledgements. Not here: their scoreboard
+//! (`sack`), CUBIC's curve (`cubic`), and what a receiver does (`core`).
 
 use super::core::Core;
 use super::cubic;
@@ -24,7 +24,8 @@ impl Sender {
         f64::from(self.fresh - self.first)
     }
 
-    /// Half of what is on the way (RFC 5681); before NewReno, half of the window where that is less.
+    /// Half of what is on the way (RFC 5681); before NewReno, half of the window where that is
+    /// less.
     fn half(&self, recovery: Recovery) -> f64 {
         let whole = match recovery {
             Recovery::NewReno | Recovery::Sack => self.flight(),
@@ -35,7 +36,8 @@ impl Sender {
 }
 
 impl Core {
-    /// Sends what the window allows: repeated packets first, then fresh ones as long as the connection has any.
+    /// Sends what the window allows: repeated packets first, then fresh ones as long as the
+    /// connection has any.
     pub(super) fn fill(&mut self, subflow: u32) {
         if self.rules.recovery == Recovery::Sack {
             self.fill_selectively(subflow);
@@ -181,7 +183,8 @@ impl Core {
         }
     }
 
-    /// Starts recovery if the scoreboard says that the first packet is lost (RFC 6675, 5), and lets as much go in it as arrives.
+    /// Starts recovery if the scoreboard says that the first packet is lost (RFC 6675, 5), and lets
+    /// as much go in it as arrives.
     fn recover_selectively(&mut self, subflow: u32, advanced: bool) {
         let sender = &self.senders[subflow as usize];
         let answered = sender.is(flag::RECOVERS) || sender.first < sender.recover;
@@ -276,7 +279,8 @@ impl Core {
         self.senders[subflow as usize].window = window.min(most);
     }
 
-    /// What a coupled window grows by at an acknowledgement: alpha over all windows together. (RFC 6356, 3 and 4)
+    /// What a coupled window grows by at an acknowledgement: alpha over all windows together. (RFC
+    /// 6356, 3 and 4)
     fn linked_step(&self, connection: u32, packets: u32) -> f64 {
         let connection = &self.connections[connection as usize];
         let range = connection.first as usize..connection.first as usize + usize::from(connection.subflows);
@@ -306,7 +310,8 @@ impl Core {
             return;
         }
         sender.repeats = sender.repeats.saturating_add(1);
-        // Repeats of what was sent before the last recovery say nothing new. (RFC 6582, 3.2, step 2)
+        // Repeats of what was sent before the last recovery say nothing new. (RFC 6582, 3.2, step
+        // 2)
         let told = sender.first > sender.recover || sender.recover == 0;
         if sender.repeats != REPEATS || !told {
             return;
@@ -342,7 +347,8 @@ impl Core {
             return;
         }
         if !sender.is(flag::EXPIRED) {
-            // In recovery more is on the way than the path holds: the threshold that it began with stands, as in Linux.
+            // In recovery more is on the way than the path holds: the threshold that it began with
+            // stands, as in Linux.
             let most = if sender.is(flag::RECOVERS) {
                 sender.threshold
             } else {
@@ -363,7 +369,8 @@ impl Core {
             sender.next = sender.first;
         }
         let clock = &mut self.clocks[subflow as usize];
-        // Backed off until something new is acknowledged, as by TCP with timestamps. (RFC 6298, 5.5; RFC 7323)
+        // Backed off until something new is acknowledged, as by TCP with timestamps. (RFC 6298,
+        // 5.5; RFC 7323)
         clock.timeout = (clock.timeout * 2).min(most);
         self.connections[sender.connection as usize].timeouts += 1;
         self.totals.timeouts += 1;

@@ -1,7 +1,9 @@
-//! Faults in time: when each begins and ends, when routing knows of it, and what links are like meanwhile.
+//! Faults in time: when each begins and ends, when routing knows of it, and what links are like
+//! meanwhile.
 //!
-//! Faults at 0 s that are not over are known from the start, as in a prediction. A later one is known when its carrier or lost hellos tell.
-//! Rates, losses and delays are not known to routing at all.
+//! Faults at 0 s that are not over are known from the start, as in a prediction. A later one is
+//! known when its carrier or lost hellos tell. Rates, losses and delays are not known to routing at
+//! all.
 
 use cubeyard_routing::Failures;
 use cubeyard_topology::faults::{CATALOG, FaultKind};
@@ -81,7 +83,8 @@ impl Timeline {
     /// Of a run's faults; what is drawn is drawn as in a prediction.
     ///
     /// # Errors
-    /// A finding for each kind that is not known, and each time, parameter and target that is not possible.
+    /// A finding for each kind that is not known, and each time, parameter and target that is not
+    /// possible.
     pub fn new(
         list: &[Fault],
         network: &Network,
@@ -172,8 +175,9 @@ impl Timeline {
         self.steps.get(self.done).map(|step| step.0)
     }
 
-    /// Takes all steps up to a time. The links whose condition may have changed are appended to `changed`, ascending and once each; the answer
-    /// is whether routing knows more or less than before.
+    /// Takes all steps up to a time. The links whose condition may have changed are appended to
+    /// `changed`, ascending and once each; the answer is whether routing knows more or less than
+    /// before.
     pub fn advance(&mut self, now: u64, changed: &mut Vec<u32>) -> bool {
         let mut reroutes = false;
         while let Some(&(time, fault, step)) = self.steps.get(self.done) {

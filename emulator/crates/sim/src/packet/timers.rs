@@ -1,7 +1,7 @@
 //! Timers of subflows, and when the next one may be due.
 //!
-//! Timers are few beside packets: they stand in an event queue of their own (`wheel`), and the loop looks at one number to know that
-//! none is due before the next packet.
+//! Timers are few beside packets: they stand in an event queue of their own (`wheel`), and the loop
+//! looks at one number to know that none is due before the next packet.
 
 use super::wheel::Wheel;
 
@@ -14,7 +14,8 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Timers that are numbered, among the events of one time, from `first` on, and mostly due within `turn` ps.
+    /// Timers that are numbered, among the events of one time, from `first` on, and mostly due
+    /// within `turn` ps.
     pub fn new(first: u32, timers: usize, turn: u64) -> Timers {
         let wheel = Wheel::numbered_from(first, timers, turn, timers);
         Timers {

@@ -1,13 +1,16 @@
-//! An event queue, of timers: a timing wheel in which every timer has at most one event. Packets stand in a `calendar`.
+//! An event queue, of timers: a timing wheel in which every timer has at most one event. Packets
+//! stand in a `calendar`.
 //!
-//! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel stands in the list of its
-//! bucket, which is threaded through the columns `next` and `time`; the bucket whose turn it is stands sorted in `current`.
-//! What is further away (retransmission timers, starts) waits in a heap. Events come out by time; nothing is allocated once
-//! the vectors have grown to what a run needs. `[ours]`
+//! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel
+//! stands in the list of its bucket, which is threaded through the columns `next` and `time`; the
+//! bucket whose turn it is stands sorted in `current`. What is further away (retransmission timers,
+//! starts) waits in a heap. Events come out by time; nothing is allocated once the vectors have
+//! grown to what a run needs. `[ours]`
 //!
-//! Which of several events at one time comes first is drawn, by a hash of that time. Acknowledgements clock senders by the
-//! departures of one queue, so that their packets reach it at one time again and again: were the least number always first,
-//! it would take every place that comes free, and the others would lose whole windows. `[floyd-jacobson: phase effects]`
+//! Which of several events at one time comes first is drawn, by a hash of that time.
+//! Acknowledgements clock senders by the departures of one queue, so that their packets reach it at
+//! one time again and again: were the least number always first, it would take every place that
+//! comes free, and the others would lose whole windows. `[floyd-jacobson: phase effects]`
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +24,8 @@ const IN_HEAP: u32 = u32::MAX - 1;
 /// The widest bucket, in bits of picoseconds: offsets within it fit the upper half of a key.
 const MAX_SHIFT: u32 = 31;
 
-/// What turns an event's number into its place among those of a time, and back: of any two, each is first at half of all times.
+/// What turns an event's number into its place among those of a time, and back: of any two, each is
+/// first at half of all times.
 #[inline]
 pub(super) fn draw(time: u64) -> u32 {
     (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
@@ -40,8 +44,8 @@ pub struct Wheel {
     heads: Vec<u32>,
     /// One bit a bucket that is not empty, and one a word of these, and one a word of those.
     occupied: [Vec<u64>; 3],
-    /// Events of the bucket `now`, the next one last: offset in the bucket in the upper half, place among those of one time in
-    /// the lower.
+    /// Events of the bucket `now`, the next one last: offset in the bucket in the upper half, place
+    /// among those of one time in the lower.
     current: Vec<u64>,
     far: BinaryHeap<Reverse<(u64, u32)>>,
     time: Vec<u64>,
@@ -49,13 +53,15 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// An empty wheel whose turn is at least `turn` picoseconds long, with about eight buckets for each of `busy` events that are due
-    /// within a turn: most buckets have then one event or none, and nothing to sort.
+    /// An empty wheel whose turn is at least `turn` picoseconds long, with about eight buckets for
+    /// each of `busy` events that are due within a turn: most buckets have then one event or none,
+    /// and nothing to sort.
     pub fn new(events: usize, turn: u64, busy: usize) -> Wheel {
         Wheel::numbered_from(0, events, turn, busy)
     }
 
-    /// The same for events that stand, among those of one time, as if they were numbered from `first` on.
+    /// The same for events that stand, among those of one time, as if they were numbered from
+    /// `first` on.
     pub(super) fn numbered_from(first: u32, events: usize, turn: u64, busy: usize) -> Wheel {
         let buckets = (8 * busy).clamp(1 << 12, 1 << 18).next_power_of_two();
         let width = (turn / buckets as u64).max(1).next_power_of_two();
@@ -87,7 +93,8 @@ impl Wheel {
         self.time[event as usize]
     }
 
-    /// Adds an event that is not due yet: not before the last one that came out, nor before an `until` at which none did.
+    /// Adds an event that is not due yet: not before the last one that came out, nor before an
+    /// `until` at which none did.
     #[inline]
     pub fn push(&mut self, event: u32, time: u64) {
         debug_assert_eq!(self.time[event as usize], NEVER, "an event has one time");
@@ -195,7 +202,8 @@ impl Wheel {
         near.min(far)
     }
 
-    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there is one.
+    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there
+    /// is one.
     fn advance(&mut self, until: u64) -> bool {
         let mut bucket = self.next_bucket();
         // Far events that come before it, or into it, move to the wheel.
@@ -230,7 +238,8 @@ impl Wheel {
         self.now = bucket;
         let slot = (bucket & self.mask) as usize;
         let mut event = std::mem::replace(&mut self.heads[slot], NONE);
-        // A list has what was added last first, which is mostly what is due last: nearly sorted as `current` is.
+        // A list has what was added last first, which is mostly what is due last: nearly sorted as
+        // `current` is.
         while event != NONE {
             let key = self.key(event, self.time[event as usize]);
             self.current.push(key);

@@ -1,4 +1,5 @@
-//! How a rack's traffic divides among its ways to the backbone, and how it moves on. `[subways §5.2]`
+//! How a rack's traffic divides among its ways to the backbone, and how it moves on.
+//! `[subways §5.2]`
 
 use cubeyard_routing::subways::{AGGRESSIVENESS, LEAST_SHARE, rebind_probabilities};
 
@@ -15,7 +16,8 @@ pub(super) struct Exit {
     pub links: Vec<usize>,
     /// Whether other racks relay.
     pub detour: bool,
-    /// The link whose use counts as the way's utilisation: the ToR's uplinks, or a detour's allowance.
+    /// The link whose use counts as the way's utilisation: the ToR's uplinks, or a detour's
+    /// allowance.
     pub measured: usize,
 }
 
@@ -30,7 +32,8 @@ pub(super) struct Exits {
 }
 
 impl Exits {
-    /// Straight over its ToRs, shares by the rates of its links (2/7 and 5/7 with 10 and 25 Gb/s). `[subways §4.3]`
+    /// Straight over its ToRs, shares by the rates of its links (2/7 and 5/7 with 10 and 25 Gb/s).
+    /// `[subways §4.3]`
     pub fn straight(network: &RackNetwork, rack: usize, way: Way) -> Exits {
         let ways: Vec<Exit> = network
             .tors_of(rack)

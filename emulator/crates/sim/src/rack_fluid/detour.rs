@@ -23,11 +23,13 @@ impl Schedulers {
         }
     }
 
-    /// Plans the next period's detours from the present one's traffic: gives each rack its ways in `exits`, and
-    /// appends to `capacity` one link for the allowance of each ToR that takes detours.
+    /// Plans the next period's detours from the present one's traffic: gives each rack its ways in
+    /// `exits`, and appends to `capacity` one link for the allowance of each ToR that takes
+    /// detours.
     ///
-    /// A ToR's utilisation is that before detours: what a rack has sent by detour counts at its own ToRs. A source's links
-    /// are taken to have room for all but what it sends straight up; traffic by shared ToRs gives way. `[ours]`
+    /// A ToR's utilisation is that before detours: what a rack has sent by detour counts at its own
+    /// ToRs. A source's links are taken to have room for all but what it sends straight up; traffic
+    /// by shared ToRs gives way. `[ours]`
     pub fn plan(
         &mut self,
         now_secs: f64,
@@ -100,7 +102,8 @@ impl Seen {
     }
 }
 
-/// A detour's links: out of the source, through relays, up; for traffic towards the rack all the other way.
+/// A detour's links: out of the source, through relays, up; for traffic towards the rack all the
+/// other way.
 fn along(network: &RackNetwork, first: usize, path: &DetourPath, way: Way, allowance: usize) -> Exit {
     let port = |rack: usize, tor: usize| {
         network

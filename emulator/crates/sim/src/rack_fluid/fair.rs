@@ -8,8 +8,8 @@ pub(super) trait Stream {
     fn links(&self) -> &[usize];
 }
 
-/// The rate of each stream when all its flows get their max-min fair rate, by progressive filling. In the unit of
-/// `capacity`. Every stream crosses a link.
+/// The rate of each stream when all its flows get their max-min fair rate, by progressive filling.
+/// In the unit of `capacity`. Every stream crosses a link.
 pub(super) fn fair_rates<S: Stream>(streams: &[S], capacity: &[f64]) -> Vec<f64> {
     let mut rates = vec![0.0; streams.len()];
     let mut left = capacity.to_vec();

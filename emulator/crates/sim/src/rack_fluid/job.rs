@@ -29,7 +29,8 @@ pub enum Balance {
 pub enum Between {
     /// Any: each end chooses by itself. `[subways §5.2]`
     Any,
-    /// Those of one cluster where there are such: always so where clusters are networks of their own. `[subways §4.3]`
+    /// Those of one cluster where there are such: always so where clusters are networks of their
+    /// own. `[subways §4.3]`
     SameCluster,
 }
 
@@ -96,7 +97,8 @@ impl Stream for Part {
     }
 }
 
-/// Runs a job until its last flow has ended: when, in seconds. Infinite where a flow gets no rate at all.
+/// Runs a job until its last flow has ended: when, in seconds. Infinite where a flow gets no rate
+/// at all.
 pub fn run(
     network: &RackNetwork,
     demands: &[Demand],
@@ -247,7 +249,8 @@ impl<'a> Job<'a> {
             .retain(|part| part.left_gigabits > OVER_SHARE * part.flows * demands[part.demand].gigabits);
     }
 
-    /// The end of a period: counters are read, shares and detours change, flows on the backbone move.
+    /// The end of a period: counters are read, shares and detours change, flows on the backbone
+    /// move.
     fn rebind(&mut self, now_secs: f64, schedulers: &mut [Schedulers; 2]) {
         let network = self.network;
         let by_exit = self.exits.iter_mut().flatten().flat_map(|exits| &mut exits.sent);
@@ -276,7 +279,8 @@ impl<'a> Job<'a> {
         self.move_flows();
     }
 
-    /// Places the flows on the backbone again; what is left of a demand is spread evenly over its flows.
+    /// Places the flows on the backbone again; what is left of a demand is spread evenly over its
+    /// flows.
     fn move_flows(&mut self) {
         let mut open = vec![(0.0, 0.0); self.demands.len()];
         self.parts.retain(|part| {

@@ -22,8 +22,8 @@ impl Way {
     }
 }
 
-/// A Subways network with the links of a rack to one ToR as one, a ToR's uplinks as one, and a cluster's links to
-/// the core as one.
+/// A Subways network with the links of a rack to one ToR as one, a ToR's uplinks as one, and a
+/// cluster's links to the core as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RackNetwork {
     /// Racks and loops.
@@ -71,8 +71,8 @@ impl RackNetwork {
         Some(network)
     }
 
-    /// Gives every ToR and every cluster as much capacity upwards as its own oversubscription allows: two networks of
-    /// different rates side by side keep one ratio.
+    /// Gives every ToR and every cluster as much capacity upwards as its own oversubscription
+    /// allows: two networks of different rates side by side keep one ratio.
     #[must_use]
     pub fn oversubscribed(mut self, at_tors: f64, at_aggregation: f64) -> RackNetwork {
         let mut down = vec![0.0; self.racks.count];

@@ -1,4 +1,5 @@
-//! The flows that a workload stands for in a network: names, racks and random draws become pairs of servers.
+//! The flows that a workload stands for in a network: names, racks and random draws become pairs of
+//! servers.
 
 use std::collections::BTreeSet;
 

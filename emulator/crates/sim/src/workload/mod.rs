@@ -1,8 +1,9 @@
 //! Workloads: who sends to whom.
 //!
-//! Inside: workloads as they are written in an experiment (here), and the flows that they stand for (`demand`, `requests`). Every
-//! field but `kind` may be left out; its default is documented at the field. Servers are named as in the plan, and the
-//! source and destination of a flow are always different servers.
+//! Inside: workloads as they are written in an experiment (here), and the flows that they stand for
+//! (`demand`, `requests`). Every field but `kind` may be left out; its default is documented at the
+//! field. Servers are named as in the plan, and the source and destination of a flow are always
+//! different servers.
 //!
 //! Not here: how flows are stored (`crate::flows`) and what they carry.
 
@@ -77,7 +78,8 @@ pub enum Workload {
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
-    /// Every one of the chosen servers to every other one of them; all servers when none are chosen.
+    /// Every one of the chosen servers to every other one of them; all servers when none are
+    /// chosen.
     Shuffle {
         /// Chosen by name.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,12 +226,14 @@ impl<'de> Deserialize<'de> for Workload {
     }
 }
 
-/// A workload and what each of its flows sends. In JSON the workload with `bytes` beside its own fields.
+/// A workload and what each of its flows sends. In JSON the workload with `bytes` beside its own
+/// fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Who sends to whom.
     pub workload: Workload,
-    /// Payload of a flow in bytes, times its weight where it has one; flows that are listed have their own.
+    /// Payload of a flow in bytes, times its weight where it has one; flows that are listed have
+    /// their own.
     pub bytes: Option<u64>,
 }
 

@@ -1,8 +1,9 @@
 //! Requests and responses: clients ask servers, which answer as soon as a request has arrived.
 //!
-//! Flows come in pairs: the request, then its response. A client draws a server for each request. It sends requests at drawn
-//! moments, as many a second as wanted on average, whatever is still unanswered; or one at a time, the next one when it has
-//! thought about the last response. `[subways §8.7]` has clients of the first kind; what it leaves open is `[ours]`.
+//! Flows come in pairs: the request, then its response. A client draws a server for each request.
+//! It sends requests at drawn moments, as many a second as wanted on average, whatever is still
+//! unanswered; or one at a time, the next one when it has thought about the last response.
+//! `[subways §8.7]` has clients of the first kind; what it leaves open is `[ours]`.
 //!
 //! Not here: what a latency is measured from (`crate::packet`).
 
@@ -42,13 +43,15 @@ pub struct Requests {
     /// Payload of a response; 1,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_bytes: Option<u64>,
-    /// Requests of each client a second, on average, at drawn moments. When left out, a client waits for each response.
+    /// Requests of each client a second, on average, at drawn moments. When left out, a client
+    /// waits for each response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_sec: Option<f64>,
     /// Seconds from a response to the client's next request, without a rate; 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_secs: Option<f64>,
-    /// The latency that should not be exceeded, in seconds: the share of requests that keep it is told.
+    /// The latency that should not be exceeded, in seconds: the share of requests that keep it is
+    /// told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_bound_secs: Option<f64>,
 }
@@ -67,7 +70,8 @@ pub struct Client {
 /// The order in which flows are sent: flow `2 i` is a request, flow `2 i + 1` its response.
 #[derive(Clone, Debug)]
 pub struct Exchanges {
-    /// The flow after whose end each flow starts, and the seconds between; `None` for those that start by the timetable.
+    /// The flow after whose end each flow starts, and the seconds between; `None` for those that
+    /// start by the timetable.
     pub after: Vec<Option<(u64, f64)>>,
     /// The latency that should not be exceeded, in seconds.
     pub bound_secs: Option<f64>,

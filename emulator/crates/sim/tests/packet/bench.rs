@@ -27,7 +27,8 @@ pub fn rules() -> Rules {
     }
 }
 
-/// `pairs` of senders and receivers. Data goes over a sender's own link and the bottleneck; acknowledgements over one fast link.
+/// `pairs` of senders and receivers. Data goes over a sender's own link and the bottleneck;
+/// acknowledgements over one fast link.
 pub struct Dumbbell {
     pub pairs: u32,
     pub access_bits: f64,

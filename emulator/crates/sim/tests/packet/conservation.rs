@@ -1,4 +1,5 @@
-//! At every instant, bytes sent are bytes received, dropped or on a link; whatever happens to links.
+//! At every instant, bytes sent are bytes received, dropped or on a link; whatever happens to
+//! links.
 
 use cubeyard_sim::packet::change::LinkState;
 use cubeyard_sim::packet::core::Stop;

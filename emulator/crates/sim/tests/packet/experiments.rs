@@ -1,4 +1,5 @@
-//! Whole experiments: the document, refusals, faults in time, and what is known of fat-trees and max-min rates.
+//! Whole experiments: the document, refusals, faults in time, and what is known of fat-trees and
+//! max-min rates.
 
 use std::sync::atomic::Ordering;
 
@@ -140,7 +141,8 @@ fn listed_flows_start_at_their_times_and_are_listed_with_theirs() {
     assert!(document["simulated_secs"].as_f64().unwrap() > 0.5);
 }
 
-/// Flows that are too many for every partial frame are listed in parts while they end, each once, as they are at the end.
+/// Flows that are too many for every partial frame are listed in parts while they end, each once,
+/// as they are at the end.
 #[test]
 fn many_flows_are_listed_in_parts_while_they_end() {
     let network = Network::open(r#"{"family": "bcube", "n": 4, "k": 1}"#).unwrap();
@@ -185,7 +187,8 @@ fn many_flows_are_listed_in_parts_while_they_end() {
     assert!(listed.iter().all(|one| last[one.0 as usize] == *one));
 }
 
-/// While a run goes on, the flows that are over are listed with the times that they have at the end.
+/// While a run goes on, the flows that are over are listed with the times that they have at the
+/// end.
 #[test]
 fn the_list_of_flows_grows_while_they_end() {
     let spec = json!({"family": "bcube", "n": 4, "k": 1});
@@ -224,8 +227,9 @@ fn the_list_of_flows_grows_while_they_end() {
     }
 }
 
-/// Acknowledgements clock the four senders alike, so that their packets reach the full queue at the same times. Were the order
-/// of links to decide who gets the place, one would take them all: 0.77 of the line, with 19 timeouts. ns-3 reaches 0.928.
+/// Acknowledgements clock the four senders alike, so that their packets reach the full queue at the
+/// same times. Were the order of links to decide who gets the place, one would take them all: 0.77
+/// of the line, with 19 timeouts. ns-3 reaches 0.928.
 #[test]
 fn senders_whose_packets_meet_at_one_time_share_a_queue() {
     let flows: Vec<Value> = (0..4)
@@ -262,8 +266,9 @@ fn senders_whose_packets_meet_at_one_time_share_a_queue() {
     );
 }
 
-/// At most 512 bytes a flow, 128 an idle directed link and 24 a packet on a link, with every kind of state that there is; and
-/// the estimate for a permutation of 8,000 servers is within a gibibyte.
+/// At most 512 bytes a flow, 128 an idle directed link and 24 a packet on a link, with every kind
+/// of state that there is; and the estimate for a permutation of 8,000 servers is within a
+/// gibibyte.
 #[test]
 fn memory_stays_within_what_is_promised() {
     let event = Wheel::BYTES_PER_EVENT;
@@ -471,7 +476,8 @@ fn subflows_fill_a_fat_tree_that_single_flows_half_fill() {
     assert!(eight > 0.85, "{eight}");
 }
 
-/// Of three permutations each: TCP is not max-min fair to a single flow, which other flows may keep from its share.
+/// Of three permutations each: TCP is not max-min fair to a single flow, which other flows may keep
+/// from its share.
 #[test]
 fn long_flows_get_their_max_min_rates() {
     for spec in [

@@ -1,4 +1,5 @@
-//! What links carried in time: its sum is what they carried in all, it is bounded, and it grows while the run does.
+//! What links carried in time: its sum is what they carried in all, it is bounded, and it grows
+//! while the run does.
 
 use cubeyard_sim::packet::heat::{MOST_FRAMES, MOST_LINKS, MOST_VALUES};
 use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
@@ -45,7 +46,8 @@ fn the_links_of_a_flow_are_full_while_it_lasts_and_no_others_are_listed() {
         &json!({"workload": {"kind": "one-to-one", "bytes": 20_000_000}, "link_gbps": 1, "packet": {"max_window": 64}}),
     );
     let heat = &document["link_heat"];
-    // Two links for data and two for acknowledgements, of which one of 40 bytes comes for each packet of 1,500.
+    // Two links for data and two for acknowledgements, of which one of 40 bytes comes for each
+    // packet of 1,500.
     assert_eq!(
         (&heat["links_used"], heat["names"].as_array().unwrap().len()),
         (&json!(4), 4)
@@ -112,7 +114,8 @@ fn it_grows_while_the_run_does_and_can_be_left_out() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Frames are exact to a rounding of a thousandth: with their lengths they give what a link carried in all.
+    /// Frames are exact to a rounding of a thousandth: with their lengths they give what a link
+    /// carried in all.
     #[test]
     fn frames_sum_up_to_what_links_carried(seed: u64, bytes in 1..400_000u64, hop in 1e-6..1e-3f64, faulty: bool) {
         let mut fields = json!({
@@ -132,7 +135,8 @@ proptest! {
             let at = heat["names"].as_array().unwrap().iter().position(|name| *name == busy["link"]).unwrap();
             let told: f64 = rows.iter().zip(&lengths).map(|(row, secs)| row[at] / 1000.0 * secs).sum();
             let carried = busy["utilisation"].as_f64().unwrap() * end;
-            // At the end nothing waits that counts: all flows are over. A burst after a change of the rate is told with its frame's share.
+            // At the end nothing waits that counts: all flows are over. A burst after a change of
+            // the rate is told with its frame's share.
             let least = if faulty { 0.5 * carried } else { carried };
             prop_assert!(told >= least - 1e-3 * end && told <= carried + 1e-3 * end, "{told} s of {carried}: {busy}");
         }

@@ -1,4 +1,5 @@
-//! Quantized congestion notification: queues settle where they should, nothing is dropped, and sources share.
+//! Quantized congestion notification: queues settle where they should, nothing is dropped, and
+//! sources share.
 
 use cubeyard_sim::packet::change::LinkState;
 use cubeyard_sim::packet::core::{Core, Stop};
@@ -39,7 +40,8 @@ fn udp(queue_bytes: u64) -> Rules {
     }
 }
 
-/// Senders with gigabit links around one bottleneck, the last pair of directed links: bytes and start of each.
+/// Senders with gigabit links around one bottleneck, the last pair of directed links: bytes and
+/// start of each.
 fn shared(rules: Rules, bottleneck: f64, flows: &[(u64, u64)]) -> Core {
     let line = Link::new(LINE, 10 * US, QUEUE_BYTES, PACKET);
     let neck = 2 * flows.len() as u32;
@@ -70,7 +72,8 @@ fn queue(core: &mut Core, link: u32, until: u64) -> (f64, u64) {
 
 const ENDLESS: u64 = 100 << 30;
 
-/// A queue twice as long where twice as much is aimed at; and a line that stays full. `[serverswitch §6.3]`
+/// A queue twice as long where twice as much is aimed at; and a line that stays full.
+/// `[serverswitch §6.3]`
 #[test]
 fn the_queue_settles_where_it_should_and_nothing_is_dropped() {
     for aim in [25_000, 50_000, 100_000, 200_000] {

@@ -1,5 +1,5 @@
-//! Tahoe, Reno, NewReno and selective acknowledgements after several losses in one window, as Fall and Floyd (1996) compare
-//! them.
+//! Tahoe, Reno, NewReno and selective acknowledgements after several losses in one window, as Fall
+//! and Floyd (1996) compare them.
 
 use cubeyard_sim::packet::core::{Core, Stop};
 use cubeyard_sim::packet::links::SECOND;
@@ -112,7 +112,8 @@ fn selective_acknowledgements_send_all_losses_again_within_a_round_trip() {
     }
 }
 
-/// A flow of 300 packets of whose window of 32 the packets from the `from`th on are lost, every `every`th of `losses`.
+/// A flow of 300 packets of whose window of 32 the packets from the `from`th on are lost, every
+/// `every`th of `losses`.
 fn scattered(recovery: Recovery, losses: u64, every: u64) -> (u64, u64) {
     let mut rules = rules();
     rules.recovery = recovery;
@@ -152,13 +153,15 @@ fn scattered_losses_in_a_window_cost_selective_acknowledgements_no_timeouts() {
         }
     }
     assert_eq!(timeouts[1], 0);
-    // NewReno's timer is not restarted after the first of several losses, and expires before the last is repaired.
+    // NewReno's timer is not restarted after the first of several losses, and expires before the
+    // last is repaired.
     assert!(timeouts[0] > 0, "{timeouts:?}");
     assert!(ends[1] < ends[0], "{ends:?}");
 }
 
-/// A timer that expires in recovery leaves no larger threshold than recovery began with: what was sent meanwhile is more than
-/// the path holds. Otherwise each timeout is followed by the next burst of losses; ns-3 fills nine tenths of this line.
+/// A timer that expires in recovery leaves no larger threshold than recovery began with: what was
+/// sent meanwhile is more than the path holds. Otherwise each timeout is followed by the next burst
+/// of losses; ns-3 fills nine tenths of this line.
 #[test]
 fn a_burst_of_losses_in_slow_start_is_not_followed_by_others() {
     let bell = Dumbbell {

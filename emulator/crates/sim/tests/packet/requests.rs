@@ -41,7 +41,8 @@ fn an_idle_server_answers_after_two_exact_journeys() {
         &json!({"hop_delay_secs": 10e-6, "flow_times": true, "start_jitter_secs": 0}),
         1,
     );
-    // Two links each way: 100 bytes there and 1,500 back, 10 us a link; the request's acknowledgement of 40 bytes goes first.
+    // Two links each way: 100 bytes there and 1,500 back, 10 us a link; the request's
+    // acknowledgement of 40 bytes goes first.
     let latency = 2.0 * (0.8e-6 + 10e-6) + 0.32e-6 + 2.0 * (12e-6 + 10e-6);
     let told = &document["latency_secs"];
     assert_eq!((&told["requests"], &told["unanswered"]), (&json!(3), &json!(0)));
@@ -62,7 +63,8 @@ fn an_idle_server_answers_after_two_exact_journeys() {
 
 #[test]
 fn requests_come_at_the_rate_and_wait_as_in_a_queue() {
-    // A response of 1,500 bytes behind the request's acknowledgement of 40 occupies the server's line for 12.32 us.
+    // A response of 1,500 bytes behind the request's acknowledgement of 40 occupies the server's
+    // line for 12.32 us.
     let service = 12.32e-6;
     for load in [0.5, 0.8] {
         let rate = load / service / 3.0;
@@ -76,7 +78,8 @@ fn requests_come_at_the_rate_and_wait_as_in_a_queue() {
         let told = &document["latency_secs"];
         let secs = number(&document["simulated_secs"]);
         assert!((secs * rate / 30_000.0 - 1.0).abs() < 0.05, "{secs} s: {told}");
-        // An M/D/1 queue: responses that follow each other on that line do not wait for each other again.
+        // An M/D/1 queue: responses that follow each other on that line do not wait for each other
+        // again.
         let expected = load / (2.0 * (1.0 - load)) * service;
         let waits = number(&told["mean"]) - number(&told["min"]);
         assert!((waits / expected - 1.0).abs() < 0.1, "{waits} for {expected}");
@@ -165,7 +168,8 @@ fn a_client_that_waits_over_udp_gives_up_after_two_seconds_and_asks_again() {
         .engine()
         .run(&network, &experiment, &Progress::default(), &mut |_| {})
         .unwrap();
-    // The second and the third request are lost: each costs two seconds, and the second of thought that every one does.
+    // The second and the third request are lost: each costs two seconds, and the second of thought
+    // that every one does.
     let starts: Vec<Option<f64>> =
         serde_json::from_value(document["flow_times"]["start_secs"].clone()).unwrap();
     let requests: Vec<f64> = starts.iter().step_by(2).map(|start| start.unwrap()).collect();
@@ -178,7 +182,8 @@ fn a_client_that_waits_over_udp_gives_up_after_two_seconds_and_asks_again() {
     assert_eq!((listed("flows"), listed("unfinished")), (8, 2));
 }
 
-/// Of the requests after a moment: below the server's line rate all are answered at once, above it most wait or are lost.
+/// Of the requests after a moment: below the server's line rate all are answered at once, above it
+/// most wait or are lost.
 #[test]
 fn requests_of_a_time_are_told_with_what_became_of_them() {
     let network = Network::open(SPEC).unwrap();
@@ -201,7 +206,8 @@ fn requests_of_a_time_are_told_with_what_became_of_them() {
     );
     // Half the time that a full port takes for a response, for a mean of waiting.
     assert!((calm.mean_secs - idle - 6e-6).abs() < 1.5e-6, "{calm:?}");
-    // A port at 1.25 of its rate sends all the time and its queue, of 240 us, is more than half full.
+    // A port at 1.25 of its rate sends all the time and its queue, of 240 us, is more than half
+    // full.
     let over = told(1.25, 0.05);
     let share = over.answered as f64 / over.requests as f64;
     assert!((share - 0.8).abs() < 0.03, "{over:?}");

@@ -28,7 +28,8 @@ fn an_idle_round_trip_is_exact() {
         core.connections[0].end - core.connections[0].start,
         1_200_000 + 12_000_000 + 200 * US
     );
-    // The acknowledgement takes 32 ns and one delay more: a measurement that changes an exact estimate by nothing.
+    // The acknowledgement takes 32 ns and one delay more: a measurement that changes an exact
+    // estimate by nothing.
     let mut core = bell.build(&[(0, PAYLOAD, 5 * US), (0, PAYLOAD, SECOND)]);
     core.run(SECOND / 2, u64::MAX);
     assert_eq!(bell.round_trip(), 1_200_000 + 12_000_000 + 32_000 + 300 * US);
@@ -167,8 +168,9 @@ fn incast_collapses_with_a_long_timeout_only() {
 
 #[test]
 fn linked_subflows_take_the_share_of_one_flow_and_unlinked_ones_their_number() {
-    // One connection of two subflows beside eight of one, where one packet in 2,000 is lost at random. In a drop-tail queue
-    // without any noise, losses hit the flows that grow, which linked subflows hardly do.
+    // One connection of two subflows beside eight of one, where one packet in 2,000 is lost at
+    // random. In a drop-tail queue without any noise, losses hit the flows that grow, which linked
+    // subflows hardly do.
     let shares = |growth| {
         let mut rules = rules();
         rules.growth = growth;
@@ -233,7 +235,8 @@ fn delayed_acknowledgements_are_half_as_many_and_lose_nothing() {
     assert!((500..=520).contains(&acks), "{acks}");
 }
 
-/// The mean window, in packets, of a flow of which every `apart`th packet is lost, over `losses` of them after a few at first.
+/// The mean window, in packets, of a flow of which every `apart`th packet is lost, over `losses` of
+/// them after a few at first.
 fn mean_window(growth: Growth, apart: u64, round_trip: u64, losses: u64) -> f64 {
     let mut rules = rules();
     rules.growth = growth;
@@ -270,7 +273,8 @@ fn mean_window(growth: Growth, apart: u64, round_trip: u64, losses: u64) -> f64 
     packets * bell.round_trip() as f64 / (core.now - from.0) as f64
 }
 
-/// RFC 9438, 5.1: 1.054 (RTT / p)^0.75 packets for C = 0.4, where that is more than Reno's sqrt(1.5 / p).
+/// RFC 9438, 5.1: 1.054 (RTT / p)^0.75 packets for C = 0.4, where that is more than Reno's sqrt(1.5
+/// / p).
 #[test]
 fn cubic_s_mean_window_is_the_standard_s() {
     for (apart, losses) in [(10_000, 60), (100_000, 24)] {
@@ -299,7 +303,8 @@ fn cubic_is_as_fast_as_reno_where_round_trips_are_short() {
     }
 }
 
-/// The constant of Mathis and others (1997) for losses that are independent of each other and acknowledgements of each packet.
+/// The constant of Mathis and others (1997) for losses that are independent of each other and
+/// acknowledgements of each packet.
 #[test]
 fn scattered_random_losses_leave_selective_acknowledgements_mathis_window() {
     for (loss, secs) in [(1e-4, 600), (1e-3, 200), (1e-2, 100)] {
@@ -326,7 +331,8 @@ fn scattered_random_losses_leave_selective_acknowledgements_mathis_window() {
     }
 }
 
-/// Two flows that meet: the acknowledgements of each wait behind the data of the other and come in bursts.
+/// Two flows that meet: the acknowledgements of each wait behind the data of the other and come in
+/// bursts.
 #[test]
 fn opposite_flows_fill_a_line_in_both_directions_without_timeouts() {
     let mut rules = rules();

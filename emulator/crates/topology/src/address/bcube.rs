@@ -3,7 +3,8 @@
 use crate::graph::NodeId;
 use crate::spec::BcubeSpec;
 
-/// The addresses of a BCube, complete or of whole BCube_{k-1}s only. Server ids count the addresses in order.
+/// The addresses of a BCube, complete or of whole BCube_{k-1}s only. Server ids count the addresses
+/// in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BcubeAddresses {
     n: u32,
@@ -57,7 +58,8 @@ impl BcubeAddresses {
         self.weight[level]
     }
 
-    /// How many values the digit at `level` takes: `n`, at the top the number of BCube_{k-1}s present.
+    /// How many values the digit at `level` takes: `n`, at the top the number of BCube_{k-1}s
+    /// present.
     #[inline]
     pub fn radix(&self, level: usize) -> u32 {
         self.radix[level]
@@ -100,7 +102,8 @@ impl BcubeAddresses {
         (level, offset - level * below)
     }
 
-    /// The index within its level of the switch on a server's port `level`: the server's address without that digit.
+    /// The index within its level of the switch on a server's port `level`: the server's address
+    /// without that digit.
     #[inline]
     pub fn switch_index(&self, server: NodeId, level: usize) -> u32 {
         let weight = self.weight[level];

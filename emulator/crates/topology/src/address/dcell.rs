@@ -16,8 +16,9 @@ pub struct Bridge {
     pub far: NodeId,
 }
 
-/// The addresses of a DCell, complete or its first servers only. The paper's uids count addresses in order; ids count
-/// servers in the order in which the DCell grows, which is that of the uids unless it grows from the top down.
+/// The addresses of a DCell, complete or its first servers only. The paper's uids count addresses
+/// in order; ids count servers in the order in which the DCell grows, which is that of the uids
+/// unless it grows from the top down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DcellAddresses {
     servers: u32,
@@ -117,8 +118,8 @@ impl DcellAddresses {
         self.by_siblings[level - 1].remainder(self.by_size[level - 1].quotient(uid)) as u32
     }
 
-    /// The number of a server within its DCell of `digits.len() - 1` levels, from its digits, the highest first. `None`
-    /// for a digit that is too large.
+    /// The number of a server within its DCell of `digits.len() - 1` levels, from its digits, the
+    /// highest first. `None` for a digit that is too large.
     pub fn id(&self, digits: &[u32]) -> Option<u64> {
         let mut id = 0u64;
         for (position, &digit) in digits.iter().enumerate() {
@@ -142,8 +143,9 @@ impl DcellAddresses {
         self.by_size[level].quotient(self.uid(server))
     }
 
-    /// The least run of ids that is known to hold the servers of the DCell_level of `server`; nothing else is in it in the
-    /// order of uids, nor up to level 1 from the top down, where DCell_1s are added whole.
+    /// The least run of ids that is known to hold the servers of the DCell_level of `server`;
+    /// nothing else is in it in the order of uids, nor up to level 1 from the top down, where
+    /// DCell_1s are added whole.
     pub fn ids_around(&self, server: NodeId, level: usize) -> Range<NodeId> {
         if self.top_down.is_some() && level > 1 {
             return 0..self.servers;
@@ -153,11 +155,13 @@ impl DcellAddresses {
         first..first.saturating_add(size).min(self.servers)
     }
 
-    /// The servers of one DCell_level, by its index over the whole network, in the order of their uids.
+    /// The servers of one DCell_level, by its index over the whole network, in the order of their
+    /// uids.
     pub fn servers_of(&self, cell: u64, level: usize) -> impl Iterator<Item = NodeId> + '_ {
         let size = self.sizes[level];
         let first = cell.saturating_mul(size);
-        // In the order of uids no server has a greater one, however large the complete DCell would be.
+        // In the order of uids no server has a greater one, however large the complete DCell would
+        // be.
         let end = first.saturating_add(size);
         let end = self.top_down.map_or(end.min(u64::from(self.servers)), |_| end);
         (first..end).filter_map(|uid| self.server(uid))
@@ -181,7 +185,8 @@ impl DcellAddresses {
     #[inline]
     pub fn cells_end(&self, level: usize) -> u64 {
         match &self.top_down {
-            // The DCell_2s are there from the first on; inside the last of them all DCells are looked at.
+            // The DCell_2s are there from the first on; inside the last of them all DCells are
+            // looked at.
             Some(_) => self.sizes[3].div_ceil(self.sizes[level]),
             None => u64::from(self.servers).div_ceil(self.sizes[level]),
         }
@@ -197,9 +202,9 @@ impl DcellAddresses {
             .unwrap_or(self.k())
     }
 
-    /// The link between DCell_{level-1}s `from` and `to` (different indices over the whole network) of one DCell_level:
-    /// for i < j, server j-1 of sub-DCell i with server i of sub-DCell j. `None` where a partial DCell lacks either
-    /// server. `[dcell §3, BuildDCells]`
+    /// The link between DCell_{level-1}s `from` and `to` (different indices over the whole network)
+    /// of one DCell_level: for i < j, server j-1 of sub-DCell i with server i of sub-DCell j.
+    /// `None` where a partial DCell lacks either server. `[dcell §3, BuildDCells]`
     pub fn bridge(&self, level: usize, from: u64, to: u64) -> Option<Bridge> {
         let below = self.sizes[level - 1];
         let siblings = self.by_siblings[level - 1];
@@ -216,8 +221,8 @@ impl DcellAddresses {
         })
     }
 
-    /// The server at the other end of a server's link of a level above 0, if it is there: server x of sub-DCell i is
-    /// joined to sub-DCell x + 1 if x >= i, else to sub-DCell x.
+    /// The server at the other end of a server's link of a level above 0, if it is there: server x
+    /// of sub-DCell i is joined to sub-DCell x + 1 if x >= i, else to sub-DCell x.
     pub fn partner(&self, server: NodeId, level: usize) -> Option<NodeId> {
         let below = self.sizes[level - 1];
         let server = self.uid(server);

@@ -18,8 +18,9 @@ impl Divisor {
         }
     }
 
-    /// `value / divisor`. The product is exact for values of 32 bits: the factor is too large by less than one, so that
-    /// the quotient is too large by less than `2^32 / 2^64`, and no fraction of `divisor` is that near to the next whole.
+    /// `value / divisor`. The product is exact for values of 32 bits: the factor is too large by
+    /// less than one, so that the quotient is too large by less than `2^32 / 2^64`, and no fraction
+    /// of `divisor` is that near to the next whole.
     #[inline]
     pub fn quotient(self, value: u64) -> u64 {
         if value <= u64::from(u32::MAX) {

@@ -1,10 +1,12 @@
-//! Addresses as arithmetic, for the families in which routing computes with them: BCube, DCell and the torus.
+//! Addresses as arithmetic, for the families in which routing computes with them: BCube, DCell and
+//! the torus.
 //!
-//! Inside: digits and coordinates of server ids, the neighbour at a digit, the link between two sub-structures. The
-//! families name and wire their nodes with it, the routing schemes and the dataplane choose next hops with it.
+//! Inside: digits and coordinates of server ids, the neighbour at a digit, the link between two
+//! sub-structures. The families name and wire their nodes with it, the routing schemes and the
+//! dataplane choose next hops with it.
 //!
-//! Not here: names, ports, links and failures; families whose switches route by tables. The wiring certificate does not
-//! use this module for the rule it checks: it reads the rule from names.
+//! Not here: names, ports, links and failures; families whose switches route by tables. The wiring
+//! certificate does not use this module for the rule it checks: it reads the rule from names.
 
 mod bcube;
 mod dcell;

@@ -1,7 +1,8 @@
 //! BCube [bcube §3.1, §5.1].
 //!
-//! A server is `a_k … a_0` in radix `n`; its port `l` goes to the level-`l` switch named by all digits
-//! but `a_l`, on port `a_l`. A partial BCube holds `groups` whole BCube_{k-1}s and all level-k switches.
+//! A server is `a_k … a_0` in radix `n`; its port `l` goes to the level-`l` switch named by all
+//! digits but `a_l`, on port `a_l`. A partial BCube holds `groups` whole BCube_{k-1}s and all
+//! level-k switches.
 
 use serde_json::json;
 
@@ -78,7 +79,8 @@ pub(crate) fn validate(spec: &BcubeSpec) -> Vec<Finding> {
             .with_topology_fix("servers", full as u64),
         );
     } else if !servers.is_multiple_of(group) {
-        // `servers` fits 32 bits, so the multiple below does; the one above may exceed the complete BCube.
+        // `servers` fits 32 bits, so the multiple below does; the one above may exceed the complete
+        // BCube.
         let below = servers / group * group;
         let above = below.saturating_add(group);
         let best = if below == 0 || (servers - below) * 2 >= group {
@@ -247,7 +249,8 @@ impl Family for Bcube {
         for level in 0..=self.k {
             let (first, at) = (self.addresses.first_switch(level), level as usize);
             for server in 0..self.servers {
-                // [bcube §3.1] port i of <l, s_{k-1} … s_0> goes to server s_{k-1} … s_l i s_{l-1} … s_0.
+                // [bcube §3.1] port i of <l, s_{k-1} … s_0> goes to server s_{k-1} … s_l i s_{l-1}
+                // … s_0.
                 let switch = first + self.addresses.switch_index(server, at);
                 let digit = self.addresses.digit(server, at);
                 links.push((server, level as u16), (switch, digit as u16), level as u8, 0);
@@ -302,7 +305,8 @@ impl Family for Bcube {
     }
 
     fn structure_around(&self, server: NodeId, level: u32) -> Vec<NodeId> {
-        // Ids count the addresses in order, so a BCube_level is a run of ids; a partial BCube ends within one. [bcube §3.1]
+        // Ids count the addresses in order, so a BCube_level is a run of ids; a partial BCube ends
+        // within one. [bcube §3.1]
         if level >= self.k {
             return (0..self.servers).collect();
         }
@@ -328,7 +332,8 @@ impl Family for Bcube {
     }
 
     fn transitive(&self) -> bool {
-        // Renumbering the values of one digit maps any server to any other, also in a partial BCube.
+        // Renumbering the values of one digit maps any server to any other, also in a partial
+        // BCube.
         true
     }
 

@@ -108,8 +108,9 @@ pub(crate) fn utilisation(topology: &Topology) -> Option<Metric> {
     (ports > 0).then(|| Metric::exact(used as f64 / ports as f64, "fraction", "[ours]"))
 }
 
-/// Mean links between distinct servers when two servers first met in a group of `sizes[j]` consecutive
-/// ids (smallest first) are `2 (j + 1)` links apart. `None` with fewer than two servers.
+/// Mean links between distinct servers when two servers first met in a group of `sizes[j]`
+/// consecutive ids (smallest first) are `2 (j + 1)` links apart. `None` with fewer than two
+/// servers.
 pub(crate) fn mean_by_group(servers: u64, sizes: &[u64]) -> Option<f64> {
     if servers < 2 {
         return None;

@@ -1,8 +1,10 @@
-//! Dragonfly: groups of routers, all joined within a group, and links between every two groups [dragonfly §3].
+//! Dragonfly: groups of routers, all joined within a group, and links between every two groups
+//! [dragonfly §3].
 //!
-//! The global links are in the consecutive arrangement: the `a h` global ports of a group, router by router, lead to the other
-//! groups in ascending order, over and over while a whole round of them is left. Port `q` of group `i` leads to group `t` or,
-//! from `i` on, `t + 1`, with `t` the place of `q` in its round. With the `a h + 1` groups of a full Dragonfly there is one round.
+//! The global links are in the consecutive arrangement: the `a h` global ports of a group, router
+//! by router, lead to the other groups in ascending order, over and over while a whole round of
+//! them is left. Port `q` of group `i` leads to group `t` or, from `i` on, `t + 1`, with `t` the
+//! place of `q` in its round. With the `a h + 1` groups of a full Dragonfly there is one round.
 
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -264,7 +266,8 @@ impl Family for Dragonfly {
                 if place < near {
                     continue;
                 }
-                // Seen from the far group, which is the later one, the near one keeps its number as its place.
+                // Seen from the far group, which is the later one, the near one keeps its number as
+                // its place.
                 let back = round * (self.groups - 1) + near;
                 links.push(self.global_port(near, port), self.global_port(far, back), 2, 0);
             }

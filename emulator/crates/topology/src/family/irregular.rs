@@ -18,7 +18,8 @@ const CUT_PASSES: u32 = 20;
 pub(crate) struct Survey {
     /// The longest; an upper bound where not `exact`.
     pub farthest: u32,
-    /// The mean of the pairs that have a path; `None` where it was not searched or there is no pair.
+    /// The mean of the pairs that have a path; `None` where it was not searched or there is no
+    /// pair.
     pub mean: Option<f64>,
     /// Whether all pairs were searched.
     pub exact: bool,
@@ -56,16 +57,18 @@ pub(crate) fn survey(servers: u32, nodes: u32, links: &Links) -> Survey {
     found
 }
 
-/// The least weight found of a cut that leaves half of the servers (rounded down) on one side: an upper bound.
+/// The least weight found of a cut that leaves half of the servers (rounded down) on one side: an
+/// upper bound.
 ///
-/// The first half of the servers is on one side; switches move to the side of most of their links' weight until none wants
-/// to. Cutting off half of the servers one by one is the other candidate.
+/// The first half of the servers is on one side; switches move to the side of most of their links'
+/// weight until none wants to. Cutting off half of the servers one by one is the other candidate.
 pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize) -> f64) -> f64 {
     let csr = Csr::new(nodes, links);
     let half = servers / 2;
     let mut side: Vec<bool> = (0..nodes).map(|node| node < half).collect();
     for node in servers..nodes {
-        // Before the first pass a switch stands with the server that is listed first among its neighbours.
+        // Before the first pass a switch stands with the server that is listed first among its
+        // neighbours.
         side[node as usize] = csr.neighbours_of(node).iter().any(|&near| near < half);
     }
     for _ in 0..CUT_PASSES {
@@ -98,7 +101,8 @@ pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize
     found.min(one_by_one)
 }
 
-/// The metrics of a network whose servers have one port each, all links of one rate; `source` says where it stands that they have one.
+/// The metrics of a network whose servers have one port each, all links of one rate; `source` says
+/// where it stands that they have one.
 pub(crate) fn one_port_metrics(
     diameter: Metric,
     mean: Option<f64>,

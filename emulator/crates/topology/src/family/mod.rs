@@ -1,12 +1,14 @@
 //! The families of structures.
 //!
-//! Each file holds one family: its description (parameters, limits, presets), validation, names, wiring, closed forms and
-//! the rule that its certificate checks. All answer the trait [`Family`]: what another crate needs to know of a family is a
-//! method there, so that a new family does not compile until it answers. `common` has what they share.
+//! Each file holds one family: its description (parameters, limits, presets), validation, names,
+//! wiring, closed forms and the rule that its certificate checks. All answer the trait [`Family`]:
+//! what another crate needs to know of a family is a method there, so that a new family does not
+//! compile until it answers. `common` has what they share.
 //!
 //! The rule that the certificate checks is derived from names alone, not from the code that wires.
 //!
-//! Not here: arithmetic on addresses that routing needs too (`address/`), layout policies and routing schemes.
+//! Not here: arithmetic on addresses that routing needs too (`address/`), layout policies and
+//! routing schemes.
 
 mod bcube;
 mod common;
@@ -61,17 +63,18 @@ pub(crate) trait Family {
     fn names_are_host_names(&self) -> bool {
         false
     }
-    /// Whether packets go up through tiers of switches and then down; otherwise they take shortest paths.
+    /// Whether packets go up through tiers of switches and then down; otherwise they take shortest
+    /// paths.
     fn has_tiers(&self) -> bool {
         true
     }
-    /// The highest level of the structures of the same kind that this one is made of, itself included; `None` for a
-    /// family that is not made of smaller ones.
+    /// The highest level of the structures of the same kind that this one is made of, itself
+    /// included; `None` for a family that is not made of smaller ones.
     fn smaller_structures(&self) -> Option<u32> {
         None
     }
-    /// The servers of the structure with levels 0 to `level` that holds this server; all from the family's own k on,
-    /// and for a family without smaller structures.
+    /// The servers of the structure with levels 0 to `level` that holds this server; all from the
+    /// family's own k on, and for a family without smaller structures.
     fn structure_around(&self, _server: NodeId, _level: u32) -> Vec<NodeId> {
         (0..self.server_count()).collect()
     }

@@ -1,5 +1,6 @@
-//! A two-dimensional torus: every server joined to its neighbours along two axes, without switches. It is one plane of the
-//! three-dimensional torus (`torus3d`), whose wiring and closed forms it shares.
+//! A two-dimensional torus: every server joined to its neighbours along two axes, without switches.
+//! It is one plane of the three-dimensional torus (`torus3d`), whose wiring and closed forms it
+//! shares.
 
 use serde_json::json;
 

@@ -1,5 +1,6 @@
-//! CamCube's three-dimensional torus [camcube §2]: every server joined to its neighbours along three
-//! axes, without switches. Along an axis of two servers there is one link, along one server none.
+//! CamCube's three-dimensional torus [camcube §2]: every server joined to its neighbours along
+//! three axes, without switches. Along an axis of two servers there is one link, along one server
+//! none.
 
 use std::fmt::Write;
 
@@ -153,8 +154,8 @@ impl Torus3d {
             .then_some(place)
     }
 
-    /// Fewest links of a cut that takes whole planes of one axis, and bisects the middle plane of an
-    /// odd one in turn.
+    /// Fewest links of a cut that takes whole planes of one axis, and bisects the middle plane of
+    /// an odd one in turn.
     fn bisection(sizes: &[u32]) -> f64 {
         if sizes.is_empty() {
             return 0.0;

@@ -1,7 +1,7 @@
 //! The plain tree BCube compares with [bcube §8]: edge switches with one uplink each, under a root.
 //!
-//! When the edge switches outnumber the root's ports, further levels are added until one root remains
-//! `[ours]`: several roots without a switch above them would leave the network in parts.
+//! When the edge switches outnumber the root's ports, further levels are added until one root
+//! remains `[ours]`: several roots without a switch above them would leave the network in parts.
 
 use std::fmt::Write;
 

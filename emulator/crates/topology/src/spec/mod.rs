@@ -1,9 +1,12 @@
 //! The specification of a topology: the papers' letters.
 //!
-//! Inside: one struct for each family and the choice among them (here), and how they are read from JSON with findings
-//! instead of errors (`read`; lists of nodes and links: `rows`); families that no paper of the emulator names are in `own`. Limits and defaults come from the families' descriptions.
+//! Inside: one struct for each family and the choice among them (here), and how they are read from
+//! JSON with findings instead of errors (`read`; lists of nodes and links: `rows`); families that
+//! no paper of the emulator names are in `own`. Limits and defaults come from the families'
+//! descriptions.
 //!
-//! Not here: whether parameters fit together, and defaults that depend on others; each family decides (`crate::family`).
+//! Not here: whether parameters fit together, and defaults that depend on others; each family
+//! decides (`crate::family`).
 
 mod own;
 mod read;
@@ -18,8 +21,8 @@ use crate::finding::{Finding, TopologyError};
 pub use own::{CustomLink, CustomNode, CustomRole, CustomSpec, DragonflySpec, JellyfishSpec, Torus2dSpec};
 pub(crate) use rows::{FINDINGS_AT_MOST, TIER_AT_MOST, schema as rows_schema};
 
-/// Largest structure that is built: beyond it adjacency no longer fits 32-bit offsets comfortably and
-/// a plan would take minutes.
+/// Largest structure that is built: beyond it adjacency no longer fits 32-bit offsets comfortably
+/// and a plan would take minutes.
 pub const MAX_LINKS: u64 = 64_000_000;
 
 /// BCube_k of n-port switches [bcube §3.1].
@@ -151,7 +154,8 @@ pub struct SubwaysSpec {
     /// Rate of ToR and aggregation uplinks, in Gb/s.
     #[serde(default = "forty")]
     pub uplink_gbps: f64,
-    /// The type before an upgrade to type 2, of a run: ToRs that are in another cluster then have their uplinks of both.
+    /// The type before an upgrade to type 2, of a run: ToRs that are in another cluster then have
+    /// their uplinks of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_type: Option<u8>,
 }
@@ -199,7 +203,8 @@ pub struct TreeSpec {
     pub servers: u32,
 }
 
-/// Every leaf is wired to every spine, and with super-spines every spine of every pod to each of them [rfc7938 §3.2].
+/// Every leaf is wired to every spine, and with super-spines every spine of every pod to each of
+/// them [rfc7938 §3.2].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpineSpec {
@@ -219,7 +224,8 @@ pub struct LeafSpineSpec {
     #[serde(default = "forty")]
     pub uplink_gbps: f64,
     /// Super-spine switches; without them there are two tiers and one pod.
-    // What is left at its default is left out: networks of two tiers keep their bytes, and their plans' hashes.
+    // What is left at its default is left out: networks of two tiers keep their bytes, and their
+    // plans' hashes.
     #[serde(default, skip_serializing_if = "is_default::<0>")]
     pub super_spines: u32,
     /// Leaf-spine networks that the super-spines join.
@@ -288,7 +294,8 @@ impl<'de> Deserialize<'de> for TopologySpec {
 
 impl TopologySpec {
     /// Reads a specification. Errors name the field, the value, the limit and a fix; parameters are
-    /// in range afterwards, though they may still not fit together (see [`TopologySpec::validate`]).
+    /// in range afterwards, though they may still not fit together (see
+    /// [`TopologySpec::validate`]).
     pub fn from_json(value: &Value) -> Result<TopologySpec, TopologyError> {
         read::from_json(value)
     }
@@ -324,7 +331,8 @@ impl TopologySpec {
         family::validate(self)
     }
 
-    /// The same specification with every default filled in. Meaningful when `validate` has no errors.
+    /// The same specification with every default filled in. Meaningful when `validate` has no
+    /// errors.
     #[must_use]
     pub fn resolve(&self) -> TopologySpec {
         family::resolve(self)

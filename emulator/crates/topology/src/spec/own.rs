@@ -74,7 +74,8 @@ pub struct CustomNode {
     pub name: String,
     /// Server or switch.
     pub role: CustomRole,
-    /// Of a switch: how far up it stands. When absent, its distance in links from the nearest server, minus one.
+    /// Of a switch: how far up it stands. When absent, its distance in links from the nearest
+    /// server, minus one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<u8>,
 }

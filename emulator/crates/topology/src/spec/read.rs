@@ -1,5 +1,5 @@
-//! Reading a specification from JSON: unknown and missing fields, wrong types and values out of range become findings
-//! that say how to repair them.
+//! Reading a specification from JSON: unknown and missing fields, wrong types and values out of
+//! range become findings that say how to repair them.
 
 use serde_json::{Map, Value};
 

@@ -274,8 +274,8 @@ fn dragonfly(largest: u32) -> impl Strategy<Value = TopologySpec> {
         })
 }
 
-/// Connected networks of switches with servers on them: links in any direction, trunks, ports with and without names, tiers
-/// given or not, servers with several links or with one to another server.
+/// Connected networks of switches with servers on them: links in any direction, trunks, ports with
+/// and without names, tiers given or not, servers with several links or with one to another server.
 fn custom(largest: u32) -> impl Strategy<Value = TopologySpec> {
     let switches = 1usize..=9;
     let shape = (switches, 1..=largest.min(24) as usize, 0usize..=12, any::<u64>());

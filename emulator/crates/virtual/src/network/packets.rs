@@ -54,7 +54,8 @@ impl Network {
         }
     }
 
-    /// The port that a frame which a server sends by one of its ports arrives at; `None` where it is lost.
+    /// The port that a frame which a server sends by one of its ports arrives at; `None` where it
+    /// is lost.
     pub(super) fn transfer(&self, from: PortOf, buffer: &PacketBuffer) -> Option<PortOf> {
         let &[0x02, 0xcb, port, high, middle, low] = buffer.frame().first_chunk::<6>()? else {
             return None;

@@ -1,4 +1,5 @@
-//! Packets of services: each link carries one at a time, and its server's services are polled when it is free.
+//! Packets of services: each link carries one at a time, and its server's services are polled when
+//! it is free.
 
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ impl Network {
         self.carry_out(server);
     }
 
-    /// Hosts one more service on a server. Errors: those of [`cubeyard_dataplane::service::Services::host`].
+    /// Hosts one more service on a server. Errors: those of
+    /// [`cubeyard_dataplane::service::Services::host`].
     ///
     /// # Panics
     /// Where the server hosts no services.
@@ -38,7 +40,8 @@ impl Network {
         hosted.unwrap_or_else(|| panic!("server {server} hosts services"))
     }
 
-    /// Lets the service of a number do what it has waited for, on a server: what is between it and its process has changed.
+    /// Lets the service of a number do what it has waited for, on a server: what is between it and
+    /// its process has changed.
     pub fn wake(&mut self, server: NodeId, id: u16) {
         let now = self.now();
         let host = self.hosts.get_mut(&server);

@@ -1,4 +1,7 @@
-/** The one time axis of the page: charts, the strip of servers, the faults and the scrub bar stand one above the other. */
+/**
+ * The one time axis of the page: charts, the strip of servers, the faults and the scrub bar stand
+ * one above the other.
+ */
 import type { Session } from "../session/session";
 
 /** As the charts leave free at their sides. */
@@ -6,7 +9,9 @@ export const AXIS_MARGIN_PX = { left: 56, right: 16 } as const;
 /** Name of the shared crosshair. */
 export const TIME_AXIS = "session time";
 
-/** From the first tick, or the settling before it, to the end of the measured time or the last tick. */
+/**
+ * From the first tick, or the settling before it, to the end of the measured time or the last tick.
+ */
 export function timeDomain({ network, history: ticks, report }: Session): [number, number] {
   if (!network) return [0, 1];
   const { settle_secs, seconds } = network.frame;

@@ -1,4 +1,6 @@
-/** From a session to what its charts draw: lines, markers of faults, and the provenance below them. */
+/**
+ * From a session to what its charts draw: lines, markers of faults, and the provenance below them.
+ */
 import type { Run } from "@/api/types";
 import type { LineSeries } from "@/charts";
 import { formatBitsPerSec } from "@/units";

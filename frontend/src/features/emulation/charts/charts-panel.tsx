@@ -1,4 +1,7 @@
-/** Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, the latency of requests, CPU, and every server. */
+/**
+ * Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, the
+ * latency of requests, CPU, and every server.
+ */
 import { memo, useMemo } from "react";
 import type { Run } from "@/api/types";
 import { LineChart } from "@/charts";

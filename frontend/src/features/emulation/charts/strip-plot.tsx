@@ -1,4 +1,6 @@
-/** The picture of a strip on the time axis of the other charts, with the servers' names beside it. */
+/**
+ * The picture of a strip on the time axis of the other charts, with the servers' names beside it.
+ */
 import { scaleLinear } from "d3-scale";
 import type { ThemeTokens } from "@/units";
 import { secsText } from "../session/series";

@@ -1,4 +1,7 @@
-/** Everything that was told, the newest first; only the rows in sight are in the document, each as high as its text is long. */
+/**
+ * Everything that was told, the newest first; only the rows in sight are in the document, each as
+ * high as its text is long.
+ */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import { Button } from "@/ui/button";

@@ -1,4 +1,7 @@
-/** The session's log in words: what servers and the fabric told, and what was broken and mended, in order of time. */
+/**
+ * The session's log in words: what servers and the fabric told, and what was broken and mended, in
+ * order of time.
+ */
 
 import { formatBytes, formatCount, plural } from "@/units";
 import { faultKind, faultName } from "../../shared/fault-kinds";
@@ -107,7 +110,9 @@ function entryOf(network: Network, event: SessionEvent): LogEntry {
   };
 }
 
-/** Entries until a time, of one kind ("" is every kind), whose server or text contains the words. */
+/**
+ * Entries until a time, of one kind ("" is every kind), whose server or text contains the words.
+ */
 export function matching(
   entries: readonly LogEntry[],
   { kind, words, until }: { kind: string; words: string; until: number },
@@ -186,7 +191,9 @@ export function untitledText(network: Network, cell: string, kind: CellKind, val
 
 type FlowEvent = Extract<SessionEvent, { kind: "path-switched" }>;
 
-/** A flow by its ends; what answers a flow of the workload (TCP's acknowledgements) is called so. */
+/**
+ * A flow by its ends; what answers a flow of the workload (TCP's acknowledgements) is called so.
+ */
 function flowText(
   network: Network,
   { flow, answers, tuple }: Pick<FlowEvent, "flow" | "answers" | "tuple">,

@@ -1,4 +1,7 @@
-/** What a fault would affect, as the prediction says: its targets, the flows without a path, ABT and goodput. */
+/**
+ * What a fault would affect, as the prediction says: its targets, the flows without a path, ABT and
+ * goodput.
+ */
 import type { components } from "@/api/schema";
 import { formatBitsPerSec, formatPercent, formatShare, plural } from "@/units";
 import type { Network } from "../session/network";

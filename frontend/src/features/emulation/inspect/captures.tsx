@@ -1,4 +1,7 @@
-/** Packet captures of a link or a port: begun here while the run lasts, kept with the run as pcapng files. */
+/**
+ * Packet captures of a link or a port: begun here while the run lasts, kept with the run as pcapng
+ * files.
+ */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";

@@ -1,4 +1,7 @@
-/** The program of the servers' switching chips: read, changed and committed to all of them while packets flow. */
+/**
+ * The program of the servers' switching chips: read, changed and committed to all of them while
+ * packets flow.
+ */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ApiError, api, take } from "@/api/client";

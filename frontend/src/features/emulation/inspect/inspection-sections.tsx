@@ -1,4 +1,7 @@
-/** What a server reports about itself: counts, and sections of columns and rows that any protocol may fill. */
+/**
+ * What a server reports about itself: counts, and sections of columns and rows that any protocol
+ * may fill.
+ */
 import type { ReactNode } from "react";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatCount, plural } from "@/units";

@@ -1,4 +1,7 @@
-/** The selected thing as it is at the shown time: a server's neighbours and flows, a link's rates, a flow's ways. */
+/**
+ * The selected thing as it is at the shown time: a server's neighbours and flows, a link's rates, a
+ * flow's ways.
+ */
 import { IconButton } from "@/ui/button";
 import { plural } from "@/units";
 import { faultKind } from "../../shared/fault-kinds";

@@ -1,4 +1,7 @@
-/** What is known of a stream of packets, from its events, and the commands that give it to Wireshark. */
+/**
+ * What is known of a stream of packets, from its events, and the commands that give it to
+ * Wireshark.
+ */
 import type { ServerEvent } from "@/api/events";
 import type { components } from "@/api/schema";
 
@@ -78,7 +81,10 @@ export function commandOf(run: string, target: Target, match: Match): string {
   return `bin/cubeyard capture ${run} ${where}${wanted} -w - | wireshark -k -i -`;
 }
 
-/** The command for any machine that reaches this server; one that is not this machine's own asks for a token. */
+/**
+ * The command for any machine that reaches this server; one that is not this machine's own asks for
+ * a token.
+ */
 export function curlOf(
   run: string,
   target: Target,

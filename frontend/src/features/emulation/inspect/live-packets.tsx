@@ -1,4 +1,7 @@
-/** Packets of a link or a port as they flow: counted, the last ones in words, and the command that gives them to Wireshark. */
+/**
+ * Packets of a link or a port as they flow: counted, the last ones in words, and the command that
+ * gives them to Wireshark.
+ */
 import { useParams } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { readEvents } from "@/api/events";

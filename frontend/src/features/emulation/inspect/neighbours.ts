@@ -12,7 +12,9 @@ interface Neighbour {
   cause: string | null;
 }
 
-/** The servers that share a switch or a cable with a server, and whether it holds them for alive. */
+/**
+ * The servers that share a switch or a cable with a server, and whether it holds them for alive.
+ */
 export function neighboursOf(session: Session, network: Network, row: number, at: number): Neighbour[] {
   const id = network.frame.servers.id[row];
   const told = new Map<number, { alive: boolean; since: number; cause: string | null }>();

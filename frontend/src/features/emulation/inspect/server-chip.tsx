@@ -1,4 +1,7 @@
-/** The chip of one server: calls to it while packets flow, and a packet stepped through it as it is now. */
+/**
+ * The chip of one server: calls to it while packets flow, and a packet stepped through it as it is
+ * now.
+ */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { ApiError, api, take } from "@/api/client";

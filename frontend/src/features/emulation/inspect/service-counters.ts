@@ -1,4 +1,6 @@
-/** The counters of a service on one server, those of lost packets first, each loss with its reason. */
+/**
+ * The counters of a service on one server, those of lost packets first, each loss with its reason.
+ */
 import type { InspectionSection } from "./inspection-sections";
 
 /** What each loss means. It is the service's own: no other service or flow loses a packet by it. */

@@ -1,4 +1,7 @@
-/** What was said to a service and what it answered, from the events of the run: live and in the replay alike. */
+/**
+ * What was said to a service and what it answered, from the events of the run: live and in the
+ * replay alike.
+ */
 import type { SessionEvent } from "../session/frames";
 import { type Network, nodeName } from "../session/network";
 
@@ -19,7 +22,10 @@ const KINDS: Record<string, Said["kind"]> = { "service-message": "message", "ser
 /** More are not of interest beside a form; the event log has them all. */
 const MOST = 100;
 
-/** Until a time, the newest first. A long text is told in parts, one event each, which are put together. */
+/**
+ * Until a time, the newest first. A long text is told in parts, one event each, which are put
+ * together.
+ */
 export function talkOf(
   network: Network,
   events: readonly SessionEvent[],

@@ -1,4 +1,7 @@
-/** The services of a server: messages to them while the run lasts, their answers and counters; in the past what was said. */
+/**
+ * The services of a server: messages to them while the run lasts, their answers and counters; in
+ * the past what was said.
+ */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useId, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
@@ -25,7 +28,10 @@ interface ServicesProps {
   row: number;
   /** Nothing later than this is shown. */
   at: number;
-  /** The server's counters by service, as its node reports them; null in the past, where nothing can be sent. */
+  /**
+   * The server's counters by service, as its node reports them; null in the past, where nothing can
+   * be sent.
+   */
   counters: InspectionSection | null;
   onSelect: (item: Item) => void;
 }

@@ -1,4 +1,6 @@
-/** The open terminals of a live run, below the picture: they go on while something else is selected. */
+/**
+ * The open terminals of a live run, below the picture: they go on while something else is selected.
+ */
 import { lazy, Suspense, useEffect, useId, useRef } from "react";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";

@@ -1,4 +1,7 @@
-/** The screen of a terminal: xterm.js between the keyboard and a WebSocket. Loaded when a terminal is opened. */
+/**
+ * The screen of a terminal: xterm.js between the keyboard and a WebSocket. Loaded when a terminal
+ * is opened.
+ */
 import { FitAddon } from "@xterm/addon-fit";
 import { type ITheme, Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";

@@ -1,4 +1,7 @@
-/** A server's terminal in the inspector: opens one in the dock, or leads to the one that is open there. */
+/**
+ * A server's terminal in the inspector: opens one in the dock, or leads to the one that is open
+ * there.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";

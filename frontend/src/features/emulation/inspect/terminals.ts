@@ -1,4 +1,7 @@
-/** The terminals that are open beside a live run. They outlive the selection: a shell goes on while something else is inspected. */
+/**
+ * The terminals that are open beside a live run. They outlive the selection: a shell goes on while
+ * something else is inspected.
+ */
 import { create } from "zustand";
 import { CONNECTING, type TerminalStatus } from "./terminal-talk";
 

@@ -1,4 +1,7 @@
-/** Many racks from above: each cable on its trays by its load, what is broken marked, the selection in front. */
+/**
+ * Many racks from above: each cable on its trays by its load, what is broken marked, the selection
+ * in front.
+ */
 import { useCallback, useMemo } from "react";
 import { HeatLegend } from "@/render/heat-legend";
 import { PlanCanvas } from "@/render/plan-canvas";

@@ -1,4 +1,6 @@
-/** The same loads where the cables lie: rack by rack, or on the floor where there are many racks. */
+/**
+ * The same loads where the cables lie: rack by rack, or on the floor where there are many racks.
+ */
 import { useCallback, useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import { Skeleton } from "@/ui/marks";

@@ -1,4 +1,6 @@
-/** The live picture on a canvas. Colours and bars are repainted with every tick; the geometry stays. */
+/**
+ * The live picture on a canvas. Colours and bars are repainted with every tick; the geometry stays.
+ */
 import type { Palette } from "@/render/resolve";
 import { HEAT_CLASSES, heatColour } from "@/scene";
 import { FONT_FAMILY, inkOn, levelColour, withAlpha } from "@/units";
@@ -83,7 +85,10 @@ function paintTiers(context: Context, { layout }: PictureState, { tokens }: Pale
   }
 }
 
-/** A link's line, or one beside it: of upright links to the right, of those that bend around outside, else beside the line from a to b. */
+/**
+ * A link's line, or one beside it: of upright links to the right, of those that bend around
+ * outside, else beside the line from a to b.
+ */
 function curve(context: Context, { curves, lines, stubs }: Layout, link: number, shiftPx = 0): void {
   const c = curves.subarray(link * 8, link * 8 + 8);
   if (lines === "free") {
@@ -100,7 +105,8 @@ function curve(context: Context, { curves, lines, stubs }: Layout, link: number,
 }
 
 function freeCurve(context: Context, c: Float32Array, stub: boolean, shiftPx: number): void {
-  // Beside each end, at right angles to how the line leaves it; handles that lie on their end have no direction.
+  // Beside each end, at right angles to how the line leaves it; handles that lie on their end have
+  // no direction.
   const beside = (dx: number, dy: number): [number, number] => {
     const length = Math.hypot(dx, dy);
     return length === 0 ? [0, 0] : [(-dy / length) * shiftPx, (dx / length) * shiftPx];
@@ -225,7 +231,10 @@ function paintPaths(context: Context, state: PictureState, { tokens }: Palette):
   }
 }
 
-/** From ToR to ToR over their row, with a head at the one that sends up; each part once, however many ways have it. */
+/**
+ * From ToR to ToR over their row, with a head at the one that sends up; each part once, however
+ * many ways have it.
+ */
 function paintDetours(context: Context, { detours, layout, path }: PictureState, { tokens }: Palette): void {
   if (detours.length === 0) return;
   const parts = new Map<string, readonly [Node, Node]>();

@@ -1,4 +1,7 @@
-/** The network as it is now: what every link carries each way, what every server receives, what is broken, how a flow goes. */
+/**
+ * The network as it is now: what every link carries each way, what every server receives, what is
+ * broken, how a flow goes.
+ */
 import {
   type RefObject,
   useEffect,

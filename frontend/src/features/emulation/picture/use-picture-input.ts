@@ -1,4 +1,7 @@
-/** Pointer and keys over the picture: what lies under them, choosing it, stepping through everything, moving the view. */
+/**
+ * Pointer and keys over the picture: what lies under them, choosing it, stepping through
+ * everything, moving the view.
+ */
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, type RefObject, useRef } from "react";
 import { PAN_STEP_PX, type useZoom, ZOOM_STEP } from "@/render/use-zoom";
 import type { Item, Network } from "../session/network";

@@ -14,7 +14,10 @@ const LOOKS: Record<Look, { icon: IconName; text: string }> = {
   unknown: { icon: "help", text: "fidelity unknown" },
 };
 
-/** A shortfall of the network itself is measured faithfully, but it is no success. Older runs name no cause. */
+/**
+ * A shortfall of the network itself is measured faithfully, but it is no success. Older runs name
+ * no cause.
+ */
 const lookOf = ({ verdict, cause = "none" }: Fidelity): Look =>
   verdict === "faithful" && cause !== "none" ? "below" : verdict;
 

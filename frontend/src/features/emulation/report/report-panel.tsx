@@ -1,4 +1,7 @@
-/** What the session came to: the verdict, before, during and after the faults, and how fast each was noticed and survived. */
+/**
+ * What the session came to: the verdict, before, during and after the faults, and how fast each was
+ * noticed and survived.
+ */
 import type { ReactNode } from "react";
 import { Icon } from "@/ui/icon";
 import { formatBitsPerSec, formatCount, formatPercent, formatShort, plural } from "@/units";
@@ -38,7 +41,9 @@ const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
   { name: "Host CPU", of: (w) => formatPercent(w.cpu) },
 ];
 
-/** Held or broken, and whether that can be trusted, with the evidence: in sight with the picture. */
+/**
+ * Held or broken, and whether that can be trusted, with the evidence: in sight with the picture.
+ */
 export function Verdict({ report, experiment }: { report: Report; experiment: string | null }) {
   const { verdict, fidelity } = report;
   const { icon, text } = OUTCOMES[verdict.outcome];

@@ -1,4 +1,7 @@
-/** Runs an experiment again with a queue for each flow, where TCP gave the slowest less than its share. */
+/**
+ * Runs an experiment again with a queue for each flow, where TCP gave the slowest less than its
+ * share.
+ */
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, take } from "@/api/client";

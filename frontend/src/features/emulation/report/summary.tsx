@@ -76,7 +76,10 @@ function cpuLately({ history }: Session): number {
   return last.reduce((sum, { cpu }) => sum + cpu, 0) / Math.max(1, last.length);
 }
 
-/** Goodput, ABT and CPU at the shown time; means of the run once it is over, unless a moment of it is replayed. */
+/**
+ * Goodput, ABT and CPU at the shown time; means of the run once it is over, unless a moment of it
+ * is replayed.
+ */
 function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
   const total = following ? session.report?.total : undefined;
   if (total) {

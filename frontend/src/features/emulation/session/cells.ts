@@ -1,4 +1,7 @@
-/** Values that a protocol reports, by the kind that it declares for them: the page knows no protocol of its own. */
+/**
+ * Values that a protocol reports, by the kind that it declares for them: the page knows no protocol
+ * of its own.
+ */
 import type { components } from "@/api/schema";
 import { formatBitsPerSec, formatCount, formatShort } from "@/units";
 import { type Network, nodeName } from "./network";

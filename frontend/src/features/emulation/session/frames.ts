@@ -1,6 +1,7 @@
 /**
- * The frames of an emulation's stream, in the types that the API declares, and a tick as it is kept. Columns of a tick stand
- * in the order of the `network` frame's columns: they are rows, not ids.
+ * The frames of an emulation's stream, in the types that the API declares, and a tick as it is
+ * kept. Columns of a tick stand in the order of the `network` frame's columns: they are rows, not
+ * ids.
  */
 import type { components } from "@/api/schema";
 
@@ -16,7 +17,10 @@ export type FaultFrame = Frames["fault"];
 export type StopAllFrame = Frames["stop-all"];
 export type UpgradeFrame = Frames["upgrade"];
 export type TickFrame = Frames["tick"];
-/** Ten ticks added up: what is told of the time that is long ago. Rates and CPU are means, queues the longest. */
+/**
+ * Ten ticks added up: what is told of the time that is long ago. Rates and CPU are means, queues
+ * the longest.
+ */
 export type SecondFrame = Frames["second"];
 export type Report = Frames["report"];
 export type Predicted = Schemas["Predicted"];
@@ -32,14 +36,19 @@ type Pairs = NonNullable<TickFrame["retransmits"]>;
 /** Of links: what is sent from a to b, and from b to a. */
 type BothWays = NonNullable<TickFrame["queues"]>;
 
-/** A tick, or a second of them, as it is kept. Bytes since the one before, unless said otherwise. */
+/**
+ * A tick, or a second of them, as it is kept. Bytes since the one before, unless said otherwise.
+ */
 export interface Tick {
   /** Number of its frame in the run. */
   id: number;
   at: number;
   /** Since the one before. */
   secs: number;
-  /** Of `secs`, what is longer than a tick, or a second of them, normally takes: nothing was sampled then. 0 for small delays. */
+  /**
+   * Of `secs`, what is longer than a tick, or a second of them, normally takes: nothing was sampled
+   * then. 0 for small delays.
+   */
   missingSecs: number;
   phase: TickPhase;
   ab: Uint32Array;
@@ -84,7 +93,10 @@ export function secsOf(frame: TickFrame, before: Tick | undefined): number {
   return since > 0 ? since : TICK_SECS;
 }
 
-/** Of the seconds since the one before, how many nothing was sampled in; `ticks` are added up in the frame. */
+/**
+ * Of the seconds since the one before, how many nothing was sampled in; `ticks` are added up in the
+ * frame.
+ */
 function missingSecsOf(secs: number, ticks: number): number {
   const due = ticks * TICK_SECS;
   const late = secs - due;

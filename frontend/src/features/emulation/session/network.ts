@@ -1,4 +1,7 @@
-/** The emulated network with the indices that the picture and the inspector need. Everything is spoken of by row. */
+/**
+ * The emulated network with the indices that the picture and the inspector need. Everything is
+ * spoken of by row.
+ */
 import { faultKind } from "../../shared/fault-kinds";
 import type { NetworkFrame } from "./frames";
 
@@ -28,7 +31,10 @@ export interface Network {
   b: Int32Array;
   /** Links of each node. */
   linksOf: readonly (readonly number[])[];
-  /** -1 for a server, else the switch's level; of runs recorded before frames told it, the highest level of its links. */
+  /**
+   * -1 for a server, else the switch's level; of runs recorded before frames told it, the highest
+   * level of its links.
+   */
   level: Int8Array;
   /** Ends of each flow, as rows of servers. */
   flowSource: Int32Array;
@@ -150,7 +156,10 @@ export interface Step {
   forth: boolean;
 }
 
-/** The links of a path: two servers that follow each other without a link have the switch between them that both are at. */
+/**
+ * The links of a path: two servers that follow each other without a link have the switch between
+ * them that both are at.
+ */
 export function stepsOf(network: Network, path: readonly number[]): Step[] {
   const steps: Step[] = [];
   const step = (from: Node, to: Node, link: number) =>

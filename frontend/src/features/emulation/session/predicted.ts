@@ -1,4 +1,7 @@
-/** What the flow engine expects of the session, in steps over time: it changes with each fault and each recovery. */
+/**
+ * What the flow engine expects of the session, in steps over time: it changes with each fault and
+ * each recovery.
+ */
 import type { Session } from "./session";
 
 export interface PredictedStep {
@@ -32,7 +35,10 @@ export function predictedSteps(
   return [...steps, { ...steps.at(-1)!, x: end }];
 }
 
-/** The most goodput without a fault, in bits per second, in steps over time: an upgrade raises it with what its steps add. */
+/**
+ * The most goodput without a fault, in bits per second, in steps over time: an upgrade raises it
+ * with what its steps add.
+ */
 export function idealSteps(
   session: Pick<Session, "network" | "predicted" | "upgrades">,
   begin: number,
@@ -72,7 +78,10 @@ function meanOf<Step extends { x: number }>(
   return steps.reduce((sum, step, index) => sum + value(step) * lasts(index), 0) / secs;
 }
 
-/** What is expected of a whole run of so many seconds, and the most goodput without a fault; null before the network is known. */
+/**
+ * What is expected of a whole run of so many seconds, and the most goodput without a fault; null
+ * before the network is known.
+ */
 export function predictedMeans(
   session: Session,
   secs: number,

@@ -1,4 +1,7 @@
-/** Ticks to what charts draw: few enough points for any length of a run, and the same ones every time. */
+/**
+ * Ticks to what charts draw: few enough points for any length of a run, and the same ones every
+ * time.
+ */
 import type { Point } from "@/charts";
 import { formatShort } from "@/units";
 import type { Tick } from "./frames";
@@ -7,9 +10,9 @@ import type { Tick } from "./frames";
 const MAX_POINTS = 500;
 
 /**
- * A value of each tick over time. Of a long run the least and the greatest of each stretch: no dip is lost, and since
- * stretches double, points that are drawn once stay where they are. Where ticks are missing the line has a gap, unless the
- * gap is shorter than a stretch.
+ * A value of each tick over time. Of a long run the least and the greatest of each stretch: no dip
+ * is lost, and since stretches double, points that are drawn once stay where they are. Where ticks
+ * are missing the line has a gap, unless the gap is shorter than a stretch.
  */
 export function seriesOf(ticks: readonly Tick[], of: (tick: Tick) => number): Point[] {
   const [first, last] = [ticks[0], ticks.at(-1)];

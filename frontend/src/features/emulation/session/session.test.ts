@@ -11,7 +11,10 @@ import { seriesOf } from "./series";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
 import { tickAt, windowStart } from "./use-window";
 
-/** A BCube(2, 1): servers 00, 01, 10, 11 with ids 0 to 3; level-0 switches 4 and 5, level-1 switches 6 and 7. */
+/**
+ * A BCube(2, 1): servers 00, 01, 10, 11 with ids 0 to 3; level-0 switches 4 and 5, level-1 switches
+ * 6 and 7.
+ */
 const NETWORK: NetworkFrame = {
   family: "bcube",
   spec: { family: "bcube", n: 2, k: 1 },

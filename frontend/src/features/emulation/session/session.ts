@@ -1,4 +1,7 @@
-/** Frames to state: what the stream of an emulation has told so far. Pure, so that live, reconnect and replay agree. */
+/**
+ * Frames to state: what the stream of an emulation has told so far. Pure, so that live, reconnect
+ * and replay agree.
+ */
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
 import { type LiveRun, liveRun } from "../../shared/runs";

@@ -1,4 +1,7 @@
-/** The subflows of an MPTCP connection at a time, from what the fabric told, and what each of them carries. */
+/**
+ * The subflows of an MPTCP connection at a time, from what the fabric told, and what each of them
+ * carries.
+ */
 import { type SessionEvent, SUBFLOWS, type Tick } from "./frames";
 import type { Network, Node } from "./network";
 import { lastIndexAt } from "./session";
@@ -36,14 +39,18 @@ export function subflowsAt(
   return [...found.values()].sort((a, b) => a.number - b.number);
 }
 
-/** Servers report about once a second what subflows carried; on a full machine two reports come late, or close together. */
+/**
+ * Servers report about once a second what subflows carried; on a full machine two reports come
+ * late, or close together.
+ */
 const REPORT_SECS = 1;
 /** A flow without a report for so long carries nothing. */
 const SILENT_SECS = 3;
 
 /**
- * Bits per second of each subflow of a flow, by number; only of those that carried something. They are of its latest report, and of
- * those before it within a second, over the time since the report before them all.
+ * Bits per second of each subflow of a flow, by number; only of those that carried something. They
+ * are of its latest report, and of those before it within a second, over the time since the report
+ * before them all.
  */
 export function subflowRates(history: readonly Tick[], flow: number, at: number): Map<number, number> {
   const bytes = new Map<number, number>();

@@ -38,7 +38,10 @@ export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number)
   });
 }
 
-/** What is not plugged in, not yet or no more, as if it had been pulled, and what is slow yet as if its rate had been lowered. */
+/**
+ * What is not plugged in, not yet or no more, as if it had been pulled, and what is slow yet as if
+ * its rate had been lowered.
+ */
 export const unpluggedAt = (network: Network, told: Told, at: number) =>
   upgradeStepsAt(network, told, at).flatMap(({ doneAt, cables, removed, faster }) =>
     doneAt === null

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 
-/** `value`, told on at most once in `everyMs`; the last one always comes. For what need not follow every tick. */
+/**
+ * `value`, told on at most once in `everyMs`; the last one always comes. For what need not follow
+ * every tick.
+ */
 export function useThrottled<T>(value: T, everyMs: number): T {
   const [shown, setShown] = useState(value);
   const last = useRef(Number.NEGATIVE_INFINITY);

@@ -1,17 +1,26 @@
-/** Ticks of a time that is kept in seconds: asked for again around the moment that the replay stands at. */
+/**
+ * Ticks of a time that is kept in seconds: asked for again around the moment that the replay stands
+ * at.
+ */
 import { useEffect, useRef, useState } from "react";
 import { readEvents } from "@/api/events";
 import { keptTick, secsOf, type Tick, type TickFrame } from "./frames";
 import { lastIndexAt, type Session } from "./session";
 import { useThrottled } from "./use-throttled";
 
-/** A window begins at a multiple of this and reaches twice as far: the next one is there before it is needed. */
+/**
+ * A window begins at a multiple of this and reaches twice as far: the next one is there before it
+ * is needed.
+ */
 const STEP_SECS = 10;
 /** While the bar is dragged not more is asked for than this. */
 const DRAG_MS = 200;
 const NONE: readonly Tick[] = [];
 
-/** The frame after which the second begins that holds `at`; null where the session has ticks, or nothing. */
+/**
+ * The frame after which the second begins that holds `at`; null where the session has ticks, or
+ * nothing.
+ */
 export function windowStart(
   { seconds, ticks }: Pick<Session, "seconds" | "ticks">,
   at: number | null,
@@ -65,7 +74,10 @@ async function readTicks(
   return ticks;
 }
 
-/** The tick at a time: of the window if it reaches there. A hair more, for times that went through the address bar. */
+/**
+ * The tick at a time: of the window if it reaches there. A hair more, for times that went through
+ * the address bar.
+ */
 export function tickAt(history: readonly Tick[], window: readonly Tick[], at: number): Tick | null {
   const ticks = reaches(window, at) ? window : history;
   return ticks[lastIndexAt(ticks, at + 1e-6)] ?? null;

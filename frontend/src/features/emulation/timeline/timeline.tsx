@@ -1,4 +1,7 @@
-/** Faults as bars on the time axis, and the bar to move through the session: by pointer, by keys, at any speed. */
+/**
+ * Faults as bars on the time axis, and the bar to move through the session: by pointer, by keys, at
+ * any speed.
+ */
 import type { ThemeName } from "@/units";
 import { ScrubBar } from "../../shared/playback/scrub-bar";
 import type { Playback } from "../../shared/playback/use-playback";

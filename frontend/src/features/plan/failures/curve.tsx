@@ -1,4 +1,7 @@
-/** Throughput of both networks over the share that failed. Computed points are dots; the lines between them are straight. */
+/**
+ * Throughput of both networks over the share that failed. Computed points are dots; the lines
+ * between them are straight.
+ */
 
 import styles from "./failures-section.module.css";
 import { MOST, type Points } from "./points";

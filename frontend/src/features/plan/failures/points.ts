@@ -1,4 +1,6 @@
-/** Predictions over the share that failed: which are asked for, and what stands between two of them. */
+/**
+ * Predictions over the share that failed: which are asked for, and what stands between two of them.
+ */
 import type { components } from "@/api/schema";
 
 export type Prediction = components["schemas"]["Prediction"];
@@ -16,7 +18,9 @@ export const kindsOf = (counts: { switches: number }): typeof KINDS =>
 
 export const MOST = 0.2;
 export const STEP = 0.01;
-/** Computed without being asked for, in this order: the ends first, so that there is a line soon. */
+/**
+ * Computed without being asked for, in this order: the ends first, so that there is a line soon.
+ */
 export const COARSE: readonly number[] = [0, 0.2, 0.1, 0.05];
 export const SEED = 7;
 
@@ -39,7 +43,10 @@ export interface Value {
   between: readonly [number, number] | null;
 }
 
-/** Throughput at a share: computed, or on the line between the nearest that were; null until there is one on each side. */
+/**
+ * Throughput at a share: computed, or on the line between the nearest that were; null until there
+ * is one on each side.
+ */
 export function abtAt(points: Points, ratio: number): Value | null {
   const exact = points.get(ratio);
   if (exact) return { gbps: exact.abt_gbps, between: null };
@@ -56,8 +63,9 @@ export function abtAt(points: Points, ratio: number): Value | null {
 export const onGrid = (ratio: number): number => Math.round(ratio / STEP) / Math.round(1 / STEP);
 
 /**
- * The rate of a network's slowest links, those of its servers: what the fat-tree beside it gets. Faster links between switches
- * would give that fat-tree's servers ports that the plan's servers do not have.
+ * The rate of a network's slowest links, those of its servers: what the fat-tree beside it gets.
+ * Faster links between switches would give that fat-tree's servers ports that the plan's servers do
+ * not have.
  */
 export const slowestGbps = (point: Prediction): number | null =>
   (point as { link_gbps?: { min: number } }).link_gbps?.min ?? null;

@@ -64,8 +64,9 @@ function useReference(servers: number) {
 }
 
 /**
- * Both networks over the share that failed: the coarse points one after the other, then the exact one at `wanted`. One
- * question at a time; one that nobody waits for any longer is taken back, and the server stops computing it.
+ * Both networks over the share that failed: the coarse points one after the other, then the exact
+ * one at `wanted`. One question at a time; one that nobody waits for any longer is taken back, and
+ * the server stops computing it.
  */
 export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureKind, wanted: number) {
   const client = useQueryClient();

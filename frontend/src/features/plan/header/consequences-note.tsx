@@ -8,7 +8,10 @@ import { usePlan } from "../state/store";
 import { type Consequence, consequences, type Known } from "./consequences";
 import styles from "./refused-banner.module.css";
 
-/** What the latest change brought with it, and the ways back: the number of servers as before, or no change at all. */
+/**
+ * What the latest change brought with it, and the ways back: the number of servers as before, or no
+ * change at all.
+ */
 export function ConsequencesNote({ computed, past }: { computed: Computed; past: PlanSpec[] }) {
   const { before, found } = useConsequences(computed, past);
   const [closed, setClosed] = useState<string | null>(null);

@@ -1,4 +1,7 @@
-/** What a change of the parameters brought with it that nobody typed: other servers, another enclosure. */
+/**
+ * What a change of the parameters brought with it that nobody typed: other servers, another
+ * enclosure.
+ */
 import type { Summary } from "@/api/types";
 import { formatCount } from "@/units";
 import { canonical, getIn, type PlanSpec, type TopologySpec } from "../../shared/spec";
@@ -22,7 +25,10 @@ const ENCLOSURES: Record<string, string> = {
   custom: "enclosure of your own",
 };
 
-/** Of a change within one family; nothing where the user asked for it: a number of servers, an enclosure, another family. */
+/**
+ * Of a change within one family; nothing where the user asked for it: a number of servers, an
+ * enclosure, another family.
+ */
 export function consequences(before: Known, after: Known): Consequence[] {
   const [a, b] = [before.spec, after.spec];
   if (a.topology.family !== b.topology.family) return [];

@@ -1,4 +1,7 @@
-/** A file that the server makes in the background, with progress: it answers large exports with such a job. */
+/**
+ * A file that the server makes in the background, with progress: it answers large exports with such
+ * a job.
+ */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 
@@ -17,8 +20,8 @@ export const jobCalls: JobCalls = {
 };
 
 /**
- * Waits until the job is done and gives the address of its file. An aborted `signal` cancels the job. Throws what went wrong,
- * and the signal's reason when it was aborted.
+ * Waits until the job is done and gives the address of its file. An aborted `signal` cancels the
+ * job. Throws what went wrong, and the signal's reason when it was aborted.
  */
 export async function finishedJob(
   first: Job,

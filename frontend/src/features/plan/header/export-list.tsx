@@ -1,4 +1,7 @@
-/** The formats under their headings, each with its button, its options and its call for the command line. */
+/**
+ * The formats under their headings, each with its button, its options and its call for the command
+ * line.
+ */
 import { lazy, Suspense, useState } from "react";
 import type { ExportFormat } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";

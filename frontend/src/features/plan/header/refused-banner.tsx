@@ -5,7 +5,10 @@ import type { PlanSpec } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./refused-banner.module.css";
 
-/** The parameters give no plan, or nobody answers: the last drawing stays, and this says why it is old. */
+/**
+ * The parameters give no plan, or nobody answers: the last drawing stays, and this says why it is
+ * old.
+ */
 export function RefusedBanner({
   error,
   valid,

@@ -31,7 +31,10 @@ function rememberHidden() {
   }
 }
 
-/** For a plan that is not saved: what to start from, what to go on with. The plan below it is drawn already. */
+/**
+ * For a plan that is not saved: what to start from, what to go on with. The plan below it is drawn
+ * already.
+ */
 export function StartStrip({ spec }: { spec: PlanSpec }) {
   const [open, setOpen] = useState(() => !hiddenBefore());
   const openSpec = useOpenSpec();
@@ -123,7 +126,10 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
   );
 }
 
-/** What Cubeyard is for, in four steps, for somebody who has run nothing yet; and the guide that leads through them. */
+/**
+ * What Cubeyard is for, in four steps, for somebody who has run nothing yet; and the guide that
+ * leads through them.
+ */
 function FirstSteps({ spec }: { spec: PlanSpec }) {
   const navigate = useNavigate();
   const { at, closed, start, close } = useGuide();

@@ -14,7 +14,10 @@ export interface Running {
   format: ExportFormat;
   received: number;
   total: number | null;
-  /** Of a file that is being made in the background: how much of it, from 0 to 1, and what is being done. */
+  /**
+   * Of a file that is being made in the background: how much of it, from 0 to 1, and what is being
+   * done.
+   */
   making: { share: number; doing: string } | null;
 }
 
@@ -43,8 +46,9 @@ export function useExportFormats() {
 }
 
 /**
- * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there is one, with the prices
- * it keeps, else of the spec in one stateless call. The server answers a large export of a saved plan with a job, which is followed.
+ * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there
+ * is one, with the prices it keeps, else of the spec in one stateless call. The server answers a
+ * large export of a saved plan with a job, which is followed.
  */
 export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
   const [running, setRunning] = useState<Running | null>(null);
@@ -79,7 +83,8 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
           : null;
       const response = file ? await call(new Request(file, { signal })) : first;
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
-      // The bar of a file that was made in the background stood at its end: its download must not take it back.
+      // The bar of a file that was made in the background stood at its end: its download must not
+      // take it back.
       const total = file ? null : Number(response.headers.get("content-length")) || null;
       const reader = response.body.getReader();
       const chunks: Uint8Array<ArrayBuffer>[] = [];

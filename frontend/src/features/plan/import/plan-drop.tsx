@@ -1,4 +1,6 @@
-/** Dropping a plan's file anywhere on the page opens it, as does the palette; the frame shows where. */
+/**
+ * Dropping a plan's file anywhere on the page opens it, as does the palette; the frame shows where.
+ */
 import { lazy, Suspense, useMemo } from "react";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { type Command, useCommands } from "../../shared/commands";

@@ -6,13 +6,19 @@ import { useOpenSpec } from "../state/use-plans";
 import { isNetwork, openTopologyFile } from "../topology-file/open";
 import type { PlanFile } from "./plan-file";
 
-/** More than any export of a plan that the server makes; reading it would only fill the browser's memory. */
+/**
+ * More than any export of a plan that the server makes; reading it would only fill the browser's
+ * memory.
+ */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 /** The file that was opened last, for the note that compares it with the plan. */
 export const useOpenedFile = create<{ file: PlanFile | null }>(() => ({ file: null }));
 
-/** Opens the plan of one file as a plan that is not saved yet. What is wrong with a file is said in a message. */
+/**
+ * Opens the plan of one file as a plan that is not saved yet. What is wrong with a file is said in
+ * a message.
+ */
 export function useImport(): (files: readonly File[]) => Promise<void> {
   const openSpec = useOpenSpec();
   return useCallback(

@@ -7,7 +7,10 @@ import { getIn, type Json, type JsonObject, setIn } from "../../shared/spec";
 import { usePlan } from "../state/store";
 import styles from "./pin-form.module.css";
 
-/** Puts one device into another rack and unit, or one rack somewhere else on the floor: typed, so no drag is needed. */
+/**
+ * Puts one device into another rack and unit, or one rack somewhere else on the floor: typed, so no
+ * drag is needed.
+ */
 export function PinForm({ model, device, rack }: { model: PlanModel; device?: number; rack: number }) {
   const [open, setOpen] = useState(false);
   const spec = usePlan((state) => state.history.present);

@@ -1,4 +1,7 @@
-/** The one thing that is selected: what it is, and where each of its cables goes. Loaded with the first selection. */
+/**
+ * The one thing that is selected: what it is, and where each of its cables goes. Loaded with the
+ * first selection.
+ */
 import { CableView } from "./cable-view";
 import { DeviceView } from "./device-view";
 import type { InspectorProps } from "./inspector-parts";

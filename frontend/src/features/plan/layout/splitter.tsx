@@ -5,7 +5,9 @@ const KEY = "cubeyard.tables-share";
 const MIN = 0.12;
 const MAX = 0.8;
 
-/** Two panes, one above the other. The bar between them is dragged, or moved with the arrow keys. */
+/**
+ * Two panes, one above the other. The bar between them is dragged, or moved with the arrow keys.
+ */
 export function Splitter({ top, bottom, label }: { top: ReactNode; bottom: ReactNode; label: string }) {
   const root = useRef<HTMLDivElement>(null);
   const [share, setShare] = useState(() => {

@@ -1,4 +1,6 @@
-/** The middle of the page: the drawing above the tables; before there is a plan, why there is none. */
+/**
+ * The middle of the page: the drawing above the tables; before there is a plan, why there is none.
+ */
 import { Link } from "@tanstack/react-router";
 import type { RefObject } from "react";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";

@@ -1,6 +1,7 @@
 /**
- * Notes in a link that carries the plan itself. Notes are kept with a saved plan; a link to edits that are not saved leads to
- * no saved plan, so it takes copies of the open notes along, with who wrote them and when.
+ * Notes in a link that carries the plan itself. Notes are kept with a saved plan; a link to edits
+ * that are not saved leads to no saved plan, so it takes copies of the open notes along, with who
+ * wrote them and when.
  */
 import type { Note } from "@/api/types";
 import { fitsLink, pack, unpack } from "../../shared/share";
@@ -35,7 +36,10 @@ export async function packNotes(notes: readonly Note[]): Promise<string | null> 
   return fitsLink(code) ? code : null;
 }
 
-/** The notes of a link. What is not a note is left out; throws an Error a person can read for a damaged code. */
+/**
+ * The notes of a link. What is not a note is left out; throws an Error a person can read for a
+ * damaged code.
+ */
 export async function unpackNotes(code: string): Promise<Note[]> {
   const value: unknown = JSON.parse(await unpack(code));
   const copied = Array.isArray(value) ? value.filter(isCopied).slice(0, MAX_LINK_NOTES) : [];

@@ -1,4 +1,6 @@
-/** In the inspector: what people wrote on the selected rack, device or cable, and a new note on it. */
+/**
+ * In the inspector: what people wrote on the selected rack, device or cable, and a new note on it.
+ */
 import { useCallback, useMemo, useState } from "react";
 import type { Note } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
@@ -50,7 +52,10 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
 const nameOf = ({ anchor }: Note, { name }: Place): string =>
   anchor.name === name ? name : `${name} (was ${anchor.name})`;
 
-/** A note is pinned to what the saved revision has: with unsaved edits on screen, the server says what it does not have. */
+/**
+ * A note is pinned to what the saved revision has: with unsaved edits on screen, the server says
+ * what it does not have.
+ */
 function NewNote({ saved, place }: { saved: Saved; place: Place }) {
   const [open, setOpen] = useState(false);
   const dirty = usePlan(isDirty);

@@ -1,4 +1,6 @@
-/** Where a note is pinned in the plan on screen, which may be an edited one that no revision has. */
+/**
+ * Where a note is pinned in the plan on screen, which may be an edited one that no revision has.
+ */
 import type { Note } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import { itemName, type Selection } from "@/scene/selection";

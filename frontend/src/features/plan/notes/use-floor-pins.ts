@@ -18,7 +18,9 @@ export function useFloorPins(model: PlanModel): Pin[] {
   return useMemo(() => floorPins(model, notes.data ?? []), [model, notes.data]);
 }
 
-/** One mark for each thing that has open notes; what the plan on screen does not have is not marked. */
+/**
+ * One mark for each thing that has open notes; what the plan on screen does not have is not marked.
+ */
 export function floorPins(model: PlanModel, notes: readonly Note[]): Pin[] {
   const pins = new Map<string, Pin>();
   const counts = new Map<string, number>();

@@ -1,4 +1,7 @@
-/** Levels whose links share breakout cables: which level, how many links to a cable, which switch has the one plug. */
+/**
+ * Levels whose links share breakout cables: which level, how many links to a cable, which switch
+ * has the one plug.
+ */
 import { Button, IconButton } from "@/ui/button";
 import { Field, Select } from "@/ui/form";
 import { getIn, isObject, type Json, type PlanSpec } from "../../shared/spec";

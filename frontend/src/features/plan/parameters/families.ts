@@ -1,4 +1,7 @@
-/** The topology families as the engine describes them (GET /topologies), read with care, and what the form makes of them. */
+/**
+ * The topology families as the engine describes them (GET /topologies), read with care, and what
+ * the form makes of them.
+ */
 import type { Json, JsonObject, TopologySpec } from "../../shared/spec";
 
 export interface Parameter {
@@ -66,7 +69,10 @@ export function withGroups(topology: TopologySpec, groups: number): TopologySpec
   return (groups >= n ? rest : { ...rest, servers: groups * n ** k }) as TopologySpec;
 }
 
-/** The topology with as many servers, by as many levels of a BCube as that takes; null where there is no such network. */
+/**
+ * The topology with as many servers, by as many levels of a BCube as that takes; null where there
+ * is no such network.
+ */
 export function withServers(topology: TopologySpec, servers: number): TopologySpec | null {
   const { n } = topology as unknown as { n: number };
   if (topology.family !== "bcube" || !(n >= 2)) return null;
@@ -77,8 +83,8 @@ export function withServers(topology: TopologySpec, servers: number): TopologySp
 }
 
 /**
- * Changing n or k of a BCube keeps its share of groups, at least one, so that stepping through sizes meets no refusal;
- * `servers` typed by hand stays what it is.
+ * Changing n or k of a BCube keeps its share of groups, at least one, so that stepping through
+ * sizes meets no refusal; `servers` typed by hand stays what it is.
  */
 export function withBcubeSize(topology: TopologySpec, name: "n" | "k", value: number): TopologySpec {
   const before = bcubeGroups(topology);

@@ -12,7 +12,10 @@ import { type SiteLimit, siteLimitWords } from "./site-limits";
 const ORDER = { error: 0, warning: 1, info: 2 } as const;
 const ICON = { error: "error", warning: "warning", info: "info" } as const;
 
-/** What the engine says about the plan, worst first, with its own fixes; and what it checked and found right. */
+/**
+ * What the engine says about the plan, worst first, with its own fixes; and what it checked and
+ * found right.
+ */
 export function FindingsSection({
   findings,
   summary,

@@ -1,4 +1,6 @@
-/** Fields of a plan's spec that may be left out: what is then taken stands in them as a placeholder. */
+/**
+ * Fields of a plan's spec that may be left out: what is then taken stands in them as a placeholder.
+ */
 import type { Finding } from "@/api/types";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
 import { getIn, type Json, type PlanSpec } from "../../shared/spec";

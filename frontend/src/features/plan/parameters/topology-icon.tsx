@@ -1,4 +1,7 @@
-/** A tiny picture of each family: what a reader of the papers would sketch. Decoration; the card has the name. */
+/**
+ * A tiny picture of each family: what a reader of the papers would sketch. Decoration; the card has
+ * the name.
+ */
 const DRAWINGS: Record<string, string> = {
   bcube:
     "M3 13.5h4M9 13.5h4M3.5 13 5 9M6.5 13 5 9M9.5 13 11 9M12.5 13 11 9M3.6 13 8 3M9.4 13 8 3M12.4 13 8 3M6.6 13 8 3",

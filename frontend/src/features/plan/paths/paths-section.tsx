@@ -1,4 +1,7 @@
-/** The parallel paths of two servers: lit on the drawing, one by one or all; a cable is unplugged and the path moves. */
+/**
+ * The parallel paths of two servers: lit on the drawing, one by one or all; a cable is unplugged
+ * and the path moves.
+ */
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
 import { type Selection, sameSelection } from "@/scene/selection";

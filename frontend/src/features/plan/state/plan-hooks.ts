@@ -34,7 +34,10 @@ export function useReadyMs(computed: Computed | undefined): number | null {
   return ms;
 }
 
-/** What the totals' changes are measured against. Summaries are small: those of the page's whole history are kept. */
+/**
+ * What the totals' changes are measured against. Summaries are small: those of the page's whole
+ * history are kept.
+ */
 export function useBase(
   computed: Computed | undefined,
   past: PlanSpec[],

@@ -1,4 +1,7 @@
-/** From a spec to a computed plan: one stateless call, the newest wins, the old picture stays until the new one is there. */
+/**
+ * From a spec to a computed plan: one stateless call, the newest wins, the old picture stays until
+ * the new one is there.
+ */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { ApiError, api, take } from "@/api/client";

@@ -1,4 +1,7 @@
-/** The plan being edited: its spec with history, and which saved plan it is. The picture comes from preview.ts. */
+/**
+ * The plan being edited: its spec with history, and which saved plan it is. The picture comes from
+ * preview.ts.
+ */
 import { create } from "zustand";
 import type { Plan, Summary } from "@/api/types";
 import { edit, type History, redo, startHistory, undo } from "../../shared/history";
@@ -30,7 +33,10 @@ interface PlanState {
   change: (path: string, value: Json | undefined) => void;
   /** A whole new spec as one step of its own. */
   replace: (spec: PlanSpec, key: string) => void;
-  /** A change of several fields from one control; changes from the same control close together are one step. */
+  /**
+   * A change of several fields from one control; changes from the same control close together are
+   * one step.
+   */
   replaceField: (spec: PlanSpec, key: string) => void;
   patch: (patch: Json) => void;
   undo: () => void;
@@ -88,7 +94,10 @@ export const usePlan = create<PlanState>((set) => {
   };
 });
 
-/** The price book version to plan with: a saved plan's own as long as it names the same book, else the latest. */
+/**
+ * The price book version to plan with: a saved plan's own as long as it names the same book, else
+ * the latest.
+ */
 export function pinOf({ saved, pin, history }: PlanState): number | null {
   const named = history.present.catalog;
   return saved && (named === undefined || named === saved.book || named === saved.spec.catalog) ? pin : null;

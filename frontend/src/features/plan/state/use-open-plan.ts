@@ -1,4 +1,7 @@
-/** Which plan the URL means, and keeping URL and store in step: saved id, packed spec, readable topology, or the default. */
+/**
+ * Which plan the URL means, and keeping URL and store in step: saved id, packed spec, readable
+ * topology, or the default.
+ */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";

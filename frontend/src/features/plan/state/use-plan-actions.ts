@@ -7,7 +7,9 @@ import { toast } from "@/ui/toast";
 import { linkSpec, SAVE_FIRST } from "../../shared/share";
 import { isDirty, usePlan } from "./store";
 
-/** The open notes of a saved plan for a link; null if there are none, or the server does not answer. */
+/**
+ * The open notes of a saved plan for a link; null if there are none, or the server does not answer.
+ */
 async function copiedNotes({ id, revision }: { id: string; revision: number }): Promise<string | null> {
   try {
     const [{ readNotes }, { packNotes }] = await Promise.all([
@@ -20,7 +22,10 @@ async function copiedNotes({ id, revision }: { id: string; revision: number }): 
   }
 }
 
-/** How other pages name the plan on screen: its id if it is saved, else its spec; null for one that must be saved first. */
+/**
+ * How other pages name the plan on screen: its id if it is saved, else its spec; null for one that
+ * must be saved first.
+ */
 async function planRef(): Promise<string | null> {
   const state = usePlan.getState();
   if (state.saved && !isDirty(state)) return state.saved.id;
@@ -29,7 +34,10 @@ async function planRef(): Promise<string | null> {
   return code && `z.${code}`;
 }
 
-/** `hash`: the first digits of the plan's, for names of files and provenance. `canvas` is for the drawing to take. */
+/**
+ * `hash`: the first digits of the plan's, for names of files and provenance. `canvas` is for the
+ * drawing to take.
+ */
 export function usePlanActions(hash: string | undefined) {
   const canvas = useRef<PlanCanvasHandle | null>(null);
   const navigate = useNavigate();

@@ -1,4 +1,7 @@
-/** The plan page's view: selection, view kind, tab, all in the URL. The selection paints at once; the URL follows. */
+/**
+ * The plan page's view: selection, view kind, tab, all in the URL. The selection paints at once;
+ * the URL follows.
+ */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo } from "react";
 import { create } from "zustand";

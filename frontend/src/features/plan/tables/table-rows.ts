@@ -10,7 +10,10 @@ import type { Computed } from "../state/preview";
 import { bomUse, cableColumns, devicesIn } from "./cable-table";
 import { bomColumns, powerColumns, rackColumns } from "./other-tables";
 
-/** Of every table: its columns if it is open, how many rows it has, and which of them the selection has (null: no selection). */
+/**
+ * Of every table: its columns if it is open, how many rows it has, and which of them the selection
+ * has (null: no selection).
+ */
 export function useTableRows(tab: Tab, computed: Computed, model: PlanModel, highlight: Highlight | null) {
   const resolved = computed.summary.spec as PlanSpec;
   const racksLit = useMemo(() => {

@@ -1,4 +1,7 @@
-/** A network of another program: what was read of its file, and what may be said about it, before it is planned. */
+/**
+ * A network of another program: what was read of its file, and what may be said about it, before it
+ * is planned.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import type { ImportedTopology } from "@/api/types";

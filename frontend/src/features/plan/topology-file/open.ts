@@ -11,7 +11,10 @@ export const useTopologyFile = create<TopologyFile>(() => ({ isOpen: false, file
 export const openTopologyFile = (file: File | null = null): void =>
   useTopologyFile.setState({ isOpen: true, file });
 
-/** Whether a dropped file is a network and not a plan: a plan is JSON, and neither NetBox's nor lldpctl's. */
+/**
+ * Whether a dropped file is a network and not a plan: a plan is JSON, and neither NetBox's nor
+ * lldpctl's.
+ */
 export async function isNetwork(file: File): Promise<boolean> {
   const head = await file.slice(0, 4096).text();
   if (/^\uFEFF?\s*[{[]/.test(head)) return /_terminations"|"lldp"/.test(head);

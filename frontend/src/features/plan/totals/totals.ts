@@ -69,7 +69,9 @@ export function totalsOf(summary: Summary): TotalRow[] {
   ];
 }
 
-/** The value of a row before, if the two can be compared; amounts in different currencies cannot. */
+/**
+ * The value of a row before, if the two can be compared; amounts in different currencies cannot.
+ */
 export const earlierValue = (row: TotalRow, was: TotalRow | undefined): number | null | undefined =>
   was?.currency === row.currency ? was?.value : undefined;
 

@@ -1,4 +1,7 @@
-/** Places from and behind a line's text in a program, lines from 1; the program's end for one that it does not have. */
+/**
+ * Places from and behind a line's text in a program, lines from 1; the program's end for one that
+ * it does not have.
+ */
 export function lineRange(text: string, line: number): [number, number] {
   let from = 0;
   for (let at = 1; at < line; at++) {

@@ -8,7 +8,10 @@ export interface Byte {
 
 const ROW_BYTES = 16;
 
-/** Rows of 16 bytes of a packet in hexadecimal digits; with `changed`, only rows that have such a byte. */
+/**
+ * Rows of 16 bytes of a packet in hexadecimal digits; with `changed`, only rows that have such a
+ * byte.
+ */
 export function rowsOf(hex: string, changed: readonly number[] = []): Byte[][] {
   const marked = new Set(changed);
   const rows: Byte[][] = [];

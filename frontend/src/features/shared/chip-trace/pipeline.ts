@@ -1,4 +1,7 @@
-/** The pipeline of the paper's Fig. 4 [serverswitch §4.1] as boxes and arrows, and which of them a packet lights. */
+/**
+ * The pipeline of the paper's Fig. 4 [serverswitch §4.1] as boxes and arrows, and which of them a
+ * packet lights.
+ */
 import type { ChipStep, ChipTrace } from "@/api/types";
 
 export type Stage = ChipStep["stage"];
@@ -92,7 +95,9 @@ export function arrowsOf(lights: ReadonlyMap<Stage, Light>): Arrow[] {
   });
 }
 
-/** From the middle of the right side to the middle of the left one; straight down inside a column. */
+/**
+ * From the middle of the right side to the middle of the left one; straight down inside a column.
+ */
 export function arrowPath({ from, to }: Arrow): string {
   const [x0, y0, x1, y1] = [from.x + BOX_WIDTH, from.y + BOX_HEIGHT / 2, to.x, to.y + BOX_HEIGHT / 2];
   if (from.x === to.x) {

@@ -1,4 +1,7 @@
-/** What each step says, and the control that it points at: the first of its hints whose control is on the page. */
+/**
+ * What each step says, and the control that it points at: the first of its hints whose control is
+ * on the page.
+ */
 import type { Step } from "./guide-state";
 
 export interface Hint {
@@ -66,7 +69,9 @@ export function controlOf(target: string): HTMLElement | null {
   return null;
 }
 
-/** The hint for the page as it is, and its control; without any control the step's last hint alone. */
+/**
+ * The hint for the page as it is, and its control; without any control the step's last hint alone.
+ */
 export function hintFor(step: Step): { hint: Hint; control: HTMLElement | null } {
   for (const hint of HINTS[step]) {
     const control = controlOf(hint.target);

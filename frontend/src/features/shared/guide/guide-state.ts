@@ -1,11 +1,16 @@
-/** How far somebody is in the first minute: plan, parallel paths, predict, emulate, pull a cable. Remembered by the browser. */
+/**
+ * How far somebody is in the first minute: plan, parallel paths, predict, emulate, pull a cable.
+ * Remembered by the browser.
+ */
 import { create } from "zustand";
 
 export const STEPS = ["plan", "paths", "predict", "emulate", "pull"] as const;
 export type Step = (typeof STEPS)[number];
 
 interface GuideState {
-  /** The step that is shown; `STEPS.length` when all are done, null before the guide was started. */
+  /**
+   * The step that is shown; `STEPS.length` when all are done, null before the guide was started.
+   */
   at: number | null;
   closed: boolean;
   start: () => void;
@@ -20,7 +25,10 @@ const KEY = "cubeyard.guide";
 
 type Kept = Pick<GuideState, "at" | "closed">;
 
-/** What the browser remembers; a guide that was never seen when it remembers nothing or something else. */
+/**
+ * What the browser remembers; a guide that was never seen when it remembers nothing or something
+ * else.
+ */
 export function readGuide(text: string | null): Kept {
   const fresh: Kept = { at: null, closed: false };
   try {

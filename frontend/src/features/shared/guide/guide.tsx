@@ -1,4 +1,7 @@
-/** The first minute as a line below the bar, with a frame around the control that it speaks of. It blocks nothing. */
+/**
+ * The first minute as a line below the bar, with a frame around the control that it speaks of. It
+ * blocks nothing.
+ */
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";

@@ -1,4 +1,7 @@
-/** One experiment answered by prediction, simulation and emulation: what lies on one axis. No drawing. */
+/**
+ * One experiment answered by prediction, simulation and emulation: what lies on one axis. No
+ * drawing.
+ */
 import type { components } from "@/api/schema";
 import type { Experiment, PointFrame, Run } from "@/api/types";
 import type { LineSeries, Point } from "@/charts";
@@ -40,7 +43,10 @@ function ordered(value: unknown): unknown {
   );
 }
 
-/** Whether two experiments ask the same: network, traffic but for its size, routing, link rate and faults. */
+/**
+ * Whether two experiments ask the same: network, traffic but for its size, routing, link rate and
+ * faults.
+ */
 export function sameQuestion(one: Experiment, other: Experiment): boolean {
   const asked = ({ plan, workload, routing, link_gbps, faults, emulation, topologies }: Experiment) => {
     const traffic = Object.entries(workload).filter(([key]) => !SIZES.has(key));
@@ -70,7 +76,10 @@ const line = (method: Method, points: Point[], steps = false): LineSeries => ({
   steps,
 });
 
-/** Goodput of all flows in time, in Gb/s. A prediction without flow sizes holds to the end of the others. */
+/**
+ * Goodput of all flows in time, in Gb/s. A prediction without flow sizes holds to the end of the
+ * others.
+ */
 export function goodputSeries({ flow, packet, emulation }: Answers): LineSeries[] {
   const simulated = (packet?.result.series.goodput_gbps ?? []).map((y, at) => ({
     x: (at + 1) * packet!.result.series.step_secs,
@@ -118,7 +127,10 @@ export function latencySeries({ packet, emulation }: Answers): LineSeries[] {
   );
 }
 
-/** The share of flows that get at most so much, in Gb/s: fair rates, mean rates to completion, and measured means. */
+/**
+ * The share of flows that get at most so much, in Gb/s: fair rates, mean rates to completion, and
+ * measured means.
+ */
 export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
   const found: LineSeries[] = [];
   const fair = flow?.maxmin;

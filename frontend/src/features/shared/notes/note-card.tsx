@@ -8,7 +8,9 @@ import { anchorText, endsText, isOpen } from "./notes";
 import styles from "./notes.module.css";
 import type { NoteOrders } from "./use-notes";
 
-/** One note: what it is pinned to, its text, who wrote it and when, and what can be done with it. */
+/**
+ * One note: what it is pinned to, its text, who wrote it and when, and what can be done with it.
+ */
 export function NoteCard({
   note,
   anchor,

@@ -1,4 +1,7 @@
-/** The bar to move through a run's time: by pointer, by keys, at any speed; at its end it follows what comes. */
+/**
+ * The bar to move through a run's time: by pointer, by keys, at any speed; at its end it follows
+ * what comes.
+ */
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/form";
 import styles from "./scrub-bar.module.css";

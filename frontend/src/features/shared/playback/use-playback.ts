@@ -9,7 +9,10 @@ export interface Playback {
 
 const STEP_MS = 100;
 
-/** Moves `at` on while it plays, at speed 1 by `perSecond` of the run's seconds a second, and stops at the newest time. */
+/**
+ * Moves `at` on while it plays, at speed 1 by `perSecond` of the run's seconds a second, and stops
+ * at the newest time.
+ */
 export function usePlayback(
   initialAt: number | null,
   end: number,

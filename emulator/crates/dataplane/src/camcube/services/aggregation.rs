@@ -1,14 +1,16 @@
 //! Words counted over many servers, added up where their packets meet. `[camcube §3.4]`
 //!
-//! Every server counts the words of its own text. Partial counts go from key coordinate to key coordinate on one
-//! deterministic path, axis after axis in an order that a hash of the destination picks. With full aggregation a coordinate
-//! waits for all that come by way of it and sends one sum on; without, every packet goes on alone.
+//! Every server counts the words of its own text. Partial counts go from key coordinate to key
+//! coordinate on one deterministic path, axis after axis in an order that a hash of the destination
+//! picks. With full aggregation a coordinate waits for all that come by way of it and sends one sum
+//! on; without, every packet goes on alone.
 //!
-//! A coordinate whose server has failed still is one where paths meet: its heir acts for it, and adds no words. `[ours]`
-//! What has not come after [`PATIENCE`] is left out, and counted.
+//! A coordinate whose server has failed still is one where paths meet: its heir acts for it, and
+//! adds no words. `[ours]` What has not come after [`PATIENCE`] is left out, and counted.
 //!
-//! A message is `count JOB X,Y,Z full` or `count JOB X,Y,Z none`, a line feed, and the text; each server gets one. The
-//! server that answers for `X,Y,Z` says `JOB SERVERS`, then a line `WORD COUNT` for each word.
+//! A message is `count JOB X,Y,Z full` or `count JOB X,Y,Z none`, a line feed, and the text; each
+//! server gets one. The server that answers for `X,Y,Z` says `JOB SERVERS`, then a line
+//! `WORD COUNT` for each word.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -123,7 +125,8 @@ impl Partial {
         head
     }
 
-    /// As many payloads as it takes, none longer than `most` bytes. Words that no payload holds are left out.
+    /// As many payloads as it takes, none longer than `most` bytes. Words that no payload holds are
+    /// left out.
     fn emit(&self, most: usize) -> Vec<Vec<u8>> {
         let mut bodies = vec![Vec::new()];
         for (word, count) in &self.counts {
@@ -183,7 +186,8 @@ impl Aggregation {
         })
     }
 
-    /// Sends on, or says, what a coordinate has if it has all that it waits for, or waits no longer.
+    /// Sends on, or says, what a coordinate has if it has all that it waits for, or waits no
+    /// longer.
     fn settle(&mut self, context: &mut dyn Context, job: u32, at: Key, wait: bool) {
         let servers: u32 = context.size().iter().product();
         let Some(gathered) = self.jobs.get_mut(&(job, at)) else {

@@ -1,7 +1,8 @@
-//! Packets for their own sake: what paths, links and the function F take, measured as the paper does. `[camcube §3.1, §6]`
+//! Packets for their own sake: what paths, links and the function F take, measured as the paper
+//! does. `[camcube §3.1, §6]`
 //!
-//! A source sends to one coordinate as fast as its links take packets, for a time (`flood`), or a number of packets (`send`). A mode
-//! says how they get there:
+//! A source sends to one coordinate as fast as its links take packets, for a time (`flood`), or a
+//! number of packets (`send`). A mode says how they get there:
 //!
 //! | mode | way |
 //! |---|---|
@@ -10,8 +11,9 @@
 //! | `bounce` | to a neighbour, which sends each packet back by the link that it came by `[camcube §6]` |
 //! | `keys-1` to `keys-16` | the same by the extended routing service: the neighbour's F returns the so many keys in the packet, all of them the source's own `[camcube §6]` |
 //!
-//! Who gets the packets (with `bounce` and `keys` that is the source again) says `received PACKETS BYTES MICROS from X,Y,Z` once
-//! none has come for [`QUIET`]: payloads' bytes, and the time from the first packet to the last.
+//! Who gets the packets (with `bounce` and `keys` that is the source again) says
+//! `received PACKETS BYTES MICROS from X,Y,Z` once none has come for [`QUIET`]: payloads' bytes,
+//! and the time from the first packet to the last.
 //!
 //! Messages: `flood X,Y,Z MODE MILLIS BYTES` and `send X,Y,Z MODE PACKETS BYTES`.
 
@@ -67,7 +69,8 @@ const MOST_SOURCES: usize = 4096;
 const MOST_BOUNCED: usize = 256;
 /// How long packets wait on a server: a link's queue is shorter. `[ours]`
 const WAIT_MILLIS: u32 = 200;
-/// Bytes before the keys: mode, whether it comes back, source, destination, the server before, keys.
+/// Bytes before the keys: mode, whether it comes back, source, destination, the server before,
+/// keys.
 const HEAD_BYTES: usize = 12;
 
 /// How packets get to their destination.
@@ -281,7 +284,8 @@ impl Benchmark {
         }
     }
 
-    /// `flood X,Y,Z MODE MILLIS BYTES` or `send X,Y,Z MODE PACKETS BYTES`; errors say what is wrong.
+    /// `flood X,Y,Z MODE MILLIS BYTES` or `send X,Y,Z MODE PACKETS BYTES`; errors say what is
+    /// wrong.
     fn read(context: &dyn Context, bytes: &[u8]) -> Result<Flood, String> {
         let line = std::str::from_utf8(bytes).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -360,7 +364,8 @@ impl Service for Benchmark {
             Mode::Routed | Mode::Disjoint if here == head.destination => {
                 self.count(context, head.source, bytes)
             }
-            // A coordinate whose server is dead: the TCP/IP service drops what its heir gets [camcube §7].
+            // A coordinate whose server is dead: the TCP/IP service drops what its heir gets
+            // [camcube §7].
             Mode::Disjoint if packet.key != here && context.responsible(packet.key) => Action::Drop,
             Mode::Routed if context.responsible(head.destination) => Action::Drop,
             _ => Action::Pass,

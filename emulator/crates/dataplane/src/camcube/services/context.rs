@@ -16,7 +16,8 @@ pub struct View<'a> {
     pub me: NodeId,
     /// The torus.
     pub structure: &'a Structure,
-    /// The ports on shortest live paths to a server, a bit each; 0 for itself and for one that cannot be reached.
+    /// The ports on shortest live paths to a server, a bit each; 0 for itself and for one that
+    /// cannot be reached.
     pub shortest: &'a dyn Fn(NodeId) -> u8,
     /// Who answers for each coordinate, by its home server.
     pub roots: &'a [Option<NodeId>],

@@ -1,14 +1,18 @@
-//! A file to many servers, over a tree that grows along the corners of mini-cubes. `[camcube §3.2, Fig. 7]`
+//! A file to many servers, over a tree that grows along the corners of mini-cubes.
+//! `[camcube §3.2, Fig. 7]`
 //!
-//! A join goes towards the root coordinate; each coordinate on its path records where it came from as a child, and the join
-//! ends at the first that is in the tree. The root's data goes to each child by `transmit`, in chunks. A coordinate asks its
-//! parent again for chunks that do not come ([`REPAIR`]), as links lose packets when they fail. `[ours]`
+//! A join goes towards the root coordinate; each coordinate on its path records where it came from
+//! as a child, and the join ends at the first that is in the tree. The root's data goes to each
+//! child by `transmit`, in chunks. A coordinate asks its parent again for chunks that do not come
+//! ([`REPAIR`]), as links lose packets when they fail. `[ours]`
 //!
-//! To compare with, a join may go by the routing service instead (`join-routed GROUP X,Y,Z`), which takes the first free link on a
-//! shortest path to the root; each server on its way records its child. `[camcube §3.2]`
+//! To compare with, a join may go by the routing service instead (`join-routed GROUP X,Y,Z`), which
+//! takes the first free link on a shortest path to the root; each server on its way records its
+//! child. `[camcube §3.2]`
 //!
-//! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the server that answers for the
-//! root `X,Y,Z`. A member that has the whole file says `received GROUP BYTES CHECKSUM ok`, or `wrong` for `ok`.
+//! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the
+//! server that answers for the root `X,Y,Z`. A member that has the whole file says
+//! `received GROUP BYTES CHECKSUM ok`, or `wrong` for `ok`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -382,7 +386,8 @@ impl Service for Distribution {
                 None => Action::Drop,
             },
             Some((DATA, group, _, reader)) => {
-                // Who joined by the routing service does not know by whom it is in the tree until data come.
+                // Who joined by the routing service does not know by whom it is in the tree until
+                // data come.
                 let orphan = self
                     .places
                     .get_mut(&(group, at))

@@ -1,4 +1,5 @@
-//! Fair shares of a link: start-time fair queueing (Goyal, Vin, Cheng 1996), by bytes and weights. `[camcube §2.1.1, §5]`
+//! Fair shares of a link: start-time fair queueing (Goyal, Vin, Cheng 1996), by bytes and weights.
+//! `[camcube §2.1.1, §5]`
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// When it would be a sharer's turn: the least of all goes next. One that was idle saves nothing up.
+    /// When it would be a sharer's turn: the least of all goes next. One that was idle saves
+    /// nothing up.
     pub fn turn(&self, sharer: usize) -> u64 {
         let finished = self.finished.get(&sharer).copied().unwrap_or(0);
         finished.max(self.now)
@@ -35,7 +37,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Those that always have packets get bytes in proportion to their weights, whatever the packets' lengths.
+        /// Those that always have packets get bytes in proportion to their weights, whatever the
+        /// packets' lengths.
         #[test]
         fn shares_are_as_weights(weights in prop::collection::vec(1u32..10, 2..5), lengths in prop::collection::vec(60usize..9000, 5)) {
             let mut fair = Fair::default();

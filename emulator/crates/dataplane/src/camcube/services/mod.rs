@@ -1,8 +1,9 @@
-//! Services that route their own packets: the extended routing service, and the services of the paper that use it.
-//! `[camcube §2.1.1, §3, §5]`
+//! Services that route their own packets: the extended routing service, and the services of the
+//! paper that use it. `[camcube §2.1.1, §3, §5]`
 //!
-//! Packets of services travel from node to node as datagrams between the control addresses of ports, with the header of
-//! `header.rs` before the payload: whatever forwards applications' packets, services need no privilege. `[ours]`
+//! Packets of services travel from node to node as datagrams between the control addresses of
+//! ports, with the header of `header.rs` before the payload: whatever forwards applications'
+//! packets, services need no privilege. `[ours]`
 //!
 //! | file | job |
 //! |---|---|

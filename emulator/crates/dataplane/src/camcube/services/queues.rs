@@ -64,8 +64,9 @@ impl Queues {
         self.queues.values().map(|queue| queue.packets.len()).sum()
     }
 
-    /// Adds a packet to its queue, whose policy is asked for when it is new; `false`, and the packet is lost, where that is
-    /// full, as the service's queues together are, or there are too many queues.
+    /// Adds a packet to its queue, whose policy is asked for when it is new; `false`, and the
+    /// packet is lost, where that is full, as the service's queues together are, or there are too
+    /// many queues.
     pub fn push(&mut self, now: Time, policy: impl FnOnce() -> QueuePolicy, waiting: Waiting) -> bool {
         let bytes = waiting.packet.payload.len();
         if usize::from(waiting.queue) >= MAX_QUEUES || self.bytes + bytes > MOST_BYTES {
@@ -97,8 +98,8 @@ impl Queues {
         expired
     }
 
-    /// The packet that goes out next by a port: of each queue the oldest that `fits`, of these the one whose queue's turn it
-    /// is.
+    /// The packet that goes out next by a port: of each queue the oldest that `fits`, of these the
+    /// one whose queue's turn it is.
     pub fn candidate(&self, port: u8, fits: impl Fn(&Waiting) -> bool) -> Option<Candidate> {
         let turns = self.turns.get(usize::from(port))?;
         let oldest = self.queues.iter().filter_map(|(&queue, waiting)| {

@@ -1,9 +1,9 @@
-//! The runtime of a server's services: arrivals go to their service, the extended routing service decides by what each
-//! says, and links are polled. `[camcube §2.1.1, §5]`
+//! The runtime of a server's services: arrivals go to their service, the extended routing service
+//! decides by what each says, and links are polled. `[camcube §2.1.1, §5]`
 //!
-//! A service is never called from inside a call: what it asks for is done after it has returned, in order, and a packet
-//! that keeps coming back to the same server is dropped after [`MOST_STEPS`], as are the packets that it has its service
-//! send meanwhile. `[ours]`
+//! A service is never called from inside a call: what it asks for is done after it has returned, in
+//! order, and a packet that keeps coming back to the same server is dropped after [`MOST_STEPS`],
+//! as are the packets that it has its service send meanwhile. `[ours]`
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -78,8 +78,8 @@ impl Runtime {
         }
     }
 
-    /// Hosts one more service, which is told of the neighbours that live. Errors: the number or the name is taken, or there
-    /// are too many.
+    /// Hosts one more service, which is told of the neighbours that live. Errors: the number or the
+    /// name is taken, or there are too many.
     pub fn host(
         &mut self,
         view: &View<'_>,
@@ -150,7 +150,8 @@ impl Runtime {
             self.work(view, now, index, work);
             return;
         }
-        // One hop is all that it was sent for; a service that wants it to go on hands it to the routing service.
+        // One hop is all that it was sent for; a service that wants it to go on hands it to the
+        // routing service.
         let mut packet = packet;
         let action = self.call(view, now, index, journey, |service, call| {
             service.packet(call, port, &mut packet)
@@ -172,7 +173,8 @@ impl Runtime {
             return None;
         }
         let fits = |waiting: &Waiting| leads(view, waiting, port).next().is_some();
-        // Of the services that have a packet for this link, the one whose turn it is: first what it sent itself.
+        // Of the services that have a packet for this link, the one whose turn it is: first what it
+        // sent itself.
         let mut best: Option<(u64, usize, Option<Candidate>)> = None;
         for (index, hosted) in self.hosted.iter_mut().enumerate() {
             let expired = hosted.queues.expire(now);
@@ -377,7 +379,8 @@ impl Runtime {
     }
 
     fn carry_out(&mut self, view: &View<'_>, now: Time, index: usize, steps: u32, requests: Vec<Request>) {
-        // What a packet has the service send begins anew, but for the calls that it has caused here.
+        // What a packet has the service send begins anew, but for the calls that it has caused
+        // here.
         let begun = Journey {
             steps: steps + 1,
             ..Journey::default()
@@ -475,8 +478,8 @@ impl Runtime {
         }
     }
 
-    /// Sends a packet to one of these keys: over links to those that others answer for, or to itself. Its queue is the
-    /// service's to say, unless it has said.
+    /// Sends a packet to one of these keys: over links to those that others answer for, or to
+    /// itself. Its queue is the service's to say, unless it has said.
     #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
     fn towards(
         &mut self,
@@ -563,8 +566,8 @@ impl Runtime {
     }
 }
 
-/// The keys of a packet to which a port is on a shortest path. It does not go back to where it came from, unless there is
-/// no other way to any of them: a failure behind it. `[ours]`
+/// The keys of a packet to which a port is on a shortest path. It does not go back to where it came
+/// from, unless there is no other way to any of them: a failure behind it. `[ours]`
 fn leads<'a>(view: &'a View<'_>, waiting: &'a Waiting, port: u8) -> impl Iterator<Item = Key> + 'a {
     let back = waiting.from.map_or(0, |from| 1 << from);
     let keys = || waiting.keys.iter().copied();

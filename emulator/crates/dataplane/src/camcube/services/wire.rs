@@ -1,4 +1,5 @@
-//! Reading and writing the payloads of services: numbers big-endian, bytes with their length before them.
+//! Reading and writing the payloads of services: numbers big-endian, bytes with their length before
+//! them.
 
 use cubeyard_topology::address::TorusAddresses;
 use cubeyard_topology::{NodeId, Torus3dSpec};
@@ -59,7 +60,8 @@ pub fn fnv(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The torus of a context as coordinates by number, for the rules that services share with the models.
+/// The torus of a context as coordinates by number, for the rules that services share with the
+/// models.
 pub fn torus(context: &dyn Context) -> TorusAddresses {
     let [x, y, z] = context.size();
     TorusAddresses::new(&Torus3dSpec { x, y, z })

@@ -1,7 +1,8 @@
-//! Fair queues at an end of a link: a class of the shaper for each of some flows, or for each service, which send in turn.
+//! Fair queues at an end of a link: a class of the shaper for each of some flows, or for each
+//! service, which send in turn.
 //!
-//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them; what is used here is what shaping needs
-//! anyway. `[ours]`
+//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them; what is used here
+//! is what shaping needs anyway. `[ours]`
 
 use std::os::fd::RawFd;
 
@@ -12,13 +13,14 @@ use super::{
 };
 use crate::netlink::message::Batch;
 
-/// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same numbers.
+/// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same
+/// numbers.
 pub const QUEUES: u32 = 64;
 /// As many as there are services: the four that every server has, and four that users wrote.
 const SERVICE_QUEUES: u32 = 8;
 const FIRST_QUEUE: u32 = 2;
-/// The class of all packets while a fault decides what happens to them. Classes of this number get what no classifier
-/// assigns.
+/// The class of all packets while a fault decides what happens to them. Classes of this number get
+/// what no classifier assigns.
 pub const COMMON_MINOR: u32 = 0x100;
 pub const COMMON: u32 = HTB | COMMON_MINOR;
 /// The class of control messages where services have classes: they go first. `[camcube §5]`
@@ -42,7 +44,8 @@ pub enum Sharers {
     Services,
 }
 
-/// Classes of an end's shaper, with the programs that tell packets apart, which live as long as this process.
+/// Classes of an end's shaper, with the programs that tell packets apart, which live as long as
+/// this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
     /// Who has a class.
@@ -59,9 +62,10 @@ pub struct Classes {
 pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classes: Classes) {
     let (many, queue_bytes) = match classes.sharers {
         Sharers::Flows => (QUEUES, Some((shape.queue_bytes / SHARE).max(LEAST_BYTES))),
-        // Servers send of services what their sockets have room for, a few turns, and few control messages. The queue that a class
-        // has by itself, of 1,000 packets, takes both: it needs no request, and the kernel leaves it out when it lists queues,
-        // which happens ten times a second.
+        // Servers send of services what their sockets have room for, a few turns, and few control
+        // messages. The queue that a class has by itself, of 1,000 packets, takes both: it needs no
+        // request, and the kernel leaves it out when it lists queues, which happens ten times a
+        // second.
         Sharers::Services => (SERVICE_QUEUES, None),
     };
     let mut queue = |class: u32, priority: u32, queue_bytes: Option<u32>| {

@@ -1,8 +1,9 @@
 //! Shaping: what `tc qdisc` and `tc class` do, and the counters of queues.
 //!
-//! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a super-packet whole and
-//! goes into debt for it: accurate to one per cent, and seven times cheaper than segmenting it first. `[ours, measured]`
-//! Where each flow or each service has a queue of its own, there is a class for each of them below that class (`fair`).
+//! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a
+//! super-packet whole and goes into debt for it: accurate to one per cent, and seven times cheaper
+//! than segmenting it first. `[ours, measured]` Where each flow or each service has a queue of its
+//! own, there is a class for each of them below that class (`fair`).
 
 mod fair;
 
@@ -36,7 +37,8 @@ const CLSACT: u32 = 0xffff_0000;
 const HTB: u32 = 0x1_0000;
 const CLASS: u32 = 0x1_0001;
 const FIFO: u32 = 0x10_0000;
-/// Differs from the FIFO's handle: with the same one the kernel would change the queue instead of replacing it.
+/// Differs from the FIFO's handle: with the same one the kernel would change the queue instead of
+/// replacing it.
 const NETEM: u32 = 0x11_0000;
 /// The kernel's scheduler counts time in 64 ns.
 const NANOS_A_TICK: f64 = 64.0;
@@ -105,7 +107,8 @@ impl Discipline<'_> {
     }
 }
 
-/// HTB's settings: version 3, rate-to-quantum ratio 10, the class of packets that no classifier assigns.
+/// HTB's settings: version 3, rate-to-quantum ratio 10, the class of packets that no classifier
+/// assigns.
 fn put_htb(attributes: &mut Attributes<'_>, default_minor: u32) {
     attributes.nest(TCA_OPTIONS, |options| {
         options.put(TCA_HTB_INIT, &words(&[3, 10, default_minor, 0, 0]));
@@ -181,7 +184,8 @@ fn take_all(batch: &mut Batch, index: u32, shape: &Shape) {
     }
 }
 
-/// Netem's settings: latency in ticks, limit in packets, loss as part of 2^32; then gap, duplicate and jitter.
+/// Netem's settings: latency in ticks, limit in packets, loss as part of 2^32; then gap, duplicate
+/// and jitter.
 fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets: u32, loss: u32) {
     attributes.put(
         TCA_OPTIONS,
@@ -198,10 +202,11 @@ pub enum Hook {
     Egress,
 }
 
-/// Attaches a classifier to an interface that has none. The batch must run while the program is held.
+/// Attaches a classifier to an interface that has none. The batch must run while the program is
+/// held.
 ///
-/// Over netlink, not as a BPF link: attaching a link waits for all processors, 16 ms per program; this takes
-/// microseconds. `[ours, measured]`
+/// Over netlink, not as a BPF link: attaching a link waits for all processors, 16 ms per program;
+/// this takes microseconds. `[ours, measured]`
 pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook: Hook) {
     let hooks = Discipline {
         handle: CLSACT,
@@ -265,7 +270,8 @@ pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
     );
 }
 
-/// The turns of a class among those of its parent: bytes of one, and its priority, of which the least goes first.
+/// The turns of a class among those of its parent: bytes of one, and its priority, of which the
+/// least goes first.
 #[derive(Clone, Copy, Debug)]
 struct Turns {
     bytes: u32,
@@ -287,7 +293,8 @@ pub fn two_packets(mtu: u32) -> u32 {
     2 * mtu.max(1500)
 }
 
-/// A class that sends `bytes_per_sec` of its own, and as much as the end's rate with what its parent lends.
+/// A class that sends `bytes_per_sec` of its own, and as much as the end's rate with what its
+/// parent lends.
 #[allow(clippy::too_many_arguments, reason = "all of them are the class's")]
 fn put_class(
     batch: &mut Batch,
@@ -377,8 +384,8 @@ pub struct QueueStats {
     pub queue_bytes: u64,
 }
 
-/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the leaf of a shaped end. Of an end with classes it is
-/// the shaper itself that counts what all of them send and drop.
+/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the leaf of a shaped end. Of
+/// an end with classes it is the shaper itself that counts what all of them send and drop.
 pub fn read_queue_stats(answer: Answer<'_>, has_classes: bool) -> Option<QueueStats> {
     let word = |from: usize| Some(u32::from_ne_bytes(*answer.body.get(from..)?.first_chunk()?));
     let parent = if has_classes { AT_ROOT } else { CLASS };

@@ -1,4 +1,5 @@
-//! `capture`: opens an end of a link for a packet capture. The caller's thread captures, not the run's.
+//! `capture`: opens an end of a link for a packet capture. The caller's thread captures, not the
+//! run's.
 
 use serde::Deserialize;
 

@@ -1,6 +1,7 @@
-//! `chip`: a request to the chip of a server, as programs on its own socket make them. What is about the tables of a chip in the kernel is
-//! answered here; everything else the node answers later, or the caller gets an error. What a request is and what it may do,
-//! `cubeyard_chip::api` says.
+//! `chip`: a request to the chip of a server, as programs on its own socket make them. What is
+//! about the tables of a chip in the kernel is answered here; everything else the node answers
+//! later, or the caller gets an error. What a request is and what it may do, `cubeyard_chip::api`
+//! says.
 
 use std::time::Instant;
 
@@ -27,7 +28,8 @@ struct Answered {
     answer: HexBytes,
 }
 
-/// Carries out the request, or sends it to the node of a server. Answers by `reply` unless it fails at once.
+/// Carries out the request, or sends it to the node of a server. Answers by `reply` unless it fails
+/// at once.
 pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Result<()> {
     let server = run.network.server(id)?;
     if !run.network.division.has_server(server) {
@@ -68,7 +70,8 @@ pub fn ask(run: &mut RunState, id: u32, request: Vec<u8>, reply: &Reply) -> Resu
 /// Where a server's chip is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChipPlace {
-    /// Its tables are in the kernel, and the fabric has them; packets go between the kernel and the node.
+    /// Its tables are in the kernel, and the fabric has them; packets go between the kernel and the
+    /// node.
     Kernel,
     /// In the node.
     Node,

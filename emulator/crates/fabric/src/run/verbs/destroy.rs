@@ -1,5 +1,5 @@
-//! `destroy`: removes everything that the run has made. If something cannot be removed, that is the answer, and the
-//! journal keeps the run for another try.
+//! `destroy`: removes everything that the run has made. If something cannot be removed, that is the
+//! answer, and the journal keeps the run for another try.
 
 use std::time::Instant;
 
@@ -17,7 +17,8 @@ pub struct Destroyed {
     millis: f64,
 }
 
-/// Removes everything. Processes in containers are the caller's to end, unless it is gone (`end_processes`).
+/// Removes everything. Processes in containers are the caller's to end, unless it is gone
+/// (`end_processes`).
 pub fn destroy(run: &mut RunState, end_processes: bool) -> Result<Destroyed> {
     let started = Instant::now();
     let removed = run.kernels.count();

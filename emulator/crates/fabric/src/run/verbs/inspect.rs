@@ -1,6 +1,6 @@
-//! `inspect`: what a server's node knows, with the counts of what forwards for the server, and its routes where switches
-//! are routers. The node answers later, or the caller gets an error. A router is inspected too: its routes, and what it
-//! knows of the load, are all there is.
+//! `inspect`: what a server's node knows, with the counts of what forwards for the server, and its
+//! routes where switches are routers. The node answers later, or the caller gets an error. A router
+//! is inspected too: its routes, and what it knows of the load, are all there is.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

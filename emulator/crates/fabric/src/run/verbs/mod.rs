@@ -1,7 +1,8 @@
-//! What a caller can ask of a run, one verb a file. Each verb is a function of the run's state and its parameters.
+//! What a caller can ask of a run, one verb a file. Each verb is a function of the run's state and
+//! its parameters.
 //!
-//! Verbs that wait for nodes (`wire`, `inspect`, `chip`) answer later, by the reply they are given. An answer is a type of its
-//! own, which becomes a JSON document here.
+//! Verbs that wait for nodes (`wire`, `inspect`, `chip`) answer later, by the reply they are given.
+//! An answer is a type of its own, which becomes a JSON document here.
 //!
 //! Not here: reading requests from the socket (`api/`), and what nodes ask for (`run/inbox.rs`).
 

@@ -1,5 +1,6 @@
-//! `program`: tells what program the servers' chips run, or puts a user's into each of this host's, while packets flow. Each server's change is at
-//! once; between two servers packets may meet the one program and then the other.
+//! `program`: tells what program the servers' chips run, or puts a user's into each of this host's,
+//! while packets flow. Each server's change is at once; between two servers packets may meet the
+//! one program and then the other.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +45,8 @@ pub fn program(run: &RunState) -> Running {
     }
 }
 
-/// Checks the program for every server, and then commits it. Errors: a program that a server cannot run; then nothing has changed.
+/// Checks the program for every server, and then commits it. Errors: a program that a server cannot
+/// run; then nothing has changed.
 pub fn set_program(run: &mut RunState, text: &str) -> Result<Committed> {
     let network = &run.network;
     let places = &network.places_of_servers.run;

@@ -1,4 +1,5 @@
-//! `registers`: reads the registers of a server's chip, or one of them alone, or writes one. `[serverswitch §3.3.2]`
+//! `registers`: reads the registers of a server's chip, or one of them alone, or writes one.
+//! `[serverswitch §3.3.2]`
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,9 +18,9 @@ pub struct Registers {
     nanos: u64,
 }
 
-/// Reads all registers of a server's chip, after writing one of them if `register` has a value; without a value it is read alone.
-/// Errors: a server that is not here or off, a forwarding without a chip in the kernel, a register that is not or that cannot have the
-/// value.
+/// Reads all registers of a server's chip, after writing one of them if `register` has a value;
+/// without a value it is read alone. Errors: a server that is not here or off, a forwarding without
+/// a chip in the kernel, a register that is not or that cannot have the value.
 pub fn registers(run: &mut RunState, id: u32, register: Option<(&str, Option<u64>)>) -> Result<Registers> {
     let server = run.network.server(id)?;
     let has_classes = run.network.sharers().is_some();

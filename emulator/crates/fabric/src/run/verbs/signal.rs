@@ -1,5 +1,5 @@
-//! `signal`: ends, pauses or resumes the node of a server in a pod, and a user's program beside it, which no container engine does
-//! for the caller.
+//! `signal`: ends, pauses or resumes the node of a server in a pod, and a user's program beside it,
+//! which no container engine does for the caller.
 
 use serde::Deserialize;
 
@@ -32,8 +32,8 @@ impl NodeSignal {
     }
 }
 
-/// Sends it to the node, and to every process of the container `beside` it that has the server's network. A process that has
-/// ended already has had its signal.
+/// Sends it to the node, and to every process of the container `beside` it that has the server's
+/// network. A process that has ended already has had its signal.
 pub fn signal(run: &RunState, id: u32, signal: NodeSignal, beside: Option<&ContainerId>) -> Result<At> {
     if !run.wiring.pods {
         let message = "the run's servers are in no pods";

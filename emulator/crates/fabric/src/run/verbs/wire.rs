@@ -1,4 +1,5 @@
-//! `wire`: makes the network, or gives servers that were started again their links back. Answers when the nodes are ready.
+//! `wire`: makes the network, or gives servers that were started again their links back. Answers
+//! when the nodes are ready.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::run::state::RunState;
 use crate::run::{Homes, Reply};
 use crate::servers::{Home, foreign_interface};
 
-/// Wires servers: all of a new run's on this host, unless the `rest_follows`. Answers by `reply` unless it fails at once.
+/// Wires servers: all of a new run's on this host, unless the `rest_follows`. Answers by `reply`
+/// unless it fails at once.
 pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply) -> Result<()> {
     if run.wiring.is_pending() {
         return Err(FabricError::state(
@@ -37,7 +39,8 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
         }))?;
     }
     for (server, _) in &fresh {
-        // The old namespace and its links have to go before the new ones come: they have the same names.
+        // The old namespace and its links have to go before the new ones come: they have the same
+        // names.
         run.kernels.servers[*server] = None;
         run.nodes.release_process(*server);
     }
@@ -66,15 +69,17 @@ pub fn wire(run: &mut RunState, homes: Homes, rest_follows: bool, reply: &Reply)
     Ok(())
 }
 
-/// Takes the network of pods down before there is anything in them but a first container that waits for it. How many.
+/// Takes the network of pods down before there is anything in them but a first container that waits
+/// for it. How many.
 pub fn isolate(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<usize> {
     let homes = homes_in(run, pids, true)?;
     take_networks_down(homes.iter().map(|(_, pid, _)| *pid))?;
     Ok(homes.len())
 }
 
-/// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods: all but loopback. The
-/// plug-in removes it itself with the pod. A server that was wired before has interfaces of ours only in its old namespace.
+/// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods:
+/// all but loopback. The plug-in removes it itself with the pod. A server that was wired before has
+/// interfaces of ours only in its old namespace.
 fn take_networks_down(pids: impl Iterator<Item = u32>) -> Result<()> {
     for pid in pids {
         Namespace::of_process(pid)?.run(|| {
@@ -167,9 +172,9 @@ fn plan_containers(
     Ok(fresh)
 }
 
-/// Server, process and network of each of these, which are servers of this host in separate networks.
-/// Refuses a process that was not started for its server: it would get the server's interfaces, and
-/// end with the run.
+/// Server, process and network of each of these, which are servers of this host in separate
+/// networks. Refuses a process that was not started for its server: it would get the server's
+/// interfaces, and end with the run.
 fn homes_in(
     run: &RunState,
     pids: &BTreeMap<u32, u32>,
@@ -244,7 +249,8 @@ fn check_container(run: &RunState, field: &str, server: usize, pid: u32) -> Resu
 /// Namespaces that no container of these may have: the host's, and those of other servers.
 fn taken_namespaces(run: &RunState, pids: &BTreeMap<u32, u32>) -> Result<BTreeSet<NamespaceId>> {
     let mut taken = BTreeSet::from([Namespace::current()?.id()?]);
-    // Some hosts hide the first process even from root; then our own namespace, which is the host's too, has to do.
+    // Some hosts hide the first process even from root; then our own namespace, which is the host's
+    // too, has to do.
     if let Ok(of_first) = Namespace::of_process(1) {
         taken.insert(of_first.id()?);
     }

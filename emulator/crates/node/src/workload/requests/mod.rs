@@ -1,4 +1,5 @@
-//! Requests and responses. A server has one client at most, which asks one server or several, each over a flow of its own.
+//! Requests and responses. A server has one client at most, which asks one server or several, each
+//! over a flow of its own.
 //!
 //! | file | job |
 //! |---|---|
@@ -36,7 +37,8 @@ pub struct Client {
     flows: BTreeMap<u32, u32>,
     /// The number of the next request.
     next: u64,
-    /// When it is due; `None` before the start, while a response is waited for, and when all are sent.
+    /// When it is due; `None` before the start, while a response is waited for, and when all are
+    /// sent.
     due: Option<Time>,
     latencies: Latencies,
     buckets: BTreeMap<u16, u64>,
@@ -82,8 +84,8 @@ impl Client {
         Some((self.due?, *self.flows.get(&place)?))
     }
 
-    /// The moment of a request that is due over this flow by now. Its latency begins then, not when it is sent: a client that is
-    /// late must not look fast.
+    /// The moment of a request that is due over this flow by now. Its latency begins then, not when
+    /// it is sent: a client that is late must not look fast.
     pub fn take(&mut self, flow: u32, now: Time) -> Option<Time> {
         let (due, _) = self
             .next_timeout()
@@ -181,7 +183,8 @@ fn check(flow: u32, asking: &Asking) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses payloads without room for a request's number, and requests that are longer than a datagram.
+/// Refuses payloads without room for a request's number, and requests that are longer than a
+/// datagram.
 pub fn check_bytes(flow: u32, sizes: [(&str, u64, u64); 2]) -> Result<(), String> {
     for (field, bytes, most) in sizes {
         if !(HEAD_BYTES..=most).contains(&bytes) {

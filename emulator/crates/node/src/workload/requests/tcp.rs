@@ -1,5 +1,6 @@
-//! Requests over TCP: one connection from a client to a server, requests of one size and responses of one size, in the same order.
-//! TCP repeats what is lost; a connection that is lost takes its requests with it.
+//! Requests over TCP: one connection from a client to a server, requests of one size and responses
+//! of one size, in the same order. TCP repeats what is lost; a connection that is lost takes its
+//! requests with it.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -111,7 +112,8 @@ impl Asker {
         }
     }
 
-    /// Sends what is due and takes in responses; when to look again even if the socket is not ready.
+    /// Sends what is due and takes in responses; when to look again even if the socket is not
+    /// ready.
     #[expect(
         clippy::too_many_arguments,
         reason = "the one call from the workload, which owns all of it"

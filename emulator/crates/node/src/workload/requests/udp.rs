@@ -1,5 +1,6 @@
-//! Requests over UDP: a datagram that begins with the request's number, and a response of as many datagrams as it needs, each of which
-//! begins with that number. What is lost is not sent again: the client gives up.
+//! Requests over UDP: a datagram that begins with the request's number, and a response of as many
+//! datagrams as it needs, each of which begins with that number. What is lost is not sent again:
+//! the client gives up.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -1,4 +1,5 @@
-//! Values of a server that answers requests, for real clients of memcached: from any server, as long as the workload is there.
+//! Values of a server that answers requests, for real clients of memcached: from any server, as
+//! long as the workload is there.
 //!
 //! Measured requests do not come here: they and their responses have sizes, but no contents.
 

@@ -1,4 +1,5 @@
-//! The TCP/IP service's paths, and what they gain over the routing service. `[camcube §3.1, Fig. 1]`
+//! The TCP/IP service's paths, and what they gain over the routing service.
+//! `[camcube §3.1, Fig. 1]`
 
 use cubeyard_routing::PathSet;
 use cubeyard_routing::torus::{Ties, Ways, disjoint_paths, saturated_flow};

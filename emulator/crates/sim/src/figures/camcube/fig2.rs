@@ -68,7 +68,8 @@ fn saved(shape: &Shape, share: f64, seed: u64) -> f64 {
     1.0 - own.edges.len() as f64 / base.edges.len().max(1) as f64
 }
 
-/// The tree of the service's own protocol and that of the base, for a drawn root and a drawn share of the servers.
+/// The tree of the service's own protocol and that of the base, for a drawn root and a drawn share
+/// of the servers.
 pub(super) fn trees(shape: &Shape, share: f64, seed: u64) -> [JoinTree; 2] {
     let mut draws = Draws::new(seed);
     let root = draws.below(shape.servers());

@@ -38,7 +38,8 @@ fn tcp(shape: &Shape, draws: &mut Draws) -> Used {
     used
 }
 
-/// Every server, in a drawn order, looks up one object; a replica that misses passes the lookup on and keeps a copy.
+/// Every server, in a drawn order, looks up one object; a replica that misses passes the lookup on
+/// and keeps a copy.
 fn cache(shape: &Shape, service: &Multipath, draws: &mut Draws) -> Result<Used, NoPath> {
     let mut used = vec![false; shape.directed_links()];
     let primary = draws.below(shape.servers());
@@ -62,7 +63,8 @@ fn cache(shape: &Shape, service: &Multipath, draws: &mut Draws) -> Result<Used, 
     Ok(used)
 }
 
-/// The same with the answers, which return by the replica that passed a lookup on: what the links of real servers carry.
+/// The same with the answers, which return by the replica that passed a lookup on: what the links
+/// of real servers carry.
 fn cache_with_answers(shape: &Shape, ways: Ways, draws: &mut Draws) -> Used {
     let mut used = vec![false; shape.directed_links()];
     let primary = draws.below(shape.servers());

@@ -81,7 +81,8 @@ pub(super) fn lines(context: &Context<'_>) -> Result<Vec<Series>, PredictError> 
         .collect()
 }
 
-/// The paper's numbers beside these lines of all variants, with the reasons of those of type 1, LB, D, and of type 0 at 5:1.
+/// The paper's numbers beside these lines of all variants, with the reasons of those of type 1, LB,
+/// D, and of type 0 at 5:1.
 pub(super) fn rows(lines: &[Series], reasons: [&'static str; 4]) -> Result<Vec<Row>, PredictError> {
     let [of_type_1, of_balancing, of_detours, of_type_0] = reasons;
     let speedups = |line: usize| -> Vec<f64> {

@@ -31,7 +31,8 @@ const COUNTED: f64 = 10.0;
 const SECS: f64 = (WARM_UP + COUNTED) * REBIND_SECS / FASTER;
 /// Share of requests without a response above which a rate is not sustained.
 const MOST_LOST: f64 = 0.01;
-/// Where the greatest rate is searched, in that of the fluid, and how often the range is halved: to 2 % of the fluid's.
+/// Where the greatest rate is searched, in that of the fluid, and how often the range is halved: to
+/// 2 % of the fluid's.
 const SEARCHED: (f64, f64) = (0.5, 1.15);
 const HALVINGS: u32 = 5;
 /// Which of the fluid's ratios are simulated.
@@ -75,7 +76,8 @@ impl Cluster {
         })
     }
 
-    /// What becomes of requests after the warm-up when all web servers together send so many millions a second.
+    /// What becomes of requests after the warm-up when all web servers together send so many
+    /// millions a second.
     fn answered(&self, context: &Context<'_>, rate: f64, seed: u64) -> Result<Answered, PredictError> {
         let period = REBIND_SECS / FASTER;
         let each = rate * 1e6 / self.clients.len() as f64;
@@ -94,7 +96,8 @@ impl Cluster {
         answered_since(&self.network, &experiment, WARM_UP * period, context.progress)
     }
 
-    /// The greatest rate, in millions a second, at which responses come in time on average. `expected` is about what it is.
+    /// The greatest rate, in millions a second, at which responses come in time on average.
+    /// `expected` is about what it is.
     fn sustained(&self, context: &Context<'_>, expected: f64, seed: u64) -> Result<f64, PredictError> {
         let (mut least, mut most) = (SEARCHED.0 * expected, SEARCHED.1 * expected);
         for _ in 0..HALVINGS {

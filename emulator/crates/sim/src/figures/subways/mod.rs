@@ -1,11 +1,15 @@
 //! Subways' tables and figures. `[subways §7, §8]`
 //!
-//! Inside: one file a figure (`fig8` to `fig12`; packet by packet: `packets` for Figs 8 to 11, `fig12_packets`), the tables of wires (`wires`) and the testbed's table (`table5`, and packet by packet `table5_packets`), and what
-//! they share: the default network, the balances compared, and the words for the choices made.
+//! Inside: one file a figure (`fig8` to `fig12`; packet by packet: `packets` for Figs 8 to 11,
+//! `fig12_packets`), the tables of wires (`wires`) and the testbed's table (`table5`, and packet by
+//! packet `table5_packets`), and what they share: the default network, the balances compared, and
+//! the words for the choices made.
 //!
-//! Shuffles run as a fluid of whole racks ([`crate::rack_fluid`]); the testbed's 192 flows run one by one.
+//! Shuffles run as a fluid of whole racks ([`crate::rack_fluid`]); the testbed's 192 flows run one
+//! by one.
 //!
-//! Not here: the controllers and detours themselves (`cubeyard_routing::subways`, `crate::controllers`).
+//! Not here: the controllers and detours themselves (`cubeyard_routing::subways`,
+//! `crate::controllers`).
 
 pub(super) mod fig10;
 pub(super) mod fig11;
@@ -50,7 +54,8 @@ fn network(mut spec: Value) -> Result<RackNetwork, PredictError> {
     RackNetwork::new(&built(&spec)?).ok_or_else(setup)
 }
 
-/// The paper's default: 2 ports, 15 servers a rack, loops of 12, two clusters, 5:1 and 4:1. `[subways §8.1]`
+/// The paper's default: 2 ports, 15 servers a rack, loops of 12, two clusters, 5:1 and 4:1.
+/// `[subways §8.1]`
 fn default_network(wiring_type: u8) -> Result<RackNetwork, PredictError> {
     let spread = if wiring_type == 2 { 2 } else { 1 };
     network(json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": spread, "clusters": 2}))

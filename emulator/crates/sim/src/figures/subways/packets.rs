@@ -1,5 +1,5 @@
-//! Shuffles of Figs 8 to 11 packet by packet; load balancing and detours move flows while packets are on their way. The fluid's lines
-//! stand beside. `[subways §8.3-§8.6]`
+//! Shuffles of Figs 8 to 11 packet by packet; load balancing and detours move flows while packets
+//! are on their way. The fluid's lines stand beside. `[subways §8.3-§8.6]`
 //!
 //! Not here: Fig. 12, whose requests go without TCP (`fig12_packets`).
 
@@ -35,7 +35,8 @@ const TAIL: &str = "the last of thousands of hashed flows decides, over few seed
 const OF_FLUID: &str = "about 4 in the text, and 4.1 as a fluid: packets reach nine tenths of the fluid's speedup with ECMP, eight with LB, and three quarters with D";
 const SPREAD: &str = "rebinding moves flows between ToRs by weights, and in loops of 3 all ToRs carry as much already; which of a server's ports a single flow meets others on stays a draw";
 
-/// A shuffle among the first racks of each of the first loops: the network's spec, and how many of both.
+/// A shuffle among the first racks of each of the first loops: the network's spec, and how many of
+/// both.
 #[derive(Clone, PartialEq)]
 struct Shuffle {
     spec: Value,
@@ -169,7 +170,8 @@ impl Line {
     }
 }
 
-/// The lines of a figure: two series each, packets and fluid, and the speedups in packets by place and seed.
+/// The lines of a figure: two series each, packets and fluid, and the speedups in packets by place
+/// and seed.
 struct Drawn {
     series: Vec<Series>,
     samples: Vec<Vec<Vec<f64>>>,
@@ -239,7 +241,8 @@ impl Times {
 }
 
 impl Figure<'_> {
-    /// Runs all shuffles of all lines: packet by packet for each seed, and as a fluid. Shows each place when it is there.
+    /// Runs all shuffles of all lines: packet by packet for each seed, and as a fluid. Shows each
+    /// place when it is there.
     fn drawn(&self) -> Result<Drawn, PredictError> {
         let context = self.context;
         let mut shuffles: Vec<Shuffle> = Vec::new();
@@ -295,7 +298,8 @@ impl Figure<'_> {
     }
 }
 
-/// The paper's default of a type: 2 ports, 15 servers a rack, loops of 12, two clusters. `[subways §8.1]`
+/// The paper's default of a type: 2 ports, 15 servers a rack, loops of 12, two clusters.
+/// `[subways §8.1]`
 fn default_spec(wiring_type: u8) -> Value {
     let spread = if wiring_type == 2 { 2 } else { 1 };
     json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": spread, "clusters": 2})

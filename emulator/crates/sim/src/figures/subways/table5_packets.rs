@@ -1,4 +1,5 @@
-//! The testbed's incast packet by packet, over the sizes of queues: they decide how much a type 1 wiring gains. `[subways §8.2, Table 5]`
+//! The testbed's incast packet by packet, over the sizes of queues: they decide how much a type 1
+//! wiring gains. `[subways §8.2, Table 5]`
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +14,8 @@ use crate::network::Network;
 const BYTES: u64 = 100_000_000;
 /// Flows from each sender to each receiver.
 const FLOWS: u32 = 4;
-/// The queue whose tails stand beside the paper's: a port's rate times 600 us, as in a network of 60 us a hop. `[subways §8.1]`
+/// The queue whose tails stand beside the paper's: a port's rate times 600 us, as in a network of
+/// 60 us a hop. `[subways §8.1]`
 const QUEUE_BYTES: u64 = 37_500;
 /// Queues of the sweep.
 const QUEUES: [u64; 3] = [QUEUE_BYTES, 150_000, 500_000];

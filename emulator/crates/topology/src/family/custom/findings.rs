@@ -15,7 +15,8 @@ const RATES_AT_MOST: usize = 256;
 /// Most sets of networks that are compared for servers without a path.
 const GROUPS_AT_MOST: usize = 1_000;
 
-/// Errors with the row's path; the fix of the first repairs all of its kind. Without errors: remarks. Linear in the list.
+/// Errors with the row's path; the fix of the first repairs all of its kind. Without errors:
+/// remarks. Linear in the list.
 pub(crate) fn validate(spec: &CustomSpec) -> Vec<Finding> {
     for check in [names, ends, ports, degrees, rates] {
         let mut errors = check(spec);
@@ -27,7 +28,8 @@ pub(crate) fn validate(spec: &CustomSpec) -> Vec<Finding> {
     remarks(spec)
 }
 
-/// Whether a name is a DNS label that no program takes for a number: lower-case letters, digits, hyphens; a letter first.
+/// Whether a name is a DNS label that no program takes for a number: lower-case letters, digits,
+/// hyphens; a letter first.
 fn is_name(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=HOST_NAME_MAX_CHARACTERS).contains(&name.len())

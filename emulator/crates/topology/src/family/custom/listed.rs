@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use crate::graph::NodeId;
 use crate::spec::{CustomRole, CustomSpec, TIER_AT_MOST};
 
-/// The tier of every node, in the order of the list: as given, else the distance in links from the nearest server minus one
-/// (at most [`TIER_AT_MOST`]); 0 for servers and for what no server reaches. The list has no errors.
+/// The tier of every node, in the order of the list: as given, else the distance in links from the
+/// nearest server minus one (at most [`TIER_AT_MOST`]); 0 for servers and for what no server
+/// reaches. The list has no errors.
 pub(super) fn tiers(spec: &CustomSpec) -> Vec<u8> {
     let number: HashMap<&str, usize> = (spec.nodes.iter().enumerate())
         .map(|(row, node)| (node.name.as_str(), row))
@@ -50,14 +51,16 @@ pub(super) fn tiers(spec: &CustomSpec) -> Vec<u8> {
 /// A list by number.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
-    /// Number of servers, which come first: switch by switch, so that racks fill with servers of the same switch.
+    /// Number of servers, which come first: switch by switch, so that racks fill with servers of
+    /// the same switch.
     pub servers: u32,
     /// By node.
     pub names: Vec<String>,
     /// By node; 0 for servers.
     pub tiers: Vec<u8>,
     pub number: HashMap<String, NodeId>,
-    /// The ends of every link in the order of the list, the lower number first, with whether they were turned round.
+    /// The ends of every link in the order of the list, the lower number first, with whether they
+    /// were turned round.
     pub ends: Vec<(NodeId, NodeId, bool)>,
     /// By node: what it is linked to, and by which link, in the order of the list.
     pub rows: Vec<Vec<(NodeId, u32)>>,

@@ -1,10 +1,12 @@
 //! A network as its user lists it: nodes with roles, links with rates and names of ports.
 //!
-//! Inside: what the family is called and takes (here), what is wrong or odd about a list (`findings`), the nodes and ports that
-//! a list makes (`listed`), and the answers of the family (`shape`).
+//! Inside: what the family is called and takes (here), what is wrong or odd about a list
+//! (`findings`), the nodes and ports that a list makes (`listed`), and the answers of the family
+//! (`shape`).
 //!
-//! Servers do not relay: a link between two servers carries the traffic of these two only. Links between the same two nodes
-//! are a trunk. What a plan takes for granted: switches of a tier are of one model, and so are all servers. `[ours]`
+//! Servers do not relay: a link between two servers carries the traffic of these two only. Links
+//! between the same two nodes are a trunk. What a plan takes for granted: switches of a tier are of
+//! one model, and so are all servers. `[ours]`
 
 mod findings;
 mod listed;
@@ -16,7 +18,8 @@ pub(crate) use shape::Custom;
 use crate::describe::{Description, Kind, Parameter};
 use crate::spec::{CustomRole, CustomSpec, TopologySpec};
 
-/// Most nodes and links: the list of a network of this size is below 2 MiB of JSON, which the API takes.
+/// Most nodes and links: the list of a network of this size is below 2 MiB of JSON, which the API
+/// takes.
 const NODES_AT_MOST: u32 = 16_384;
 const LINKS_AT_MOST: u32 = 32_768;
 /// Most links of a server, and of a switch.

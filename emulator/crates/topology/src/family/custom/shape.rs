@@ -1,4 +1,5 @@
-//! A list as a family: ids, ports, tiers, and the rule that the certificate checks against the list itself.
+//! A list as a family: ids, ports, tiers, and the rule that the certificate checks against the list
+//! itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -90,8 +91,8 @@ impl Custom {
     }
 }
 
-/// Switches of a tier are of one model: as many ports as the one with the most links, and dedicated uplinks where those to
-/// higher tiers are of another rate than the rest.
+/// Switches of a tier are of one model: as many ports as the one with the most links, and dedicated
+/// uplinks where those to higher tiers are of another rate than the rest.
 fn tiers(listed: &Listed, rate: impl Fn(u32) -> f64) -> Vec<SwitchTier> {
     let mut tiers: Vec<SwitchTier> = Vec::new();
     let mut downs_at_most = 0;
@@ -125,7 +126,8 @@ fn tiers(listed: &Listed, rate: impl Fn(u32) -> f64) -> Vec<SwitchTier> {
         tier.ports = tier.ports.max(downs + ups);
         tier.uplink_ports = tier.uplink_ports.max(ups);
         downs_at_most = downs_at_most.max(downs);
-        // Until the tier is complete, the sum of both maxima stands in the count of ports of dedicated uplinks.
+        // Until the tier is complete, the sum of both maxima stands in the count of ports of
+        // dedicated uplinks.
         if index + 1 == tiers.len() && ends_tier(listed, node) {
             close(&mut tiers[index], downs_at_most);
         }

@@ -1,4 +1,5 @@
-//! Which servers and links a partial DCell has, in either order of growth, and what its parameters allow.
+//! Which servers and links a partial DCell has, in either order of growth, and what its parameters
+//! allow.
 
 use serde_json::json;
 
@@ -14,8 +15,8 @@ pub(super) fn links_at_level(sizes: &[u64], servers: u64) -> Vec<u64> {
         let (size, below) = (sizes[level], sizes[level - 1]);
         let mesh = |subs: u64| u128::from(subs) * u128::from(subs.saturating_sub(1)) / 2;
         let (whole, rest) = (servers / size, servers % size);
-        // The last DCell of this level: `subs` whole sub-DCells, and `extra` servers of the next one, of
-        // which server i is joined to sub-DCell i.
+        // The last DCell of this level: `subs` whole sub-DCells, and `extra` servers of the next
+        // one, of which server i is joined to sub-DCell i.
         let (subs, extra) = (rest / below, rest % below);
         let total =
             u128::from(whole) * mesh(below.saturating_add(1)) + mesh(subs) + u128::from(extra.min(subs));
@@ -24,8 +25,9 @@ pub(super) fn links_at_level(sizes: &[u64], servers: u64) -> Vec<u64> {
     links
 }
 
-/// Servers of each DCell_2 of a DCell_3 that grows from the top down, from the text of the procedure: in step `c` each
-/// DCell_2 gets its `c`th DCell_1 in turn, then DCell_2s of `c` DCell_1s follow, `c t_1 + 1` in all. [ours, dcell §5]
+/// Servers of each DCell_2 of a DCell_3 that grows from the top down, from the text of the
+/// procedure: in step `c` each DCell_2 gets its `c`th DCell_1 in turn, then DCell_2s of `c`
+/// DCell_1s follow, `c t_1 + 1` in all. [ours, dcell §5]
 pub(super) fn top_down_cells(sizes: &[u64], servers: u64) -> Vec<u64> {
     let (mut left, unit) = (servers / sizes[1], sizes[1]);
     let mut cells: Vec<u64> = Vec::new();
@@ -50,8 +52,8 @@ pub(super) fn top_down_cells(sizes: &[u64], servers: u64) -> Vec<u64> {
 pub(super) fn top_down_links_at_level(sizes: &[u64], servers: u64) -> Vec<u64> {
     let cells = top_down_cells(sizes, servers);
     let mesh = |members: u64| members * members.saturating_sub(1) / 2;
-    // DCell_2 j has a link with each of the first min(j, its size) DCell_2s that have a server j - 1; none is larger than
-    // one before it, so those are the first ones too.
+    // DCell_2 j has a link with each of the first min(j, its size) DCell_2s that have a server j -
+    // 1; none is larger than one before it, so those are the first ones too.
     let mut large = cells.len() as u64;
     let mut top = 0;
     for (cell, &size) in (0u64..).zip(&cells) {

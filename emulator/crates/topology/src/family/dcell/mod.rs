@@ -1,8 +1,9 @@
 //! DCell [dcell §3]: t_0 = n, g_l = t_{l-1} + 1, t_l = g_l t_{l-1}.
 //!
-//! A server is `[a_k, …, a_0]` with `a_0 < n` and `a_l < g_l`. A partial DCell has the first servers in the order of growth, which
-//! the spec chooses, and a link exists where both of its servers do: servers are added without a change of what is wired.
-//! Ids count servers in that order.
+//! A server is `[a_k, …, a_0]` with `a_0 < n` and `a_l < g_l`. A partial DCell has the first
+//! servers in the order of growth, which the spec chooses, and a link exists where both of its
+//! servers do: servers are added without a change of what is wired. Ids count servers in that
+//! order.
 
 mod growth;
 
@@ -115,7 +116,8 @@ impl Dcell {
         self.addresses.digit(server, level as usize)
     }
 
-    /// The server with this whole address; `None` for an address of another length, or of no server here.
+    /// The server with this whole address; `None` for an address of another length, or of no server
+    /// here.
     fn whole_id(&self, digits: &[u32]) -> Option<NodeId> {
         if digits.len() != self.k as usize + 1 {
             return None;
@@ -130,14 +132,15 @@ impl Dcell {
         (1..=self.k).rev().map(move |level| self.digit(server, level))
     }
 
-    /// Longest shortest path: that of a complete DCell_level, where crossing a DCell_0 costs `cell`.
+    /// Longest shortest path: that of a complete DCell_level, where crossing a DCell_0 costs
+    /// `cell`.
     fn complete_diameter(level: u32, cell: u64) -> u64 {
         // [dcell §3] D_l = 2 D_{l-1} + 1: DCellRouting through the one link between two sub-DCells.
         (cell + 1) * (1 << level) - 1
     }
 
-    /// Upper bound for a DCell_3 that grows from the top down [ours]: its DCell_2s hold linked complete DCell_1s, and all
-    /// but the one that is being added are linked with each other.
+    /// Upper bound for a DCell_3 that grows from the top down [ours]: its DCell_2s hold linked
+    /// complete DCell_1s, and all but the one that is being added are linked with each other.
     fn top_down_bound(&self, cell: u64) -> u64 {
         let sizes = self.addresses.sizes();
         let cells = top_down_cells(sizes, u64::from(self.servers));
@@ -163,7 +166,8 @@ impl Dcell {
         let mut longest = if subs > 1 { 2 * whole + 1 } else { whole };
         if extra > 0 {
             let last = self.diameter_bound(extra, level - 1, cell);
-            // Sub-DCell i has a link into the last one only if its server i exists; sub-DCell 0 always has.
+            // Sub-DCell i has a link into the last one only if its server i exists; sub-DCell 0
+            // always has.
             let detour = if extra >= subs { whole + 1 } else { 2 * (whole + 1) };
             longest = longest.max(detour + last);
         }
@@ -197,7 +201,8 @@ impl Dcell {
         }
     }
 
-    /// Links between the first half of the servers and the rest; a switch sides with most of its servers.
+    /// Links between the first half of the servers and the rest; a switch sides with most of its
+    /// servers.
     fn middle_cut(&self, links: &Links) -> u64 {
         let half = self.servers / 2;
         let direct = (0..links.len())
@@ -280,7 +285,8 @@ impl Family for Dcell {
             let port = level as u16;
             let mut base = 0;
             while base < servers {
-                // BuildDCells [dcell §3]: for i < j, server j-1 of sub-DCell i to server i of sub-DCell j.
+                // BuildDCells [dcell §3]: for i < j, server j-1 of sub-DCell i to server i of
+                // sub-DCell j.
                 let mut i = 0;
                 while i < below && base + (i + 1) * below + i < servers {
                     let mut j = i + 1;
@@ -405,7 +411,8 @@ impl Family for Dcell {
             return false;
         }
         let position = a.len() - 1 - level;
-        // The end that was added first is written first; in the order of addresses that is the one in sub-DCell i.
+        // The end that was added first is written first; in the order of addresses that is the one
+        // in sub-DCell i.
         let in_order = !self.top_down || self.whole_id(&a) < self.whole_id(&b);
         let (a, b) = if self.top_down && a[position] > b[position] {
             (b, a)

@@ -1,9 +1,10 @@
 //! Jellyfish: switches joined at random, servers on all of them [jellyfish §3].
 //!
-//! The random regular graph is made as published: two switches with free ports that are not joined yet are drawn and joined,
-//! until there are none; then a switch with two free ports takes the place of a random link between two others. Two
-//! neighbours with one free port each take both ends of such a link in the same way. At most one port of the network stays
-//! free. Where the result is in parts, two links of different parts swap ends until it is whole. `[ours]`
+//! The random regular graph is made as published: two switches with free ports that are not joined
+//! yet are drawn and joined, until there are none; then a switch with two free ports takes the
+//! place of a random link between two others. Two neighbours with one free port each take both ends
+//! of such a link in the same way. At most one port of the network stays free. Where the result is
+//! in parts, two links of different parts swap ends until it is whole. `[ours]`
 //!
 //! Inside: the family (here) and its graph (`random_graph`).
 //!
@@ -138,7 +139,8 @@ pub(crate) fn validate(spec: &JellyfishSpec) -> Vec<Finding> {
     }
     let on_first = servers_of(spec).div_ceil(switches);
     let on_last = servers_of(spec) / switches;
-    // Two switches need a link between them, more of them two each, so that the network can be whole.
+    // Two switches need a link between them, more of them two each, so that the network can be
+    // whole.
     let needed = (switches - 1).min(2);
     if ports < on_first + needed {
         let fix = on_first + needed;
@@ -250,7 +252,8 @@ impl Jellyfish {
         u64::from(self.switches) * u64::from(self.ports) - u64::from(self.servers)
     }
 
-    /// Links of a switch to others: all ports without a server, one less at the last switch where they are odd in all.
+    /// Links of a switch to others: all ports without a server, one less at the last switch where
+    /// they are odd in all.
     fn degree(&self, switch: u32) -> u32 {
         let odd = self.between() % 2 == 1 && switch == self.switches - 1;
         self.ports - self.on_switch(switch) - u32::from(odd)

@@ -7,7 +7,8 @@ use crate::random::Draws;
 /// Draws of a pair in vain after which the pairs that are left are looked for one by one.
 const DRAWS_IN_VAIN: u32 = 64;
 
-/// Links between nodes of these degrees, whose sum is even and which are all below their number: at random, in ascending order.
+/// Links between nodes of these degrees, whose sum is even and which are all below their number: at
+/// random, in ascending order.
 pub(super) fn random_graph(degrees: &[u32], seed: u64) -> Vec<(u32, u32)> {
     let mut graph = Making::new(degrees, seed);
     graph.join_free_ports();
@@ -107,7 +108,8 @@ impl Making {
         }
     }
 
-    /// Replaces a link (x, y) by (first, x) and (second, y); the first that fits from a random place on.
+    /// Replaces a link (x, y) by (first, x) and (second, y); the first that fits from a random
+    /// place on.
     fn take_a_link(&mut self, first: u32, second: u32) -> bool {
         let count = self.drawn.len();
         if count == 0 {
@@ -149,8 +151,8 @@ impl Making {
         part
     }
 
-    /// Swaps ends of links of different parts until there is one part. Every node has two links or more, so every part has
-    /// a circle, and a link of a circle can go without parting it.
+    /// Swaps ends of links of different parts until there is one part. Every node has two links or
+    /// more, so every part has a circle, and a link of a circle can go without parting it.
     fn make_whole(&mut self) {
         loop {
             let part = self.parts();

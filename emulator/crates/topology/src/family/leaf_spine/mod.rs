@@ -1,10 +1,11 @@
-//! Leaf-spine: every leaf wired to every spine [rfc7938 §3.2.1]; with a third tier, pods of leaves and spines whose spines are
-//! all wired to every super-spine [rfc7938 §3.2.2].
+//! Leaf-spine: every leaf wired to every spine [rfc7938 §3.2.1]; with a third tier, pods of leaves
+//! and spines whose spines are all wired to every super-spine [rfc7938 §3.2.2].
 //!
-//! The oversubscription of a leaf is the capacity of its server ports over that of its uplinks; that of a spine the capacity
-//! of its links to leaves over that of its links to super-spines.
+//! The oversubscription of a leaf is the capacity of its server ports over that of its uplinks;
+//! that of a spine the capacity of its links to leaves over that of its links to super-spines.
 //!
-//! Inside: parameters and what is wrong or odd about them (here), and addresses, wiring and closed forms (`shape`).
+//! Inside: parameters and what is wrong or odd about them (here), and addresses, wiring and closed
+//! forms (`shape`).
 
 mod shape;
 
@@ -26,7 +27,8 @@ const SUPER_SPINES_AT_MOST: u32 = 1024;
 /// Ports are numbered in 16 bits.
 const PORTS_AT_MOST: u32 = 1 << 16;
 
-// Any parameters of two tiers within these limits fit together, and all links can be built; `validate` checks those of three.
+// Any parameters of two tiers within these limits fit together, and all links can be built;
+// `validate` checks those of three.
 const _: () = assert!(LEAVES_AT_MOST * UPLINKS_PER_SPINE_AT_MOST <= 1 << 16);
 const _: () = assert!(SERVERS_PER_LEAF_AT_MOST + SPINES_AT_MOST * UPLINKS_PER_SPINE_AT_MOST <= 1 << 16);
 const _: () = assert!(

@@ -1,10 +1,12 @@
 //! Addresses, wiring and closed forms of leaf-spine networks.
 //!
-//! Leaves and spines are numbered pod by pod; without super-spines there is one pod, which is not named. Server `i` of leaf
-//! `e` has one port, on port `i` of the leaf. A leaf's uplinks follow its server ports, spine by spine; wire `w` to spine `s`
-//! of its pod is uplink `s u + w`, with `u` the uplinks per spine, and ends on port `e u + w` of the spine, `e` counted within
-//! the pod. A spine's uplinks follow in the same manner: wire `w` to super-spine `c` is its uplink `c v + w`, with `v` the
-//! uplinks per super-spine, and ends on port `s v + w` of the super-spine, `s` counted over all pods. `[ours]`
+//! Leaves and spines are numbered pod by pod; without super-spines there is one pod, which is not
+//! named. Server `i` of leaf `e` has one port, on port `i` of the leaf. A leaf's uplinks follow its
+//! server ports, spine by spine; wire `w` to spine `s` of its pod is uplink `s u + w`, with `u` the
+//! uplinks per spine, and ends on port `e u + w` of the spine, `e` counted within the pod. A
+//! spine's uplinks follow in the same manner: wire `w` to super-spine `c` is its uplink `c v + w`,
+//! with `v` the uplinks per super-spine, and ends on port `s v + w` of the super-spine, `s` counted
+//! over all pods. `[ours]`
 
 use std::fmt::Write;
 
@@ -128,9 +130,10 @@ impl LeafSpine {
 
     /// The least cost of a cut of a pod into two halves, by the cost of a link at each level.
     ///
-    /// With `x` leaves on one side every spine costs its links to the smaller number of leaves, and every server whose
-    /// leaf is on the other side costs its own link: `U min(x, L - x) + |x r - N/2|`. That is linear in `x` up to `L/2`,
-    /// so the least is at one of the ends.
+    /// With `x` leaves on one side every spine costs its links to the smaller number of leaves, and
+    /// every server whose leaf is on the other side costs its own link:
+    /// `U min(x, L - x) + |x r - N/2|`. That is linear in `x` up to `L/2`, so the least is at one
+    /// of the ends.
     fn cut_of_pod(&self, cost: [f64; 3]) -> f64 {
         let all_by_servers = f64::from(self.leaves * self.servers_per_leaf / 2) * cost[0];
         let whole_leaves = f64::from(self.leaves / 2) * f64::from(self.uplinks()) * cost[1];
@@ -140,9 +143,10 @@ impl LeafSpine {
 
     /// The least cost of a cut of all servers into two halves, by the cost of a link at each level.
     ///
-    /// The super-spines are best on one side together. A whole pod on the other side costs each of its spines the cheaper of
-    /// its links up and its links down; costs are concave in the number of leaves of each pod and linear in that of servers,
-    /// so the least is at an end again: no pod, or half of them and half of the odd one.
+    /// The super-spines are best on one side together. A whole pod on the other side costs each of
+    /// its spines the cheaper of its links up and its links down; costs are concave in the number
+    /// of leaves of each pod and linear in that of servers, so the least is at an end again: no
+    /// pod, or half of them and half of the odd one.
     fn cut(&self, cost: [f64; 3]) -> f64 {
         let all_by_servers = f64::from(self.servers() / 2) * cost[0];
         let up = f64::from(self.spine_uplinks()) * cost[2];
@@ -152,7 +156,8 @@ impl LeafSpine {
         all_by_servers.min(whole_pods + split_pod)
     }
 
-    /// All-to-all throughput with every flow at the same rate and uplinks equally full, in multiples of a server's rate.
+    /// All-to-all throughput with every flow at the same rate and uplinks equally full, in
+    /// multiples of a server's rate.
     fn balanced_all_to_all(&self) -> f64 {
         let servers = f64::from(self.servers());
         let on_leaf = f64::from(self.servers_per_leaf);
@@ -397,7 +402,8 @@ impl Family for LeafSpine {
         else {
             return false;
         };
-        // The place of the lower switch among those of the upper one, uplinks side by side, and the lower one's ports down.
+        // The place of the lower switch among those of the upper one, uplinks side by side, and the
+        // lower one's ports down.
         let (place, width, down) = if tier == 1 {
             if upper_pod != lower_pod {
                 return false;

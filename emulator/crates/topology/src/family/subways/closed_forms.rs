@@ -21,14 +21,16 @@ impl Subways {
         }
     }
 
-    /// Racks of a cluster group by the set of clusters their servers reach; `None` when too many differ.
+    /// Racks of a cluster group by the set of clusters their servers reach; `None` when too many
+    /// differ.
     fn cluster_sets(&self) -> Option<BTreeMap<Vec<u64>, u64>> {
         if self.spread as usize * self.p as usize > CLUSTER_SETS_AT_MOST {
             return None;
         }
         let words = (self.spread as usize).div_ceil(64);
         let mut sets: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-        // Loops repeat after `spread`, and a group has `loops_per_cluster` rounds of them, unless what each was before counts too.
+        // Loops repeat after `spread`, and a group has `loops_per_cluster` rounds of them, unless
+        // what each was before counts too.
         let (loops, rounds) = if self.keeps_former {
             (self.spread * self.loops_per_cluster, 1)
         } else {
@@ -57,7 +59,8 @@ impl Subways {
         (sets.len() <= CLUSTER_SETS_AT_MOST).then_some(sets)
     }
 
-    /// Ordered pairs of racks of one group that reach a common cluster, a rack with itself included.
+    /// Ordered pairs of racks of one group that reach a common cluster, a rack with itself
+    /// included.
     fn meeting_rack_pairs(&self) -> Option<u64> {
         let sets = self.cluster_sets()?;
         let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(a, b)| a & b != 0);

@@ -95,7 +95,8 @@ fn rate_findings(spec: &SubwaysSpec) -> Vec<Finding> {
     findings
 }
 
-/// Only the way from a type whose loops stay in one cluster to type 2 moves uplinks. `[subways §4.3]`
+/// Only the way from a type whose loops stay in one cluster to type 2 moves uplinks.
+/// `[subways §4.3]`
 fn former_findings(spec: &SubwaysSpec) -> Option<Finding> {
     let former = spec.former_type.filter(|_| spec.wiring_type != 2)?;
     let finding = Finding::error(

@@ -1,4 +1,5 @@
-//! The wiring rule of Subways as a certificate states and checks it: by the names of a link's ends, not by the code that wires.
+//! The wiring rule of Subways as a certificate states and checks it: by the names of a link's ends,
+//! not by the code that wires.
 
 use super::super::common::{NamedLink, read_list, read_switch};
 use super::shape::Subways;
@@ -81,7 +82,8 @@ impl Subways {
         if self.wiring_type == 0 {
             return rack == tor;
         }
-        // The window of [subways §4.2], walked from its left end; port numbers grow with the distance.
+        // The window of [subways §4.2], walked from its left end; port numbers grow with the
+        // distance.
         let (left, right) = (i64::from(self.p / 2), i64::from((self.p - 1) / 2));
         (-left..=right).any(|offset| {
             let port = if offset < 0 { -2 * offset - 1 } else { 2 * offset };

@@ -1,5 +1,5 @@
-//! Addresses and wiring of Subways [subways §4]. What follows from them in closed form is in `closed_forms`, the rule that a
-//! certificate checks in `rule`.
+//! Addresses and wiring of Subways [subways §4]. What follows from them in closed form is in
+//! `closed_forms`, the rule that a certificate checks in `rule`.
 
 use std::fmt::Write;
 
@@ -112,20 +112,23 @@ impl Subways {
 
     /// Cluster of the ToR at position `tor` of a loop.
     ///
-    /// Types 0 and 1 keep a loop in its cluster. Type 2 deals the ToRs of a loop to the clusters of its
-    /// group in turn [subways §4.3], each loop starting one cluster further so that all get equally many.
+    /// Types 0 and 1 keep a loop in its cluster. Type 2 deals the ToRs of a loop to the clusters of
+    /// its group in turn [subways §4.3], each loop starting one cluster further so that all get
+    /// equally many.
     pub(super) fn cluster_of(&self, in_loop: u32, tor: u32) -> u32 {
         let group = in_loop / (self.spread * self.loops_per_cluster);
         group * self.spread + (tor % self.spread + in_loop % self.spread) % self.spread
     }
 
-    /// Cluster that a ToR was in before an upgrade, where its uplinks of that time are kept and it is in another one now.
+    /// Cluster that a ToR was in before an upgrade, where its uplinks of that time are kept and it
+    /// is in another one now.
     pub(super) fn former_cluster(&self, in_loop: u32, tor: u32) -> Option<u32> {
         let former = in_loop / self.loops_per_cluster;
         (self.keeps_former && former != self.cluster_of(in_loop, tor)).then_some(former)
     }
 
-    /// Number of ToRs of a cluster that have left it and keep their uplinks; of all clusters without one.
+    /// Number of ToRs of a cluster that have left it and keep their uplinks; of all clusters
+    /// without one.
     fn formerly_in(&self, cluster: Option<u32>) -> u32 {
         if !self.keeps_former {
             return 0;
@@ -146,7 +149,8 @@ impl Subways {
         let group_loops = self.spread * self.loops_per_cluster;
         let before = in_loop % group_loops;
         let index = self.cluster_of(in_loop, tor) % self.spread;
-        // Any `spread` loops in a row give each cluster l ToRs; count the loops after those one by one.
+        // Any `spread` loops in a row give each cluster l ToRs; count the loops after those one by
+        // one.
         let rounds = before / self.spread;
         let start = in_loop - before + rounds * self.spread;
         rounds * self.l

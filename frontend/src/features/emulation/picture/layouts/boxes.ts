@@ -2,13 +2,19 @@
 import type { Network } from "../../session/network";
 import { SERVER_PX, SWITCH_PX } from "./layout";
 
-/** Free room between two boxes, for their links: a share of the distance of their centres, or so many pixels. */
+/**
+ * Free room between two boxes, for their links: a share of the distance of their centres, or so
+ * many pixels.
+ */
 const GAP = { share: 0.14, leastPx: 6, mostShare: 0.45 };
 
 const withoutGap = (distance: number): number =>
   distance - Math.min(Math.max(distance * GAP.share, GAP.leastPx), distance * GAP.mostShare);
 
-/** Boxes of all nodes around their centres, all scaled alike so that none overlaps another or leaves the picture. */
+/**
+ * Boxes of all nodes around their centres, all scaled alike so that none overlaps another or leaves
+ * the picture.
+ */
 export function boxesAround(
   network: Network,
   x: Float32Array,

@@ -19,7 +19,10 @@ export interface Layout {
   boxes: Float32Array;
   /** Of each link: start, two handles, end, as x and y. */
   curves: Float32Array;
-  /** Links drawn as two short lines, from the start to the first handle and from the second handle to the end. */
+  /**
+   * Links drawn as two short lines, from the start to the first handle and from the second handle
+   * to the end.
+   */
   stubs: ReadonlySet<number>;
   /** How links leave their ends: up and down, to the sides, or in any direction. */
   lines: "upright" | "sideways" | "free";
@@ -32,8 +35,8 @@ export const SERVER_PX = { width: 60, height: 40 };
 export const SWITCH_PX = { width: 64, height: 24 };
 
 /**
- * The address of each node, as the engine's frames carry it. Runs recorded before frames carried digits have their
- * servers and switches numbered instead.
+ * The address of each node, as the engine's frames carry it. Runs recorded before frames carried
+ * digits have their servers and switches numbered instead.
  */
 export function digitsOf({ frame: { servers, switches } }: Network): readonly (readonly number[])[] {
   const numbered = (ids: readonly number[]) => ids.map((_, row) => [row]);
@@ -56,7 +59,10 @@ export const boxOf = ({ boxes }: Layout, node: Node) => ({
   height: boxes[node * 4 + 3]!,
 });
 
-/** The point of a link's line at a share of its length, with the direction from end a to end b there. */
+/**
+ * The point of a link's line at a share of its length, with the direction from end a to end b
+ * there.
+ */
 export function pointOn(
   { curves, stubs }: Layout,
   link: number,

@@ -141,7 +141,8 @@ test("cables between servers of groups are arcs, and those around the edge of a 
   const dcell = network((OUTLINES as unknown as Record<string, Outline>)["DCell(4, 1)"]!);
   expect(layoutOf(dcell, 700, 400).stubs.size).toBe(0);
   const torus = network((OUTLINES as unknown as Record<string, Outline>)["torus 4x4x4"]!);
-  // A ring of 4 along each axis through each of the 16 places across it: one of its cables goes around.
+  // A ring of 4 along each axis through each of the 16 places across it: one of its cables goes
+  // around.
   expect(layoutOf(torus, 1300, 300).stubs.size).toBe(3 * 16);
   // With two planes below two others, so do those from one pair to the other.
   expect(layoutOf(torus, 700, 400).stubs.size).toBe(4 * 16);

@@ -1,6 +1,7 @@
 /**
- * Planes side by side [ours]: a server's last digit chooses its plane, the first two its column and row there. Cables to
- * the next plane are arcs below their row. Cables around the edge of the grid are a stub at each end.
+ * Planes side by side [ours]: a server's last digit chooses its plane, the first two its column and
+ * row there. Cables to the next plane are arcs below their row. Cables around the edge of the grid
+ * are a stub at each end.
  */
 import type { Network, Node } from "../../session/network";
 import { boxesAround } from "./boxes";
@@ -132,7 +133,10 @@ function corner(boxes: Float32Array, node: Node, side: number): [number, number]
   return [x + side * boxes[node * 4 + 2]! * 0.3, y];
 }
 
-/** Stubs that leave end a towards one side and end b towards the other. Those to other planes point down to the side. */
+/**
+ * Stubs that leave end a towards one side and end b towards the other. Those to other planes point
+ * down to the side.
+ */
 function stubs(
   grid: Grid,
   boxes: Float32Array,

@@ -33,7 +33,10 @@ function bcube(n: number): NetworkFrame {
   } as unknown as NetworkFrame;
 }
 
-/** BCube(n, 1) as plans pack it: two servers to a unit from below, four switches to a unit at the top. */
+/**
+ * BCube(n, 1) as plans pack it: two servers to a unit from below, four switches to a unit at the
+ * top.
+ */
 function packed(n: number, racks: number): PlanModel {
   const [servers, devices] = [n * n, n * n + 2 * n];
   const perRack = servers / racks;

@@ -1,12 +1,16 @@
 /**
- * Where the racks' picture puts everything [ours]: racks side by side, devices at their units and slots, and every cable
- * beside its rack, bent out the further the longer it is. A function of the plan and the size only.
+ * Where the racks' picture puts everything [ours]: racks side by side, devices at their units and
+ * slots, and every cable beside its rack, bent out the further the longer it is. A function of the
+ * plan and the size only.
  */
 import type { PlanModel } from "@/scene/model";
 import type { Network, Node } from "../../session/network";
 import type { Layout } from "./layout";
 
-/** More racks than this stand too close for their cables to be told apart: the floor shows their trunks instead. */
+/**
+ * More racks than this stand too close for their cables to be told apart: the floor shows their
+ * trunks instead.
+ */
 export const MOST_RACKS = 8;
 
 const PADDING = { side: 8, top: 30, bottom: 12 };
@@ -79,7 +83,10 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
   };
 }
 
-/** The rows of the picture from the top, by unit; units that nothing emulated stands at are one low gap together. */
+/**
+ * The rows of the picture from the top, by unit; units that nothing emulated stands at are one low
+ * gap together.
+ */
 function rowsOf(spans: readonly (readonly [unit: number, height: number])[]): {
   rows: number;
   rowOf: ReadonlyMap<number, number>;
@@ -149,7 +156,10 @@ function curvesOf(
   return curves;
 }
 
-/** Of each link, which share of those in its lane are shorter: equal room between cables whatever their lengths. */
+/**
+ * Of each link, which share of those in its lane are shorter: equal room between cables whatever
+ * their lengths.
+ */
 function ranksOf(network: Network, of: (link: number) => [lane: number, length: number]): Float32Array {
   const lanes = new Map<number, { link: number; length: number }[]>();
   for (let link = 0; link < network.links; link++) {
@@ -166,7 +176,10 @@ function ranksOf(network: Network, of: (link: number) => [lane: number, length: 
   return ranks;
 }
 
-/** Where each link leaves its ends, as y of end a and end b: one above the other, in the order of where they go. */
+/**
+ * Where each link leaves its ends, as y of end a and end b: one above the other, in the order of
+ * where they go.
+ */
 function portsOf(
   network: Network,
   right: Uint8Array,

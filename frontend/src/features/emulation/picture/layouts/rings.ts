@@ -1,7 +1,7 @@
 /**
- * Rings of groups [ours]: servers that share all but their last digit stand around their switch, which has the shared
- * digits; the groups of each further digit stand in a ring. Cables between groups are arcs through the middle of the ring
- * that both are in.
+ * Rings of groups [ours]: servers that share all but their last digit stand around their switch,
+ * which has the shared digits; the groups of each further digit stand in a ring. Cables between
+ * groups are arcs through the middle of the ring that both are in.
  */
 import { ring } from "@/scene/logical/parts";
 import type { Network } from "../../session/network";
@@ -131,7 +131,9 @@ function groupsOf(servers: readonly (readonly number[])[]): (readonly number[])[
   });
 }
 
-/** An ellipse around a group; only the outermost have a label, as there is no room in the others. */
+/**
+ * An ellipse around a group; only the outermost have a label, as there is no room in the others.
+ */
 function regionOf(address: readonly number[], rings: Rings, fit: Fit): Region {
   const [x, y] = fit.at(rings.placeOf(address));
   const [rx, ry] = [0, 1].map((axis) => rings.radius[address.length]! * fit.scale[axis]!) as [number, number];

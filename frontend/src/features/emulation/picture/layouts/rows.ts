@@ -1,6 +1,7 @@
 /**
- * Servers in one row, those that share all but their last digit together [ours]. Of switches, either level 0 is below
- * them and all other levels above, so that no link crosses a row it has no end in, or all are above by level.
+ * Servers in one row, those that share all but their last digit together [ours]. Of switches,
+ * either level 0 is below them and all other levels above, so that no link crosses a row it has no
+ * end in, or all are above by level.
  */
 import type { Network, Node } from "../../session/network";
 import { compareDigits, digitsOf, type Layout, SERVER_PX, SWITCH_PX } from "./layout";
@@ -9,7 +10,10 @@ const PADDING = { left: 56, right: 16, top: 14, bottom: 14 };
 /** Share of a server's slot that is left free between the servers of two switches. */
 const GROUP_GAP = 0.5;
 
-/** How high a cable between two servers of the row arches, as a share of their distance, and at most. */
+/**
+ * How high a cable between two servers of the row arches, as a share of their distance, and at
+ * most.
+ */
 const ARCH = { share: 0.35, mostPx: 60 };
 
 /** Level 0 below the servers, if there are other levels. */
@@ -62,7 +66,10 @@ function inRows(network: Network, width: number, height: number, below: number):
   };
 }
 
-/** The width of a server's slot and the middle of each, as shares of the row, in the order of their digits. */
+/**
+ * The width of a server's slot and the middle of each, as shares of the row, in the order of their
+ * digits.
+ */
 function serverPlaces(
   network: Network,
   digits: readonly (readonly number[])[],
@@ -106,7 +113,10 @@ function boxesOf(network: Network, x: Float32Array, y: Float32Array, slotPx: num
 /** Share of a box's width over which its links leave it. */
 const PORTS_SHARE = 0.72;
 
-/** Where each link leaves its ends, as x of end a and end b: side by side, in the order of where they go. */
+/**
+ * Where each link leaves its ends, as x of end a and end b: side by side, in the order of where
+ * they go.
+ */
 function portsOf(network: Network, x: Float32Array, y: Float32Array, boxes: Float32Array): Float32Array {
   const ports = new Float32Array(network.links * 2);
   network.linksOf.forEach((links, node) => {

@@ -1,7 +1,9 @@
-//! The clients of one server: each client's commands one after the other, so that answers come in order.
+//! The clients of one server: each client's commands one after the other, so that answers come in
+//! order.
 //!
-//! A command begins when its client says it or, where commands wait behind each other, with the timer: never from within the
-//! call that ended the one before, which may itself be within that one's.
+//! A command begins when its client says it or, where commands wait behind each other, with the
+//! timer: never from within the call that ended the one before, which may itself be within that
+//! one's.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -1,13 +1,16 @@
 //! Keys and values in memory, with replicas where they are asked for. `[camcube §3.3]`
 //!
-//! A key's hash gives its primary coordinate, and that eight secondary ones. A lookup goes to the nearest of the nine (to
-//! the primary if it is among them, else to a random one). A secondary without the value passes the lookup on to the
-//! primary; the answer returns by way of it, which fills it. A write goes to the primary, which has the secondaries forget:
-//! until that reaches them, they may answer with the value before.
+//! A key's hash gives its primary coordinate, and that eight secondary ones. A lookup goes to the
+//! nearest of the nine (to the primary if it is among them, else to a random one). A secondary
+//! without the value passes the lookup on to the primary; the answer returns by way of it, which
+//! fills it. A write goes to the primary, which has the secondaries forget: until that reaches
+//! them, they may answer with the value before.
 //!
-//! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`, `MISS KEY`, `STORED KEY`,
-//! `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and says `HOPS KEY N`, the links that the lookup crossed; `hops KEY
-//! straight` sends it to the primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached find all of it on every server, at a TCP port that is a setting.
+//! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`,
+//! `MISS KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and says
+//! `HOPS KEY N`, the links that the lookup crossed; `hops KEY straight` sends it to the primary by
+//! the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached
+//! find all of it on every server, at a TCP port that is a setting.
 //!
 //! | file | job |
 //! |---|---|
@@ -104,7 +107,8 @@ impl Cache {
         }
     }
 
-    /// One more hop of a lookup whose hops are counted; the lookup, if a copy here answers it on its way.
+    /// One more hop of a lookup whose hops are counted; the lookup, if a copy here answers it on
+    /// its way.
     fn count_hop(&mut self, context: &dyn Context, port: u8, packet: &mut Packet) -> Option<Words> {
         let mut words = Words::parse(&packet.payload)?;
         let counted = words.counted.as_mut()?;
@@ -227,7 +231,8 @@ impl Service for Cache {
         match words.what {
             what if what.is_request() => self.serve(context, at, words, packet),
             What::Forget => {
-                // The heir of a dead server may answer for the primary too, which has the value by right.
+                // The heir of a dead server may answer for the primary too, which has the value by
+                // right.
                 if !context.responsible(primary(context, &words.key)) {
                     self.store.forget(context.now(), &words.key, words.version);
                 }

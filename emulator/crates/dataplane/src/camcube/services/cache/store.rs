@@ -82,7 +82,8 @@ mod tests {
     }
 
     proptest! {
-        /// Fills and forgets in any order: what is found is never older than a version that was told of within `LATE`.
+        /// Fills and forgets in any order: what is found is never older than a version that was
+        /// told of within `LATE`.
         #[test]
         fn no_late_answer_brings_an_old_value_back(
             steps in prop::collection::vec((0u8..4, 0u64..40, any::<bool>(), 0u64..400), 1..200),

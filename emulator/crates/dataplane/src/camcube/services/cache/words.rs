@@ -163,7 +163,8 @@ pub struct Words {
     pub what: What,
     /// Where the answer goes.
     pub requester: Key,
-    /// The secondary by which the answer returns; of a lookup that has missed none yet, the requester.
+    /// The secondary by which the answer returns; of a lookup that has missed none yet, the
+    /// requester.
     pub via: Key,
     /// Whether a secondary has missed it.
     pub missed: bool,
