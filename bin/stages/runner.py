@@ -64,13 +64,13 @@ def run(command: Command, *, live: bool) -> Result:
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         process = subprocess.Popen(
             list(command.argv), cwd=ROOT / command.folder, env={**os.environ, **command.env}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            stdout=subprocess.PIPE if live else said, stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip
-        assert process.stdout is not None
-        with process.stdout as lines:
-            for line in lines:
-                said.write(line)
-                if live:
+        # Written to a file, what a process left behind still holds open delays nothing.
+        if process.stdout is not None:
+            with process.stdout as lines:
+                for line in lines:
+                    said.write(line)
                     print(line, end="", flush=True)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

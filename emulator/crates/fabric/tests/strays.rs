@@ -159,7 +159,7 @@ fn containers_of_no_run_and_of_another_one_are_no_strays() {
     }
     let mut host = Host::start();
     let (run, another) = (fresh_run(), fresh_run());
-    let (theirs, faked) = ("7c".repeat(32), "8d".repeat(32));
+    let (theirs, faked) = ("9e".repeat(32), "8d".repeat(32));
     let (group, faked_group) = (group_of(&theirs), group_of(&faked));
     // A process of another user with a shim's name is no proof.
     fs::set_permissions(host.folder(), fs::Permissions::from_mode(0o755)).expect("ours");
