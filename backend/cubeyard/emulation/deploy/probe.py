@@ -4,6 +4,7 @@ to do about it."""
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -220,24 +221,27 @@ def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
     title = "The privileged helper (cubeyard-fabric)"
     try:
         with FabricClient(place.socket) as client:
-            said = client.call("probe", ANSWER_SECS)
+            report = client.call("probe", ANSWER_SECS)
     except (FabricGoneError, FabricError) as error:
-        said = probe_kernel(settings) if settings.fabric_start else None
+        report, reason = None, error.detail
         fix = f"Start it as root: {by_hand(program(settings, FABRIC) or FABRIC, place)}"
-        if said is None:
-            return Capability(
-                name="fabric", title=title, available=False, reason=error.detail, fix=fix, needed=True
-            ), None
+        try:
+            report = probe_kernel(settings) if settings.fabric_start else None
+        except subprocess.TimeoutExpired as late:
+            reason = f"This machine is busy: the probe of its kernel did not end within {late.timeout:.0f} s."
+            fix = "Wait until the machine is less busy, then look again."
+        if report is None:
+            return Capability(name="fabric", title=title, available=False, reason=reason, fix=fix, needed=True), None
         reason = "Not running; it is started with the next run."
-        return Capability(name="fabric", title=title, available=True, reason=reason, fix="", needed=True), said
+        return Capability(name="fabric", title=title, available=True, reason=reason, fix="", needed=True), report
     return Capability(
         name="fabric",
         title=title,
         available=True,
-        reason=f"Runs, version {said.get('version', '?')}.",
+        reason=f"Runs, version {report.get('version', '?')}.",
         fix="",
         needed=True,
-    ), said
+    ), report
 
 
 def tell(settings: Settings) -> None:

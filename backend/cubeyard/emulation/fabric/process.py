@@ -235,15 +235,14 @@ def by_hand(binary: Path | str, place: Place) -> str:
 
 
 def probe_kernel(settings: Settings) -> dict[str, Any] | None:
-    """What the fabric says of this kernel without serving; None where it cannot say, or not within
-    START_SECS."""
+    """The fabric's report about this kernel, without serving; None where it cannot.
+
+    Raises subprocess.TimeoutExpired after START_SECS.
+    """
     binary = program(settings, FABRIC)
     if binary is None or os.geteuid() != 0:
         return None
-    try:
-        done = subprocess.run([str(binary), "probe", "--json"], capture_output=True, timeout=START_SECS, check=False)
-    except subprocess.TimeoutExpired:
-        return None
+    done = subprocess.run([str(binary), "probe", "--json"], capture_output=True, timeout=START_SECS, check=False)
     return orjson.loads(done.stdout) if done.returncode == 0 else None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from cubeyard.emulation.deploy import probe
 from cubeyard.emulation.deploy.images import _layer
 from cubeyard.emulation.deploy.reaper import reap
 from cubeyard.emulation.deploy.tools import Tools
@@ -194,11 +195,15 @@ def test_the_image_has_a_shell_where_the_machine_has_its_programs() -> None:
     }
 
 
-def test_a_probe_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_takes_too_long_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = tmp_path / "slow"
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
     slow.chmod(0o700)
     monkeypatch.setattr(process, "program", lambda *_: slow)
     monkeypatch.setattr(process, "START_SECS", 0.05)
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert process.probe_kernel(Settings()) is None
+    capability, report = probe._fabric(Settings(), Place(tmp_path))
+    assert report is None
+    assert not capability.available
+    assert "busy" in capability.reason
+    assert "root" not in capability.fix
