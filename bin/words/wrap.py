@@ -20,8 +20,9 @@ LEADERS = {
 ALIKE = {".pyi": ".py", ".h": ".c", ".tsx": ".ts", ".mjs": ".ts"}
 ONE_LINE_BLOCK = re.compile(r"(\s*)/\*\*? (.*) \*/$")
 DIRECTIVE = re.compile(
-    r"biome-ignore|eslint-|@ts-|@type|noqa|pyright:|type: ignore|fmt: |shellcheck|SPDX|@param|@returns"
+    r"biome-ignore|eslint-|@ts-|@type|noqa|pyright:|type: ignore|fmt: |shellcheck|SPDX|@param|@returns|^#!|syntax="
 )
+"""Lines for programs: never joined with prose."""
 ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 """What begins an item of a list, and no other line."""
 NO_PROSE = re.compile(r"\||#|>|<|\[[^\]]+\]:|:\w+:|\.\. ")
@@ -106,7 +107,7 @@ def _closes(lines: list[str], at: int) -> bool:
 def _begins(lines: list[str], at: int, leader: re.Pattern[str], quoted: bool) -> bool:
     """Whether a paragraph ends before this line."""
     line, before = leader.match(lines[at]), leader.match(lines[at - 1]) if at else None
-    if line is None or before is None:
+    if line is None or before is None or any(DIRECTIVE.search(lines[near]) for near in (at - 1, at)):
         return True
     body, previous = lines[at][line.end() :], lines[at - 1][before.end() :]
     if line[0].rstrip() != before[0].rstrip() and not (quoted and before[0] == line[0][: before.end()]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -198,3 +199,12 @@ def test_a_rust_module_s_docs_may_stand_beside_its_folder() -> None:
     assert len(rooms.undescribed(paths, lambda _: "use x;\n")) == 2
     (only,) = rooms.undescribed(paths, lambda path: "//! x\n" * 9 if path.endswith("m.rs") else "")
     assert only.startswith("emulator/crates/x/src:")
+
+
+def test_scripts_name_their_interpreter() -> None:
+    staged = subprocess.run(
+        ["git", "ls-files", "-s"], cwd=BIN.parent, capture_output=True, text=True, check=True
+    ).stdout
+    scripts = [line.split("\t")[1] for line in staged.splitlines() if line.startswith("100755")]
+    assert "bin/setup" in scripts
+    assert [path for path in scripts if (BIN.parent / path).read_bytes()[:2] != b"#!"] == []

@@ -203,6 +203,8 @@ LONG = " ".join(WRAPPED)
         ("a.py", f'x = "{LONG}"\n', None),
         ("a.rs", f"/// {LONG}\n/// It goes on.\nfn a() {{}}\n", "/// {}\n/// {} It goes on.\nfn a() {{}}\n"),
         ("a.ts", f"/** {LONG} */\nconst a = 1;\n", "/**\n * {}\n * {}\n */\nconst a = 1;\n"),
+        ("a", f"#!/usr/bin/env bash\n# {LONG}\n", "#!/usr/bin/env bash\n# {}\n# {}\n"),
+        ("a", f"# {LONG}\n# shellcheck source=b\n", "# {}\n# {}\n# shellcheck source=b\n"),
         ("a.ts", f"// biome-ignore lint/x: {LONG}\n", None),
         ("a.c", f"/* {LONG} */\n", "/*\n * {}\n * {}\n */\n"),
     ],
