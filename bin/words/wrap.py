@@ -75,6 +75,8 @@ def _wrap(lines: list[str], at: int, suffix: str, leader: re.Pattern[str]) -> No
     if any(not line.startswith(head.rstrip()) for line in lines[first : last + 1]):
         return
     item = ITEM.match(bodies[0])
+    if _is_table(bodies, item is not None):
+        return
     inner = re.match(r"\s*", bodies[-1])
     extra = " " * len(item[0]) if item else (inner[0] if inner and len(bodies) > 1 else "")
     if quoted:
@@ -83,6 +85,12 @@ def _wrap(lines: list[str], at: int, suffix: str, leader: re.Pattern[str]) -> No
             extra = ""
     words = " ".join(body.strip() for body in bodies)
     lines[first : last + 1] = _fill(words, head, head + extra)
+
+
+def _is_table(bodies: list[str], is_item: bool) -> bool:
+    """Whether the lines are columns or a hand-made list, which wrapping would mix."""
+    indents = {len(body) - len(body.lstrip()) for body in bodies[:1] + bodies[2 if is_item else 1 :]}
+    return any(re.search(r"\S {3,}\S", body) for body in bodies) or (not is_item and len(indents) > 1)
 
 
 def _first(lines: list[str], at: int, leader: re.Pattern[str], quoted: bool) -> int:
