@@ -1,6 +1,7 @@
 // Fails when an import points against the house's arrows:
 //   app -> features -> {ui, charts, render} -> scene -> units
-// Only features and app call api; features never import each other. Exit code 1 and one line per wrong import. Tests of a folder obey the same arrows.
+// Only features and app call api; features never import each other.
+// Exit code 1 and one line per wrong import. Tests of a folder obey the same arrows.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
