@@ -60,7 +60,7 @@ fn fastest(mut work: impl FnMut()) -> Duration {
     best
 }
 
-/// Largest memory this process ever held, in MiB, where the system tells.
+/// Peak memory of this process in MiB; `None` where the system does not report it.
 fn peak_mebibytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

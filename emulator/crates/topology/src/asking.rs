@@ -1,5 +1,5 @@
-//! What clients of a request-response workload leave to chance: whom a request goes to, and when
-//! the next one is sent. Simulated and real clients draw the same from the same seed.
+//! The random choices of clients in a request-response workload: the server of each request and the
+//! time of the next one. Simulated and real clients make the same choices from the same seed.
 
 use crate::random::{Draws, mix};
 
@@ -17,8 +17,7 @@ pub fn asked_server(client_seed: u64, request: u64, servers: u32) -> u32 {
     Draws::of(client_seed ^ OF_SERVERS, request).below(servers)
 }
 
-/// Seconds from the request before to this one, or from the start to the first, at so many a second
-/// on average.
+/// Seconds from the previous request (or from the start) to this one, at `rate_per_sec` on average.
 pub fn pause_secs(client_seed: u64, request: u64, rate_per_sec: f64) -> f64 {
     -(1.0 - Draws::of(client_seed ^ OF_TIMES, request).unit()).ln() / rate_per_sec
 }

@@ -2,7 +2,7 @@
 
 use crate::graph::{Csr, NodeId};
 
-/// What a set of searches found.
+/// The result of a set of searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Distances {
     /// Longest distance from a source to a server, in links.

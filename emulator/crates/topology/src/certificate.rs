@@ -17,10 +17,10 @@ const EXACT_DISTANCE_WORK: u64 = 8_000_000;
 /// Half-links above which distances are searched from single servers instead of 64 at once.
 const SINGLE_SOURCE_ABOVE: u64 = 1 << 20;
 
-/// One invariant.
+/// One invariant that was checked, and the result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Stable machine word.
+    /// Name for programs; it never changes.
     pub name: &'static str,
     /// The invariant, with this structure's numbers.
     pub statement: String,
@@ -28,7 +28,7 @@ pub struct Check {
     pub checked: u64,
     /// Whether all of them held.
     pub passed: bool,
-    /// What was found; the first offender when it failed.
+    /// The result in words; if the check failed, the first link or node that breaks the rule.
     pub detail: String,
 }
 
@@ -37,13 +37,13 @@ pub struct Check {
 pub struct Certificate {
     /// Whether every check passed.
     pub passed: bool,
-    /// The checks.
+    /// One entry for each invariant.
     pub checks: Vec<Check>,
 }
 
 pub(crate) fn certify(topology: &Topology) -> Certificate {
     let mut checks = vec![ends(topology)];
-    // With ends that do not exist the other checks have nothing to stand on.
+    // The other checks cannot run on links whose ends do not exist.
     if checks[0].passed {
         let csr = topology.adjacency();
         checks.push(counts(topology));

@@ -1,5 +1,5 @@
-//! What a user can ask for: families and parameters as data. Forms, documentation, JSON schema and
-//! the range checks of the parser all come from this one description.
+//! All families and their parameters as data. Forms, documentation, JSON schema and the range
+//! checks of the parser are derived from this description.
 
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ pub(crate) struct Parameter {
     pub max: f64,
     pub required: bool,
     pub default: Option<f64>,
-    /// What happens when it is left out and there is no fixed default.
+    /// How the value is chosen if the parameter is omitted and has no fixed default.
     pub default_doc: &'static str,
     pub unit: &'static str,
     pub doc: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// A required integer.
+    /// A required parameter with an integer value.
     pub const fn integer(
         name: &'static str,
         letter: &'static str,
@@ -68,7 +68,7 @@ impl Parameter {
         }
     }
 
-    /// A required number.
+    /// A required parameter with a number as its value.
     pub const fn number(
         name: &'static str,
         letter: &'static str,
@@ -214,7 +214,6 @@ impl Parameter {
     }
 }
 
-/// One family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
     pub family: &'static str,
@@ -240,7 +239,7 @@ impl Description {
         self.parameters.iter().filter(|parameter| !parameter.of_runs)
     }
 
-    /// The first preset.
+    /// The specification of the first preset.
     pub fn example(&self) -> Value {
         preset_json(self.presets[0].1)
     }
@@ -250,13 +249,14 @@ fn preset_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// All families, each with its parameters, limits, defaults, an example and the papers' own sizes.
+/// All families, each with its parameters, limits, defaults, an example and the sizes from its
+/// paper.
 ///
 /// A list of `{family, title, summary, source, names, parameters, example, presets}`; a parameter
 /// is
 /// `{name, letter, title, kind, list, min, max, default, default_doc, unit, doc, required, choices?}`
-/// with `kind` one of `integer`, `number`, `enum`, `list`, `nodes`, `links`; `list` says whether a
-/// list is taken.
+/// with `kind` one of `integer`, `number`, `enum`, `list`, `nodes`, `links`; `list` is true if the
+/// parameter accepts a list.
 pub fn families() -> Value {
     let list = family::DESCRIPTIONS.iter().map(|family| {
         let presets: Vec<Value> = family

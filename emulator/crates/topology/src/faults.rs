@@ -1,9 +1,9 @@
 //! The catalogue of fault kinds: the only list of the ways in which a server, a switch or a link
 //! can fail.
 //!
-//! The fabric, the flow engine, the API, the page and the command line read it. It says of each
-//! kind what it strikes, which numbers it needs and in what limits, what it does, whether
-//! neighbours notice it by their carrier, and whether the flow engine can predict it.
+//! The fabric, the flow engine, the API, the page and the command line read it. Each entry lists
+//! the kind's targets, its parameters with their limits, its effect, whether neighbours see their
+//! carrier drop, and whether the flow engine can predict it.
 //!
 //! Not here: which devices a target means (`cubeyard_sim::faults`), what a prediction makes of a
 //! fault (`cubeyard_sim::degraded`), and how it is injected into real packets (`cubeyard-fabric`).
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// The target carries nothing, whatever it is: each device or link fails by the kind in
+    /// The target carries no traffic. Each device or link fails by its kind in
     /// [`FaultEntry::stands_for`].
     #[default]
     Down,
@@ -32,7 +32,7 @@ pub enum FaultKind {
     LinkDelay,
     /// A server's process ends and its ports lose their carrier; its power stays on.
     ServerKilled,
-    /// A server's process is paused; its kernel goes on forwarding.
+    /// A server's process is paused; its kernel continues to forward packets.
     ServerFrozen,
     /// A server that neither sends nor takes anything, with a carrier at all its ports.
     ServerSilent,
@@ -44,21 +44,21 @@ pub enum FaultKind {
     SwitchOff,
 }
 
-/// What a kind of fault can strike.
+/// The kinds of targets of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultTarget {
-    /// Servers.
+    /// Only servers can be targets.
     Server,
-    /// Switches.
+    /// Only switches can be targets.
     Switch,
-    /// Links.
+    /// Only links can be targets.
     Link,
-    /// Each of them.
+    /// Servers, switches and links can be targets.
     Any,
 }
 
-/// What happens to the process of a server that a fault strikes.
+/// The effect of a fault on the process of its target server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultProcess {
@@ -71,15 +71,15 @@ pub enum FaultProcess {
 /// A number that a kind of fault needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FaultParameter {
-    /// Name of the field beside the fault's kind.
+    /// Name of the field in the fault, next to `kind`.
     pub name: &'static str,
-    /// For people.
+    /// Name shown to users.
     pub title: &'static str,
     /// Unit of the value: `bit/s`, `s`, or the empty string for a ratio.
     pub unit: &'static str,
-    /// Least value allowed.
+    /// Least value allowed, inclusive.
     pub minimum: f64,
-    /// Greatest value allowed.
+    /// Greatest value allowed, inclusive.
     pub maximum: f64,
     /// A value to start a form with.
     pub default: f64,
@@ -116,13 +116,13 @@ pub struct FaultEntry {
     /// The kind; its name in documents.
     #[serde(rename = "name")]
     pub kind: FaultKind,
-    /// For people.
+    /// Name shown to users.
     pub title: &'static str,
-    /// What it strikes.
+    /// The devices or links that this kind can affect.
     pub target: FaultTarget,
     /// The numbers that it needs, all of them.
     pub parameters: &'static [FaultParameter],
-    /// What it does, in one sentence for people.
+    /// Its effect, in one sentence for users.
     pub effect: &'static str,
     /// Whether neighbours keep their carrier, so that only lost hellos reveal it.
     pub silent: bool,
@@ -130,7 +130,7 @@ pub struct FaultEntry {
     pub predicted: bool,
     /// Whether the target still carries packets: it is degraded then, and has not failed.
     pub carries: bool,
-    /// What happens to the process of a server that it strikes.
+    /// The effect on the process of the target server, if any.
     pub process: Option<FaultProcess>,
     /// For a kind that strikes anything: the kinds of the same effect on a server, a switch and a
     /// link.
@@ -140,16 +140,16 @@ pub struct FaultEntry {
 /// The exact kinds that a general kind means, by what it strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StandsFor {
-    /// On a server.
+    /// The kind used if the target is a server.
     pub server: FaultKind,
-    /// On a switch.
+    /// The kind used if the target is a switch.
     pub switch: FaultKind,
-    /// On a link.
+    /// The kind used if the target is a link.
     pub link: FaultKind,
 }
 
-/// What a link still carries, each way. The limits hold the rates of all links that the emulation
-/// makes and all that a plan can have. `[ours]`
+/// The capacity that remains on the link, in each direction. The limits include the rates of all
+/// links that the emulation or a plan can have. `[ours]`
 const RATE: FaultParameter = FaultParameter {
     name: "rate_bits_per_sec",
     title: "Rate left",
@@ -313,7 +313,7 @@ pub const CATALOG: &[FaultEntry] = &[
 ];
 
 impl FaultKind {
-    /// The catalogue's entry.
+    /// The catalogue's entry for this kind.
     pub fn entry(self) -> &'static FaultEntry {
         // A kind without an entry cannot be released: a test goes through all of them.
         CATALOG

@@ -1,4 +1,4 @@
-//! Findings: what is wrong or odd about a specification, in the user's words.
+//! Findings: errors and warnings about a specification, in the user's words.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 pub enum Severity {
     /// Nothing can be built until this is changed.
     Error,
-    /// It can be built, but probably not what was meant.
+    /// It can be built, but is probably a mistake.
     Warning,
-    /// Worth knowing.
+    /// Useful information; no action is needed.
     Info,
 }
 
 /// How to keep the plan as it is, by writing down that this excess is accepted: no repair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Acceptance {
-    /// What the button says, for example `Accept 67 %`.
+    /// The button's label, for example `Accept 67 %`.
     pub label: String,
     /// JSON merge patch (RFC 7396) that sets the limit in the plan specification, under the limit's
     /// own name.
@@ -35,9 +35,9 @@ pub struct Finding {
     /// Path of the field in the plan specification, for example `topology.n`.
     #[serde(rename = "where")]
     pub field: String,
-    /// What is wrong: names the field, the value and the limit.
+    /// The problem: names the field, the value and the limit.
     pub message: String,
-    /// What to do about it.
+    /// The suggested fix, for users.
     pub hint: String,
     /// JSON merge patch (RFC 7396) on the plan specification that repairs it in one click.
     pub fix: Option<Value>,
@@ -84,7 +84,7 @@ impl Finding {
         }
     }
 
-    /// An error.
+    /// A finding of severity `error`, without a fix.
     pub fn error(
         code: &'static str,
         field: impl Into<String>,
@@ -94,7 +94,7 @@ impl Finding {
         Finding::new(Severity::Error, code, field, message, hint)
     }
 
-    /// A warning.
+    /// A finding of severity `warning`, without a fix.
     pub fn warning(
         code: &'static str,
         field: impl Into<String>,
@@ -104,7 +104,7 @@ impl Finding {
         Finding::new(Severity::Warning, code, field, message, hint)
     }
 
-    /// A remark.
+    /// A finding of severity `info`, without a fix.
     pub fn info(
         code: &'static str,
         field: impl Into<String>,

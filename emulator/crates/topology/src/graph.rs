@@ -10,9 +10,9 @@ pub type NodeId = u32;
 /// the capacity per direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    /// Near end.
+    /// The node at the near end of each link.
     pub a: Vec<NodeId>,
-    /// Far end.
+    /// The node at the far end of each link.
     pub b: Vec<NodeId>,
     /// Port number at the near end.
     pub a_port: Vec<u16>,
@@ -21,7 +21,7 @@ pub struct Links {
     /// Level: that of the upper switch (within a tier one more), or the family's own level between
     /// servers.
     pub level: Vec<u8>,
-    /// Index into `rates_bits_per_sec`.
+    /// The rate of each link, as an index into `rates_bits_per_sec`.
     pub rate_class: Vec<u8>,
     /// The distinct rates, in bits per second and direction.
     pub rates_bits_per_sec: Vec<f64>,
@@ -75,7 +75,8 @@ impl Links {
 }
 
 /// Adjacency in compressed sparse rows: the neighbours of `v` are
-/// `neighbours[offsets[v]..offsets[v + 1]]`, in ascending link order, with the link beside each.
+/// `neighbours[offsets[v]..offsets[v + 1]]`, in ascending link order; the matching links are in a
+/// parallel array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     /// Row starts; one more than there are nodes.

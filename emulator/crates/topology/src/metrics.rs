@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-/// One figure.
+/// One metric with its unit and source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
     /// The value, in `unit`.
     pub value: f64,
-    /// Whether the value is exact; if not, `note` says what kind of bound it is.
+    /// Whether the value is exact; if not, `note` names the kind of bound.
     pub exact: bool,
-    /// What is counted.
+    /// The unit of the value.
     pub unit: &'static str,
     /// Where the closed form comes from: a paper's section, or `[ours]`.
     pub source: &'static str,
@@ -18,7 +18,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// An exact figure.
+    /// A metric whose value is exact.
     pub fn exact(value: impl Into<f64>, unit: &'static str, source: &'static str) -> Metric {
         Metric {
             value: value.into(),
@@ -29,7 +29,7 @@ impl Metric {
         }
     }
 
-    /// A figure that is only a bound; `note` says which.
+    /// A metric that is only a bound; `note` names the kind of bound.
     pub fn bound(
         value: impl Into<f64>,
         unit: &'static str,
@@ -45,7 +45,7 @@ impl Metric {
         }
     }
 
-    /// Adds a remark.
+    /// Adds a remark to the metric.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Metric {
         self.note = note.into();
@@ -96,8 +96,8 @@ pub enum PathMeasure {
         /// Links of every hop.
         links_each: u32,
     },
-    /// In hops from server to server, of one or two links: a hop ends wherever a path enters a
-    /// server. `[dcell §4]`
+    /// In hops from server to server; a hop ends at each server on the path and crosses one or two
+    /// links. `[dcell §4]`
     HopsAtServers,
 }
 

@@ -34,7 +34,7 @@ impl Draws {
         mix(self.0)
     }
 
-    /// Leaves out so many draws.
+    /// Skips `count` draws.
     #[inline]
     pub fn skip(&mut self, count: u32) {
         let step = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(count.into());

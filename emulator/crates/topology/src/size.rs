@@ -7,18 +7,18 @@ use crate::spec::TopologySpec;
 /// Counts in closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Servers.
+    /// Number of servers.
     pub servers: u64,
     /// Switches of all levels.
     pub switches: u64,
-    /// Links.
+    /// Number of links.
     pub links: u64,
     /// Network ports of a server.
     pub server_ports: u32,
 }
 
 impl TopologySpec {
-    /// The size of the structure, without building it: microseconds, whatever the size.
+    /// The size of the structure without building it; takes microseconds for any size.
     pub fn size(&self) -> Result<Size, TopologyError> {
         let findings = self.validate();
         if findings.iter().any(Finding::is_error) {

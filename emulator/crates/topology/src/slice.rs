@@ -5,7 +5,7 @@
 //! every link between these nodes. In a network without tiers it has all switches that a path
 //! between them can cross.
 //!
-//! Not here: what a slice is emulated with (addresses, rates, protocols).
+//! Not here: the settings of its emulation (addresses, rates, protocols).
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::topology::Topology;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Slice {
-    /// These servers.
+    /// The slice with exactly these servers.
     Servers(SliceOfServers),
     /// The structure of the same family with fewer levels that holds a server.
     Within(SliceWithin),
@@ -45,7 +45,7 @@ pub struct SliceWithin {
 /// The nodes and links of a slice, by the ids of the whole topology, each in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Servers.
+    /// The ids of the servers.
     pub servers: Vec<NodeId>,
     /// Switches that join at least two of the servers, directly or by other switches.
     pub switches: Vec<NodeId>,

@@ -17,7 +17,7 @@ pub struct SwitchTier {
     /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `super-spine`,
     /// `switch`, `router`, or `tier-0` and so on.
     pub role: &'static str,
-    /// First id.
+    /// The first switch's id.
     pub first: NodeId,
     /// Number of switches.
     pub count: u32,
@@ -79,8 +79,8 @@ impl Topology {
         })
     }
 
-    /// The same addresses and ports with other links, for example as found on site: the certificate
-    /// then says whether the wiring follows the family's rules.
+    /// The same addresses and ports with other links, for example links as found on site; the
+    /// certificate then shows whether the wiring follows the family's rules.
     #[must_use]
     pub fn with_links(self, links: Links) -> Topology {
         Topology { links, ..self }
@@ -101,7 +101,7 @@ impl Topology {
         self.tiers.iter().map(|tier| tier.count).sum()
     }
 
-    /// Servers and switches.
+    /// Number of servers and switches together.
     pub fn node_count(&self) -> u32 {
         self.server_count + self.switch_count()
     }
@@ -129,9 +129,9 @@ impl Topology {
         self.family().relays()
     }
 
-    /// Whether switches stand in tiers, every link between two of them, so that a path goes up and
-    /// then down. In the other switched families (Jellyfish, Dragonfly, custom) paths are the
-    /// shortest ones.
+    /// Whether switches form tiers and every link joins two tiers, so that a path goes up and then
+    /// down. In the other switched families (Jellyfish, Dragonfly, custom) paths are shortest
+    /// paths.
     pub fn has_tiers(&self) -> bool {
         self.family().has_tiers()
     }
@@ -157,7 +157,7 @@ impl Topology {
         self.family().links_at_level().len()
     }
 
-    /// What a link level is, for people.
+    /// A name of a link level for users.
     pub fn level_label(&self, level: u8) -> String {
         self.family().level_label(level)
     }
@@ -220,7 +220,8 @@ impl Topology {
         self.family().picture()
     }
 
-    /// Re-derives every rule from names, ports and closed forms, and says what was checked.
+    /// Re-derives every rule from names, ports and closed forms, and lists the checks with their
+    /// results.
     pub fn certificate(&self) -> Certificate {
         certificate::certify(self)
     }

@@ -1,5 +1,5 @@
-//! Custom networks: each mistake is found at its row with value, limit and fix, and what is odd is
-//! said.
+//! Custom networks: each mistake is reported at its row with value, limit and fix, and unusual
+//! lists get remarks.
 
 use crate::common;
 

@@ -50,7 +50,7 @@ const SPECS: &[&str] = &[
     r#"{"family":"custom","nodes":[{"name":"leaf-1","role":"switch"},{"name":"leaf-2","role":"switch"},{"name":"top","role":"switch"},{"name":"web-1","role":"server"},{"name":"web-2","role":"server"},{"name":"db","role":"server"}],"links":[{"a":"web-1","b":"leaf-1","gbps":25,"a_port":"ens1","b_port":"swp1"},{"a":"leaf-2","b":"web-2"},{"a":"db","b":"leaf-1"},{"a":"db","b":"leaf-2"},{"a":"top","b":"leaf-1","gbps":100},{"a":"leaf-2","b":"top","gbps":100},{"a":"leaf-2","b":"top","gbps":100}]}"#,
 ];
 
-/// What is described is tried too: a new family has a row here and a strategy among the random
+/// Every described family is tested: a new family needs a row here and a strategy among the random
 /// specifications.
 #[test]
 fn every_family_is_tried() {

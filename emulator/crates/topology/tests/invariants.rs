@@ -126,7 +126,7 @@ proptest! {
                 (None, Some(upper)) => prop_assert_eq!(links.level[link], upper.level),
                 (Some(lower), Some(upper)) => {
                     prop_assert!(a < b && lower.level <= upper.level);
-                    // Only where switches stand in no tiers do links join those of the same level.
+                    // Links within one level exist only in networks whose switches form no tiers.
                     let within = u8::from(lower.level == upper.level);
                     prop_assert!(within == 0 || !topology.has_tiers());
                     if topology.has_tiers() || within == 0 {

@@ -102,7 +102,7 @@ fn ragged_columns_and_cut_off_parts_show() {
     let mut links = topology.links().clone();
     links.level.pop();
     assert_eq!(failed(topology.clone(), links), ["ends"]);
-    // Without its level-1 links the last BCube_0 stands alone.
+    // Without its level-1 links the last BCube_0 is disconnected.
     let mut links = topology.links().clone();
     for link in (0..links.len())
         .rev()

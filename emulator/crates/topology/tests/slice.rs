@@ -1,5 +1,3 @@
-//! Slices of topologies.
-
 use crate::common;
 
 use common::{any_spec, build, cases, has_error};

@@ -52,7 +52,7 @@ impl BcubeAddresses {
         self.servers
     }
 
-    /// What one more at `level` adds to a server's id, `n^level`.
+    /// The difference in ids of two servers whose digits at `level` differ by 1, `n^level`.
     #[inline]
     pub fn weight(&self, level: usize) -> u32 {
         self.weight[level]

@@ -59,7 +59,7 @@ impl DcellAddresses {
         }
     }
 
-    /// The server with a uid, if it is there.
+    /// The server with this uid; `None` if the DCell does not have it.
     #[inline]
     pub fn server(&self, uid: u64) -> Option<NodeId> {
         if uid >= self.sizes[self.k()] {
@@ -143,8 +143,8 @@ impl DcellAddresses {
         self.by_size[level].quotient(self.uid(server))
     }
 
-    /// The least run of ids that is known to hold the servers of the DCell_level of `server`;
-    /// nothing else is in it in the order of uids, nor up to level 1 from the top down, where
+    /// A short range of ids that contains every server of the DCell_level of `server`. In uid order
+    /// the range contains no other servers. In top-down order that holds up to level 1, because
     /// DCell_1s are added whole.
     pub fn ids_around(&self, server: NodeId, level: usize) -> Range<NodeId> {
         if self.top_down.is_some() && level > 1 {
@@ -221,8 +221,8 @@ impl DcellAddresses {
         })
     }
 
-    /// The server at the other end of a server's link of a level above 0, if it is there: server x
-    /// of sub-DCell i is joined to sub-DCell x + 1 if x >= i, else to sub-DCell x.
+    /// The server at the other end of a link above level 0, if that server exists: server x of
+    /// sub-DCell i is joined to sub-DCell x + 1 if x >= i, else to sub-DCell x.
     pub fn partner(&self, server: NodeId, level: usize) -> Option<NodeId> {
         let below = self.sizes[level - 1];
         let server = self.uid(server);

@@ -160,7 +160,6 @@ pub(crate) fn title(spec: &BcubeSpec) -> String {
     )
 }
 
-/// A valid BCube.
 #[derive(Clone, Debug)]
 pub(crate) struct Bcube {
     n: u32,

@@ -10,7 +10,7 @@ use crate::topology::Topology;
 /// Gigabit Ethernet, the rate BCube, DCell and CamCube assume [bcube §6, camcube §2].
 pub(crate) const GIGABIT: f64 = 1e9;
 
-/// A link by the names of its ends: all that a wiring rule may look at.
+/// A link by the names of its ends, the only input of a wiring rule.
 pub(crate) struct NamedLink<'a> {
     pub a: &'a str,
     pub a_port: u16,
@@ -55,7 +55,7 @@ pub(crate) fn read_number(text: &str) -> Option<u32> {
     }
 }
 
-/// Splits `<level,label>`.
+/// Splits `<level,label>` into level and label.
 pub(crate) fn read_switch(name: &str) -> Option<(u32, &str)> {
     let (level, label) = name.strip_prefix('<')?.strip_suffix('>')?.split_once(',')?;
     Some((read_number(level)?, label))
@@ -85,7 +85,6 @@ pub(crate) fn too_large<'a>(
     })
 }
 
-/// `base^exponent` without overflow.
 pub(crate) fn power(base: u32, exponent: u32) -> u128 {
     u128::from(base).checked_pow(exponent).unwrap_or(u128::MAX)
 }

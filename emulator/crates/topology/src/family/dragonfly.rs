@@ -133,7 +133,6 @@ pub(crate) fn title(spec: &DragonflySpec) -> String {
     )
 }
 
-/// A Dragonfly.
 #[derive(Clone, Debug)]
 pub(crate) struct Dragonfly {
     a: u32,

@@ -1,9 +1,10 @@
 //! Fat-tree: a folded Clos of equal switches with `m = ports / 2` links down and up [bcube §6].
 //!
-//! A server is `s_{L-1} … s_0` with `s_{L-1} < 2m` and the others below `m`. A layer-`j` switch
-//! carries the server digits above `j` (its pod) and `j` digits that tell the switches of a pod
-//! apart, `L - 1` in all. Up port `m + t` leads to the switch with `t` in place of its lowest pod
-//! digit, on the port of that digit. The top layer has no pod digits and uses all ports downwards.
+//! A server is `s_{L-1} … s_0` with `s_{L-1} < 2m` and the others below `m`. The address of a
+//! layer-`j` switch has `L - 1` digits: the server digits above `j` (its pod), then `j` digits that
+//! distinguish the switches of a pod. Up port `m + t` leads to the switch with `t` in place of its
+//! lowest pod digit, on the port of that digit. The top layer has no pod digits and uses all ports
+//! downwards.
 
 use serde_json::json;
 
@@ -189,7 +190,6 @@ pub(crate) fn title(spec: &FatTreeSpec) -> String {
 /// Addressing of a valid fat-tree.
 #[derive(Clone, Debug)]
 pub(crate) struct FatTree {
-    /// Half the ports.
     m: u32,
     layers: u32,
     servers: u32,

@@ -1,6 +1,7 @@
-//! What networks without closed forms need: distances and cuts, searched in the links.
+//! Metrics of networks without closed forms: distances and cuts, found by searching the links.
 //!
-//! Not here: closed forms. Whatever is searched within a limit of work says so: it is a bound then.
+//! Not here: closed forms. If a search stops at its limit of work, its result is reported as a
+//! bound.
 
 use super::common::utilisation;
 use crate::bfs;
@@ -57,11 +58,12 @@ pub(crate) fn survey(servers: u32, nodes: u32, links: &Links) -> Survey {
     found
 }
 
-/// The least weight found of a cut that leaves half of the servers (rounded down) on one side: an
-/// upper bound.
+/// The lightest cut found that leaves half of the servers (rounded down) on one side: an upper
+/// bound.
 ///
-/// The first half of the servers is on one side; switches move to the side of most of their links'
-/// weight until none wants to. Cutting off half of the servers one by one is the other candidate.
+/// The search starts with the first half of the servers on one side, and moves each switch to the
+/// side to which most of its link weight goes, until none moves. The other candidate is to cut off
+/// half of the servers one by one.
 pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize) -> f64) -> f64 {
     let csr = Csr::new(nodes, links);
     let half = servers / 2;
@@ -101,8 +103,8 @@ pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize
     found.min(one_by_one)
 }
 
-/// The metrics of a network whose servers have one port each, all links of one rate; `source` says
-/// where it stands that they have one.
+/// The metrics of a network in which each server has one port and all links have one rate; `source`
+/// cites where the one port is defined.
 pub(crate) fn one_port_metrics(
     diameter: Metric,
     mean: Option<f64>,

@@ -1,9 +1,9 @@
-//! The families of structures.
+//! The topology families.
 //!
 //! Each file holds one family: its description (parameters, limits, presets), validation, names,
-//! wiring, closed forms and the rule that its certificate checks. All answer the trait [`Family`]:
-//! what another crate needs to know of a family is a method there, so that a new family does not
-//! compile until it answers. `common` has what they share.
+//! wiring, closed forms and the rule that its certificate checks. All implement the trait
+//! [`Family`]. Everything that another crate needs from a family is a method there, so a new family
+//! does not compile until it is complete. `common` has shared code.
 //!
 //! The rule that the certificate checks is derived from names alone, not from the code that wires.
 //!
@@ -33,7 +33,7 @@ use crate::metrics::{Metric, PathMeasure, StructureMetrics};
 use crate::spec::TopologySpec;
 use crate::topology::{Picture, SwitchTier, Topology};
 
-/// What every family answers. `links_at_level`, `expected_degree` and `obeys` are derived
+/// The methods of a family. `links_at_level`, `expected_degree` and `obeys` are derived
 /// independently of `wire`: the certificate compares them.
 pub(crate) trait Family {
     fn server_count(&self) -> u32;
@@ -45,7 +45,7 @@ pub(crate) trait Family {
     fn links_at_level(&self) -> Vec<u64>;
     fn wire(&self, links: &mut Links);
     fn write_name(&self, node: NodeId, out: &mut String);
-    /// The node a name stands for; may accept spellings that are not canonical.
+    /// The node with this name; may accept spellings that are not canonical.
     fn node_by_name(&self, name: &str) -> Option<NodeId>;
     fn digits(&self, node: NodeId) -> Vec<u32>;
     /// How a diagram arranges nodes by their digits.
@@ -55,7 +55,7 @@ pub(crate) trait Family {
     fn server_port_name(&self, port: u16) -> String {
         format!("eth{port}")
     }
-    /// The port's name at this node where the specification gives one of its own.
+    /// The name of a port of this node, if the specification sets one.
     fn own_port_name(&self, _node: NodeId, _port: u16) -> Option<String> {
         None
     }
@@ -138,7 +138,7 @@ pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
     }
 }
 
-/// Fills in defaults.
+/// Returns the specification with all defaults filled in.
 pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
     match spec {
         TopologySpec::Bcube(spec) => TopologySpec::Bcube(bcube::resolve(spec)),

@@ -62,7 +62,6 @@ pub(crate) fn title(spec: &Torus2dSpec) -> String {
     format!("2D torus {}×{}", spec.x, spec.y)
 }
 
-/// The addressing.
 pub(crate) fn shape(spec: &Torus2dSpec) -> Torus3d {
     Torus3d::flat(spec.x, spec.y)
 }

@@ -100,7 +100,6 @@ pub(crate) fn title(spec: &Torus3dSpec) -> String {
     format!("CamCube {}×{}×{}", spec.x, spec.y, spec.z)
 }
 
-/// A torus.
 #[derive(Clone, Debug)]
 pub(crate) struct Torus3d {
     sizes: [u32; 3],

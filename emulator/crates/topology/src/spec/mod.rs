@@ -224,8 +224,8 @@ pub struct LeafSpineSpec {
     #[serde(default = "forty")]
     pub uplink_gbps: f64,
     /// Super-spine switches; without them there are two tiers and one pod.
-    // What is left at its default is left out: networks of two tiers keep their bytes, and their
-    // plans' hashes.
+    // A value equal to its default is omitted when serialized: networks of two tiers keep their
+    // bytes, and with them the hashes of their plans.
     #[serde(default, skip_serializing_if = "is_default::<0>")]
     pub super_spines: u32,
     /// Leaf-spine networks that the super-spines join.
@@ -255,7 +255,7 @@ fn is_hundred(value: &f64) -> bool {
     *value == hundred()
 }
 
-/// What to build, tagged by `family`.
+/// A specification of any family, tagged by `family`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "family", rename_all = "snake_case")]
 pub enum TopologySpec {
@@ -263,7 +263,7 @@ pub enum TopologySpec {
     Bcube(BcubeSpec),
     /// DCell.
     Dcell(DcellSpec),
-    /// CamCube's torus.
+    /// The torus of CamCube.
     #[serde(rename = "torus3d")]
     Torus3d(Torus3dSpec),
     /// Subways.

@@ -57,11 +57,11 @@ pub struct DragonflySpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomSpec {
-    /// Servers and switches.
+    /// All servers and switches.
     pub nodes: Vec<CustomNode>,
     /// Links between them.
     pub links: Vec<CustomLink>,
-    /// Rate of the links without one of their own, in Gb/s.
+    /// Rate of links that set no rate themselves, in Gb/s.
     #[serde(default = "ten")]
     pub link_gbps: f64,
 }
@@ -72,21 +72,20 @@ pub struct CustomSpec {
 pub struct CustomNode {
     /// Its name, and its host name.
     pub name: String,
-    /// Server or switch.
+    /// Whether the node is a server or a switch.
     pub role: CustomRole,
-    /// Of a switch: how far up it stands. When absent, its distance in links from the nearest
-    /// server, minus one.
+    /// For a switch: its tier. Default: its distance in links from the nearest server, minus one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<u8>,
 }
 
-/// What a node of a custom network is.
+/// The role of a node in a custom network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CustomRole {
     /// Sends and receives; forwards nothing.
     Server,
-    /// Forwards.
+    /// A node that forwards traffic.
     Switch,
 }
 
@@ -98,7 +97,7 @@ pub struct CustomLink {
     pub a: String,
     /// Name of the node at the other end.
     pub b: String,
-    /// Rate, in Gb/s.
+    /// Rate of the link, in Gb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gbps: Option<f64>,
     /// Name of the port at `a`.

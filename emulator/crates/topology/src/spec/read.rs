@@ -1,5 +1,5 @@
-//! Reading a specification from JSON: unknown and missing fields, wrong types and values out of
-//! range become findings that say how to repair them.
+//! Parses a specification from JSON. Unknown and missing fields, wrong types and values out of
+//! range become findings with fixes.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::describe::{Description, Kind, Parameter};
 use crate::family;
 use crate::finding::{Finding, TopologyError};
 
-/// See [`TopologySpec::from_json`].
+/// Implements [`TopologySpec::from_json`].
 pub(super) fn from_json(value: &Value) -> Result<TopologySpec, TopologyError> {
     let Value::Object(fields) = value else {
         return Err(fail(
@@ -78,7 +78,7 @@ fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, Topolo
     }
 }
 
-/// Of a title: shorter ones are in many.
+/// Shorter words occur in many titles, so they do not identify a family.
 const SHORTEST_WORD: usize = 4;
 
 /// The family whose title has the word: CamCube's is `torus3d`.

@@ -15,7 +15,7 @@ pub(crate) const TIER_AT_MOST: u8 = 15;
 /// Slowest and fastest link, in Gb/s.
 pub(crate) const GBPS: [f64; 2] = [0.001, 1600.0];
 
-/// What a field of a row takes.
+/// The type of a field of a row.
 #[derive(Clone, Copy)]
 enum Field {
     Text,
@@ -128,7 +128,7 @@ fn example(parameter: &Parameter) -> Value {
     }
 }
 
-/// What is wrong with the rows, each finding with the row's path.
+/// The errors in the rows, each as a finding with the row's path.
 pub(super) fn check(parameter: &Parameter, rows: &[Value]) -> Vec<Finding> {
     let (name, fields) = (parameter.name, fields_of(parameter));
     let (least, most) = (parameter.min as usize, parameter.max as usize);

@@ -1,4 +1,4 @@
-//! What several tests share: random valid specifications, and merge patches.
+//! Shared by several tests: random valid specifications, and merge patches.
 #![allow(
     dead_code,
     missing_docs,
@@ -22,8 +22,8 @@ pub fn build(json: &str) -> Topology {
     Topology::build(&spec(json)).unwrap()
 }
 
-/// A fixed seed: a run on one machine is a run on all; failures print their input. With
-/// `PROPTEST_CASES=2560` ten times as many cases are tried.
+/// The seed is fixed, so every machine tries the same cases; failures print their input.
+/// `PROPTEST_CASES=2560` tries ten times as many cases.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: (cases * ProptestConfig::default().cases / 256).max(8),
@@ -38,7 +38,7 @@ pub fn has_error(spec: &TopologySpec) -> bool {
     spec.validate().iter().any(Finding::is_error)
 }
 
-/// RFC 7396.
+/// A JSON merge patch (RFC 7396).
 pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();

@@ -1,4 +1,4 @@
-//! What is wrong or odd about a list of nodes and links.
+//! Errors and warnings about a list of nodes and links.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -407,7 +407,7 @@ fn cut_off(listed: &Listed) -> Option<Finding> {
         groups.entry(of).or_insert(server);
     }
     let groups: Vec<(Vec<usize>, u32)> = groups.into_iter().take(GROUPS_AT_MOST).collect();
-    // Several servers beside no switch at all are one group, and have paths by direct links only.
+    // Servers without any switch are one group and have paths over direct links only.
     let direct = |a: u32, b: u32| listed.rows[a as usize].iter().any(|&(far, _)| far == b);
     let mut lonely = (0..listed.servers).filter(|&server| {
         listed.rows[server as usize]

@@ -54,7 +54,7 @@ pub(super) struct Listed {
     /// Number of servers, which come first: switch by switch, so that racks fill with servers of
     /// the same switch.
     pub servers: u32,
-    /// By node.
+    /// The name of each node, indexed by node.
     pub names: Vec<String>,
     /// By node; 0 for servers.
     pub tiers: Vec<u8>,
@@ -62,7 +62,7 @@ pub(super) struct Listed {
     /// The ends of every link in the order of the list, the lower number first, with whether they
     /// were turned round.
     pub ends: Vec<(NodeId, NodeId, bool)>,
-    /// By node: what it is linked to, and by which link, in the order of the list.
+    /// Indexed by node: its neighbours, each with the link to it, in the order of the list.
     pub rows: Vec<Vec<(NodeId, u32)>>,
 }
 

@@ -1,12 +1,11 @@
 //! A network as its user lists it: nodes with roles, links with rates and names of ports.
 //!
-//! Inside: what the family is called and takes (here), what is wrong or odd about a list
-//! (`findings`), the nodes and ports that a list makes (`listed`), and the answers of the family
-//! (`shape`).
+//! Inside: name and parameters of the family (here), errors and warnings about a list (`findings`),
+//! nodes and ports made from a list (`listed`), and the trait `Family` (`shape`).
 //!
 //! Servers do not relay: a link between two servers carries the traffic of these two only. Links
-//! between the same two nodes are a trunk. What a plan takes for granted: switches of a tier are of
-//! one model, and so are all servers. `[ours]`
+//! between the same two nodes are a trunk. A plan assumes that the switches of a tier are of one
+//! model, and so are all servers. `[ours]`
 
 mod findings;
 mod listed;

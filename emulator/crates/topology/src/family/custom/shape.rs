@@ -126,8 +126,8 @@ fn tiers(listed: &Listed, rate: impl Fn(u32) -> f64) -> Vec<SwitchTier> {
         tier.ports = tier.ports.max(downs + ups);
         tier.uplink_ports = tier.uplink_ports.max(ups);
         downs_at_most = downs_at_most.max(downs);
-        // Until the tier is complete, the sum of both maxima stands in the count of ports of
-        // dedicated uplinks.
+        // Until the tier is complete, the field for ports of dedicated uplinks holds the sum of
+        // both maxima.
         if index + 1 == tiers.len() && ends_tier(listed, node) {
             close(&mut tiers[index], downs_at_most);
         }
@@ -159,7 +159,7 @@ fn close(tier: &mut SwitchTier, downs: u32) {
     }
 }
 
-/// Whether `far` stands in a higher tier than the switch `node`.
+/// Whether `far` is in a higher tier than the switch `node`.
 fn goes_up(listed: &Listed, node: NodeId, far: NodeId) -> bool {
     far >= listed.servers && listed.tiers[far as usize] > listed.tiers[node as usize]
 }

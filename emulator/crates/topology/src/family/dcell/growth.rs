@@ -70,7 +70,7 @@ pub(super) fn top_down_links_at_level(sizes: &[u64], servers: u64) -> Vec<u64> {
     ]
 }
 
-/// What only the top-down order of growth refuses.
+/// Checks that apply only to the top-down order of growth.
 fn validate_top_down(spec: &DcellSpec, sizes: &[u64], servers: u64) -> Option<Finding> {
     if spec.growth != DcellGrowth::TopDown {
         return None;
@@ -152,7 +152,7 @@ pub(crate) fn validate(spec: &DcellSpec) -> Vec<Finding> {
     partial(spec, &sizes, servers)
 }
 
-/// What is to be known of a DCell that is not complete.
+/// Remarks about a DCell that is not complete.
 fn partial(spec: &DcellSpec, sizes: &[u64], servers: u64) -> Vec<Finding> {
     let (n, k, full) = (spec.n, spec.k, sizes[spec.k as usize]);
     let top_down = spec.growth == DcellGrowth::TopDown && k == 3;

@@ -1,9 +1,8 @@
 //! DCell [dcell §3]: t_0 = n, g_l = t_{l-1} + 1, t_l = g_l t_{l-1}.
 //!
 //! A server is `[a_k, …, a_0]` with `a_0 < n` and `a_l < g_l`. A partial DCell has the first
-//! servers in the order of growth, which the spec chooses, and a link exists where both of its
-//! servers do: servers are added without a change of what is wired. Ids count servers in that
-//! order.
+//! servers in the order of growth, which the spec chooses, and a link exists if both of its servers
+//! exist. Therefore adding servers never changes existing wiring. Ids count servers in that order.
 
 mod growth;
 
@@ -85,7 +84,6 @@ pub(crate) fn title(spec: &DcellSpec) -> String {
     )
 }
 
-/// A valid DCell.
 #[derive(Clone, Debug)]
 pub(crate) struct Dcell {
     n: u32,

@@ -21,7 +21,7 @@ pub(super) fn random_graph(degrees: &[u32], seed: u64) -> Vec<(u32, u32)> {
 struct Making {
     draws: Draws,
     free: Vec<u32>,
-    /// Lower end first.
+    /// Pairs of ends, the lower one first.
     links: BTreeSet<(u32, u32)>,
     /// The same links, to draw from.
     drawn: Vec<(u32, u32)>,

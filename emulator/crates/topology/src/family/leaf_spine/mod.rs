@@ -1,11 +1,12 @@
 //! Leaf-spine: every leaf wired to every spine [rfc7938 §3.2.1]; with a third tier, pods of leaves
 //! and spines whose spines are all wired to every super-spine [rfc7938 §3.2.2].
 //!
-//! The oversubscription of a leaf is the capacity of its server ports over that of its uplinks;
-//! that of a spine the capacity of its links to leaves over that of its links to super-spines.
+//! The oversubscription of a leaf is the capacity of its server ports divided by that of its
+//! uplinks. The oversubscription of a spine is the capacity of its links to leaves divided by that
+//! of its links to super-spines.
 //!
-//! Inside: parameters and what is wrong or odd about them (here), and addresses, wiring and closed
-//! forms (`shape`).
+//! Inside: parameters with their errors and warnings (here), and addresses, wiring and closed forms
+//! (`shape`).
 
 mod shape;
 
@@ -163,7 +164,7 @@ pub(crate) fn validate(spec: &LeafSpineSpec) -> Vec<Finding> {
     if errors.is_empty() { remarks(spec) } else { errors }
 }
 
-/// What cannot be built, or would fall apart.
+/// Errors: networks that cannot be built, or would not be connected.
 fn impossible(spec: &LeafSpineSpec) -> Vec<Finding> {
     let LeafSpineSpec {
         leaves,
@@ -231,7 +232,7 @@ fn impossible(spec: &LeafSpineSpec) -> Vec<Finding> {
     findings
 }
 
-/// What is possible but odd.
+/// Remarks about networks that are possible but unusual.
 fn remarks(spec: &LeafSpineSpec) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut single = |code, field: &str, message: String, hint: &str| {

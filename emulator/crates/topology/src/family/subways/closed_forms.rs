@@ -138,7 +138,7 @@ impl Subways {
         }
     }
 
-    /// What the structure is worth: distances, cuts, disjoint paths, wires.
+    /// Metrics of the structure: distances, cuts, disjoint paths, wires.
     pub(super) fn structure_metrics(&self, topology: &Topology) -> StructureMetrics {
         let average = self.average().map(|links| {
             Metric::exact(links, "links", "[ours]").with_note("Switches forward, servers do not.")

@@ -1,4 +1,4 @@
-//! What can be wrong with a Subways specification, and how to repair it.
+//! Errors and warnings about a Subways specification, with fixes.
 
 use serde_json::{Value, json};
 
@@ -265,7 +265,7 @@ fn core_findings(spec: &SubwaysSpec, sizes: &Sizes) -> Vec<Finding> {
     }
     let tor = u64::from(spec.q) + u64::from(sizes.aggs_per_cluster) * u64::from(sizes.trunk);
     let core = u64::from(spec.clusters).saturating_mul(per_cluster.div_ceil(sizes.cores.max(1)));
-    // Back to the defaults of whatever can make that many ports.
+    // Reset to their defaults the parameters that can cause this number of ports.
     let uplinks = [
         "aggs_per_cluster",
         "tor_oversubscription",

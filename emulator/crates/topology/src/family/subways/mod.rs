@@ -1,18 +1,20 @@
 //! Subways [subways §4]: a fat-tree whose servers connect to their own ToR and to its neighbours.
 //!
 //! A loop is `l` logical racks with a ToR each. A server of rack `i` has `p` ports: on its own ToR
-//! and on `i - ceil((p-1)/2) … i + floor((p-1)/2)`, around the loop. Port 0 is the own ToR, then
-//! one to the left, one to the right, two to the left, and so on, so that a higher `p` keeps every
-//! cable of a lower one.
+//! and on `i - ceil((p-1)/2) … i + floor((p-1)/2)`, around the loop. Port 0 goes to the own ToR,
+//! the next ports to the ToR on the left, the ToR on the right, the second on the left, and so on.
+//! Therefore raising `p` keeps every existing cable.
 //!
-//! How many uplinks, aggregation and core switches `[ours]`, where the text leaves it open:
+//! Numbers of uplinks, aggregation and core switches, which the paper leaves open `[ours]`:
+//!
 //! - a ToR has `ceil(down / (tor_oversubscription * uplink))` uplinks for the fastest cluster,
-//!   rounded up to the same number to each aggregation switch of its cluster; without
-//!   `aggs_per_cluster` there are as many aggregation switches as uplinks, as in [subways §8.1];
+//!   rounded up so that each aggregation switch of its cluster gets the same number; without
+//!   `aggs_per_cluster` the number of aggregation switches equals the number of uplinks, as in
+//!   [subways §8.1];
 //! - an aggregation switch with `d` links down has `ceil(d / agg_oversubscription)` links up (12
 //!   down and 3 up at 4:1), dealt to the cores in turn: link `v` of switch `i` of every cluster
-//!   goes to core `(i v_total + v) mod cores`; without `cores` each such pair has a core of its
-//!   own;
+//!   goes to core `(i v_total + v) mod cores`; without `cores` each such pair has its own core
+//!   switch;
 //! - defaults are 5:1 and 4:1 [subways §8.1]; a single cluster needs no core.
 
 mod closed_forms;

@@ -24,7 +24,7 @@ impl Subways {
         )
     }
 
-    /// Whether a link is as the rule says, by the names at its ends alone.
+    /// Whether a link follows the wiring rule, from the names of its ends alone.
     pub(super) fn link_obeys(&self, link: &NamedLink) -> bool {
         let Some((level, label)) = read_switch(link.b) else {
             return false;

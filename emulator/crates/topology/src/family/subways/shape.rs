@@ -1,5 +1,5 @@
-//! Addresses and wiring of Subways [subways §4]. What follows from them in closed form is in
-//! `closed_forms`, the rule that a certificate checks in `rule`.
+//! Addresses and wiring of Subways [subways §4]. The closed forms are in `closed_forms`, the rule
+//! that a certificate checks in `rule`.
 
 use std::fmt::Write;
 
@@ -127,8 +127,8 @@ impl Subways {
         (self.keeps_former && former != self.cluster_of(in_loop, tor)).then_some(former)
     }
 
-    /// Number of ToRs of a cluster that have left it and keep their uplinks; of all clusters
-    /// without one.
+    /// Number of ToRs that have left this cluster and keep their uplinks; without a cluster, the
+    /// number over all clusters.
     fn formerly_in(&self, cluster: Option<u32>) -> u32 {
         if !self.keeps_former {
             return 0;
