@@ -1,34 +1,36 @@
-//! Routing and counting every flow of an all-to-all, beside a bare loop that counts the same hops
-//! from memory, and the ratio that each scheme aims at. CPU time of one thread; both loops by
-//! turns, the fastest of a few repetitions. Run with `cargo bench -p cubeyard-routing`; `-- bsr`
-//! runs the schemes whose name contains it.
+//! Compares the time to route and count every flow of an all-to-all with a bare loop that counts
+//! the same hops from memory, and prints the ratio next to the scheme's target. Times are CPU time
+//! of one thread; both loops alternate, and the fastest of a few repetitions counts. Run with
+//! `cargo bench -p cubeyard-routing`; `-- bsr` runs the schemes whose name contains it.
 //!
-//! What is in the way of the aims, and for BSR the bound that was measured with the rest of the
-//! scheme left out:
-//! - BSR: 31 % (10 % failed) and 55 % (20 %) of the flows draw a path with a dead switch. To see
-//!   which paths to the destination are whole, and to draw where a substitute's search begins,
-//!   takes 5.8 and 6.6 before any substitute is chosen or written; with dead servers 4.7 and 6.2. A
-//!   flow's substitute comes after those of its other broken paths (1.5 and 1.8 a flow), and 35 %
-//!   and 45 % of the broken flows need one that leaves the digits of the two ends. Ports of the
-//!   corners from four kept words instead of sixteen servers: ratios of 10.4 and 17.6 beside 11.0
-//!   and 18.3 (servers: 9.8 and 24.4 beside 10.2 and 25.2), medians of three runs by turns whose
-//!   ranges overlap. Too little to keep it.
+//! Why some schemes miss their targets; for BSR also the lower bound measured without the rest of
+//! the scheme:
+//!
+//! - BSR: 31 % (10 % failed) and 55 % (20 %) of the flows draw a path with a dead switch. Checking
+//!   which paths to the destination are alive, and drawing where the search for a substitute
+//!   begins, costs ratios of 5.8 and 6.6 before any substitute is chosen or written; with dead
+//!   servers 4.7 and 6.2. The substitutes of a flow's other broken paths are computed first (1.5
+//!   and 1.8 per flow), and 35 % and 45 % of the broken flows need a substitute that uses digits of
+//!   neither end. Reading the ports of the corners from four cached words instead of sixteen
+//!   servers gave ratios of 10.4 and 17.6 instead of 11.0 and 18.3 (dead servers: 9.8 and 24.4
+//!   instead of 10.2 and 25.2), medians of three alternating runs whose ranges overlap: too little
+//!   to keep.
 //! - DFR (1.2 to 1.5 with nothing failed, 1.5 to 1.8 and 2.3 to 3.0 with 10 % and 20 % of switches
 //!   failed, 4.8 to 6.3 with 10 % of servers, 4.3 to 4.5 with 10 % of links): flows of one server
-//!   to one DCell_1 share the links up to it, and a kept path by link state counts as
-//!   DCellRouting's where it is the only shortest one. What is left are packets that draw: among
-//!   equally short paths, and among proxies.
-//! - Fat-tree (3.9; 1.8 with nothing failed): four choices of turns from one draw are looked at in
-//!   masks of live ones, without a branch, and the path is written from sums. Three choices and six
-//!   at a time were no faster, nor was a second mix a draw; to draw and write a flow at a time,
-//!   with the bounds of each row checked, took 4.2 (2.2).
+//!   to one DCell_1 share the links up to it, and a cached link-state path is used like
+//!   DCellRouting's if it is the only shortest path. The remaining cost is random draws among
+//!   equally short paths and among proxies.
+//! - Fat-tree (3.9; 1.8 with nothing failed): four choices of turns from one draw are tested
+//!   against masks of live choices, without a branch, and the path is written from sums. Three or
+//!   six choices at a time were no faster, nor was a second hash per draw. Drawing and writing one
+//!   flow at a time with bounds checks cost 4.2 (2.2).
 //! - Torus (4.8; 5.3 when each of two walks ended by itself): a hop waits for the choice before it,
-//!   ten in a row; two flows by turns hide a part of that. Four by turns, and flows in the order of
-//!   their lengths, were slower (6), so was to add up places of an unrolled torus instead of a
-//!   look-up a hop (5.8). Choices and links packed to half and a quarter of their bytes, so that
-//!   all stays in the nearest cache, or a choice kept in one register, changed nothing. By perf
-//!   three fifths of the time are the hops, a tenth is where walks begin, an eighth the loop here
-//!   that makes the flows. With further draws in the same function: 5.0.
+//!   ten in a row; interleaving two flows hides part of that. Interleaving four flows, and sorting
+//!   flows by length, were slower (6), and so was adding up positions of an unrolled torus instead
+//!   of a table look-up per hop (5.8). Packing choices and links into half and a quarter of their
+//!   bytes to fit the L1 cache, or keeping a choice in one register, changed nothing. According to
+//!   perf, the hops take three fifths of the time, the start of each walk a tenth, and the loop
+//!   that generates the flows an eighth. With further draws in the same function: 5.0.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -42,8 +44,7 @@ const DCELL: &str = r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#;
 const FAT_TREE: &str = r#"{"family":"fat_tree","ports":8,"layers":5,"servers":2048}"#;
 const TORUS: &str = r#"{"family":"torus3d","x":16,"y":16,"z":8}"#;
 
-/// Topology, scheme, what has failed and how much of it, and the ratio aimed at; 0 where there is
-/// no aim.
+/// Topology, scheme, kind and share of failures, and the target ratio; 0 means no target.
 const CASES: &[(&str, &str, FailureKind, f64, f64)] = &[
     (BCUBE, "bcube-fixed", FailureKind::Switch, 0.0, 0.0),
     (BCUBE, "bsr", FailureKind::Switch, 0.0, 0.0),
@@ -86,7 +87,8 @@ fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// The fastest of a few runs of each, by turns: what slows the machine for a while slows both.
+/// The fastest of a few alternating runs of each, so that a temporary slowdown of the machine
+/// affects both.
 fn fastest(mut first: impl FnMut(), mut second: impl FnMut()) -> [Duration; 2] {
     let mut least = [Duration::MAX; 2];
     let mut timed = |which: usize, work: &mut dyn FnMut()| {

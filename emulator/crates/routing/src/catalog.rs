@@ -41,7 +41,7 @@ pub enum PathChoice {
 /// A routing scheme a family can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
-    /// What `--routing` takes.
+    /// The name in `--routing`.
     pub name: &'static str,
     /// Who chooses among its paths.
     pub choice: PathChoice,
@@ -263,9 +263,9 @@ pub fn scheme(name: &str, spec: &TopologySpec) -> Option<&'static Scheme> {
 /// A routing scheme that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingError {
-    /// The name given.
+    /// The name that the caller gave.
     pub name: String,
-    /// The topology's family.
+    /// The family of the topology.
     pub family: &'static str,
     /// The names that serve it.
     pub valid: Vec<&'static str>,

@@ -171,7 +171,8 @@ impl<'a> Search<'a> {
         if reached == NONE {
             return false;
         }
-        // What lies beyond the end keeps the end's distance: its reduced costs stay at 0 or above.
+        // Nodes farther than the end get the end's distance, so that their reduced costs stay at 0
+        // or above.
         for (potential, &distance) in self.potential.iter_mut().zip(&self.distance) {
             *potential += distance.min(reached);
         }
@@ -191,7 +192,7 @@ impl<'a> Search<'a> {
         let back = (direction ^ 1) as usize;
         if self.taken[back] {
             self.taken[back] = false;
-            // The path entered this node by the link given back, unless the way goes on by another
+            // The path entered this node by the reversed link, unless it continues by another link
             // that was taken already.
             let node = (before / 2) as usize;
             if self.entered_by[node] == direction ^ 1 {
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             if state == 2 * self.last {
-                return; // what is still queued is no nearer
+                return; // nodes still in the queue are no nearer
             }
             self.steps(state, distance, &mut queue);
         }

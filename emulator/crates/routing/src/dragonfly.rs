@@ -1,9 +1,9 @@
 //! Dragonfly routing: minimal, and Valiant's by a random group. `[dragonfly §4.1]`
 //!
-//! Minimal: at most one link within the own group, one to the destination's group and one there; of
-//! several links between the two groups those alive are drawn from. Valiant: the same to a random
-//! third group, then from there. Where failures leave neither, the flow takes a shortest live path,
-//! so that it has one wherever there is one.
+//! Minimal: at most one link within the source's group, one to the destination's group and one
+//! inside it; if several links join the two groups, a live one is drawn. Valiant: minimal to a
+//! random third group, then minimal from there. If failures leave neither path, the flow takes any
+//! shortest live path, so it has a path whenever one exists.
 
 use cubeyard_topology::{DragonflySpec, NodeId, Topology, TopologySpec};
 
@@ -101,8 +101,8 @@ impl DragonflyRouting {
             })
     }
 
-    /// Appends a way from a router to any of another group that can go on to `to` (if given); the
-    /// router where it ends.
+    /// Appends a path from a router to a router of another group, which can continue to `to` (if
+    /// given), and returns that router.
     fn cross(
         &self,
         from: NodeId,

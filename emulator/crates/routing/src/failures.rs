@@ -1,4 +1,4 @@
-//! What has failed: a set of nodes and a set of links, with seeded random draws of either.
+//! Failures: a set of nodes and a set of links, with seeded random draws of either.
 
 use cubeyard_topology::{Links, NodeId, Topology};
 
@@ -36,7 +36,7 @@ impl BitSet {
         new
     }
 
-    /// Removes `item`; whether it was there.
+    /// Removes `item` and returns whether the set contained it.
     pub fn remove(&mut self, item: u32) -> bool {
         let word = &mut self.words[item as usize / 64];
         let bit = 1u64 << (item % 64);
@@ -71,10 +71,10 @@ impl BitSet {
     }
 }
 
-/// What random failures strike.
+/// The kinds of devices and links that can fail at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
-    /// Servers.
+    /// Servers fail.
     Server,
     /// Switches, of every level alike.
     Switch,
@@ -90,7 +90,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Everything is alive.
+    /// A set without failures.
     pub fn none(topology: &Topology) -> Failures {
         Failures {
             nodes: BitSet::new(topology.node_count() as usize),
@@ -106,7 +106,7 @@ impl Failures {
         failures
     }
 
-    /// Adds a random draw (see [`Failures::random`]) to what has failed already.
+    /// Adds a random draw (see [`Failures::random`]) to the failures.
     pub fn add_random(&mut self, topology: &Topology, kind: FailureKind, ratio: f64, seed: u64) {
         let (first, count) = match kind {
             FailureKind::Server => (0, topology.server_count()),
@@ -152,7 +152,7 @@ impl Failures {
         self.nodes.contains(node)
     }
 
-    /// Whether a link itself has failed (its ends may have failed besides).
+    /// Whether the link itself has failed. Its ends may have failed too; this does not count them.
     #[inline]
     pub fn link_failed(&self, link: u32) -> bool {
         self.links.contains(link)

@@ -1,14 +1,13 @@
 //! Fat-tree routing: up to a common ancestor, down to the server. `[bcube §6]`
 //!
-//! Every flow takes a random one of its shortest up-paths, which is what two-level routing tables
-//! spread over a whole all-to-all; where that one is broken the flow is re-distributed to an
-//! available one, each as likely.
+//! Every flow takes a random one of its shortest up-paths, which matches how two-level routing
+//! tables spread an all-to-all. If that path is broken, the flow takes a random live one.
 //!
-//! A path is its turns upwards: the way down is the destination's own way up by the same turns,
-//! reversed. All choices of turns are numbered, the turn at layer `j` being digit `j` of the number
-//! to the base of half the ports. A directed link is the sum of what its edge switch and what the
-//! turns add to it, and it is known by edge switch which choices are alive: a path is written
-//! without a look at what has failed.
+//! The turns on the upward path define the whole path: the downward path is the destination's
+//! upward path by the same turns, reversed. All choices of turns are numbered: the turn at layer
+//! `j` is digit `j` of the number in base `m` (half the ports). The number of a directed link is
+//! the sum of a term for its edge switch and a term for the turns. The live choices are stored for
+//! each edge switch, so writing a path needs no check for failures.
 
 use cubeyard_topology::{FatTreeSpec, Links, NodeId, Topology, TopologySpec};
 
@@ -41,13 +40,14 @@ const BLOCK: usize = 64;
 /// Random shortest up-paths, re-distributed on failure.
 #[derive(Debug)]
 pub struct FatTreeRouting {
-    /// By server.
+    /// Indexed by server.
     seats: Vec<Seat>,
     climbs: Climbs,
     /// By layers that a flow climbs.
     levels: Vec<Level>,
-    /// By edge switch, what it adds to its directed links up by layer, what it adds to those down
-    /// backwards, and as much to read beyond: [`FEW`] numbers each, or [`MOST`].
+    /// For each edge switch: its terms in the numbers of directed links, by layer upwards, then
+    /// downwards in reverse order, then padding for reads past the end: [`FEW`] numbers each, or
+    /// [`MOST`].
     by_edge: Vec<DirectedLink>,
     /// The same by choice of turns.
     by_turns: Vec<DirectedLink>,
@@ -55,7 +55,7 @@ pub struct FatTreeRouting {
     failures: Failures,
 }
 
-/// A server.
+/// The position of a server.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     /// Its digits to the base of half the ports, in equally many bits each.
@@ -72,10 +72,10 @@ const NO_EDGE: u32 = u32::MAX;
 #[derive(Debug)]
 struct Climbs([u8; 64]);
 
-/// Flows that climb so many layers.
+/// The flows that climb the same number of layers.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// Choices of turns.
+    /// Number of choices of turns.
     choices: u32,
     /// Where the masks begin, and the words of each.
     first: usize,
@@ -85,7 +85,7 @@ struct Level {
 /// Which ways are alive.
 #[derive(Debug)]
 enum Alive {
-    /// Nothing has failed.
+    /// Nothing has failed, so all choices are alive.
     All,
     /// By level and edge switch a bit for each choice of turns, set where the way up is alive.
     Masks(Vec<u64>),
@@ -93,7 +93,7 @@ enum Alive {
     Links(BitSet),
 }
 
-/// What a path is written from.
+/// The data from which a path is written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Drawn {
     edges: [u32; 2],
@@ -126,7 +126,8 @@ fn pack(server: u32, half: u32) -> u64 {
 
 impl Climbs {
     fn new(half: u32, layers: u32) -> Climbs {
-        // A switch with one port down has one server: of two any path crosses the top.
+        // With one port down, every edge switch has one server, so any path between two servers
+        // crosses the top.
         Climbs(std::array::from_fn(|bit| {
             let layer = if half > 1 {
                 bit as u32 / digit_bits(half)
@@ -361,8 +362,8 @@ impl FatTreeRouting {
         }
     }
 
-    /// Writes the paths of flows: rows have `ROW` numbers for ways up, `3 ROW` in all, and a path
-    /// takes `ROOM` with what is written behind it.
+    /// Writes the paths of flows. A row has `ROW` numbers for upward links and `3 ROW` numbers in
+    /// all; each path takes `ROOM` numbers, including the padding written after it.
     #[inline(always)]
     fn write_all<'a, const ROW: usize, const ALL: usize, const ROOM: usize>(
         &self,
@@ -381,7 +382,7 @@ impl FatTreeRouting {
             let climb = (drawn.climb as usize).min(ROW);
             let path: &mut [DirectedLink] = &mut room[*end..][..ROOM];
             path[0] = a_to_b(flow.source);
-            // Whole rows, of which what is beyond the climb is written over.
+            // Writes whole rows; the numbers past the climb are overwritten later.
             for layer in 0..ROW {
                 path[1 + layer] = up[layer] + turns[layer];
             }
@@ -395,13 +396,13 @@ impl FatTreeRouting {
         }));
     }
 
-    /// What the paths of so many flows take at most, with what is written behind the last.
+    /// The most numbers that the paths of `flows` flows take, with the padding after the last.
     fn room(&self, flows: usize) -> usize {
         2 * self.levels.len() * flows + self.row() + 2
     }
 }
 
-/// A choice among so many from 64 bits of chance, and the bits left for another.
+/// Draws one of `choices` from 64 random bits, and returns the remaining bits for another draw.
 #[inline(always)]
 fn split(chance: u64, choices: u32) -> (u32, u64) {
     let product = u128::from(chance) * u128::from(choices);
@@ -416,7 +417,7 @@ fn draw<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, chance: u64) 
     for candidate in &mut candidates {
         (*candidate, rest) = split(rest, choices);
     }
-    // By masks of bits: of branches here every other one would be guessed wrong.
+    // Uses bit masks instead of branches, because half of the branches would be mispredicted.
     let (mut chosen, mut any) = (0, 0);
     for candidate in candidates.into_iter().rev() {
         let bit = alive(candidate);
@@ -443,7 +444,8 @@ fn draw_again<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, seed: u
     all().nth(chosen)
 }
 
-/// Rows for each number: what is `of` it at each layer up, and the same of the way down backwards.
+/// Rows for each number: its term `of` at each layer upwards, then the same for the downward path
+/// in reverse order.
 fn rows(
     count: u32,
     row: usize,

@@ -23,10 +23,10 @@ const PORTS_AT: usize = 28;
 const ADDRESSES_AT: usize = 36;
 /// The port that flow 0 is sent to. `[ours]`
 pub const FIRST_PORT: u16 = 5201;
-/// The port that flow 0 is sent from: above the ports that flows are sent to, below those that
-/// Linux gives away. `[ours]`
+/// The source port of flow 0: above the ports to which flows are sent, below the ephemeral ports of
+/// Linux. `[ours]`
 const FIRST_SOURCE_PORT: u16 = 20_000;
-/// So many flows have source ports of their own.
+/// Flows below this number have their own source ports.
 const FIXED_FLOWS: u32 = 12_000;
 
 /// A flow's five-tuple.
@@ -34,7 +34,7 @@ const FIXED_FLOWS: u32 = 12_000;
 pub struct FiveTuple {
     /// Source and destination address, in network order.
     pub addresses: [[u8; 4]; 2],
-    /// IP protocol.
+    /// The protocol number in the IP header.
     pub protocol: u8,
     /// Source and destination port.
     pub ports: [u16; 2],
@@ -152,7 +152,7 @@ fn keyed(seed: u32, flow: &FiveTuple) -> u32 {
     key[ADDRESSES_AT..ADDRESSES_AT + 4].copy_from_slice(&low);
     key[ADDRESSES_AT + 4..ADDRESSES_AT + 8].copy_from_slice(&high);
     let word = u64::from(seed) << 32 | u64::from(seed);
-    // A hash of 0 stands for none.
+    // A hash of 0 means that there is none.
     (siphash(&key, [word; 2]) as u32).max(1)
 }
 

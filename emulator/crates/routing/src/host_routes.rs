@@ -27,9 +27,9 @@ pub struct NextHop {
 /// How one node reaches the servers `first..=last`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRoute {
-    /// The first destination.
+    /// The first destination of the range.
     pub first: NodeId,
-    /// The last destination.
+    /// The last destination of the range, inclusive.
     pub last: NodeId,
     /// At least one; several share the load.
     pub hops: Vec<NextHop>,

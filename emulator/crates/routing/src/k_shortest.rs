@@ -1,10 +1,10 @@
-//! The k shortest paths of any network, by link state: how Jellyfish uses its many paths that are
-//! not quite the shortest. `[jellyfish §5]`
+//! The k shortest paths of any network, by link state: the scheme with which Jellyfish uses paths
+//! that are slightly longer than the shortest. `[jellyfish §5]`
 //!
-//! Paths without a node twice, in order of length, those of one length in the order of links. As
-//! all links count alike, no algorithm of Yen's is needed: from the least length up, a search in
-//! depth walks only where the destination can still be reached in the links that are left, which
-//! the distances to it tell. A flow draws one of the first k.
+//! Only paths that visit no node twice, ordered by length, then by link numbers. All links have
+//! equal cost, so Yen's algorithm is not needed: for each length, shortest first, a depth-first
+//! search visits only nodes from which the destination can be reached with the remaining links, by
+//! their distance to it. Each flow draws one of the first k paths.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -13,7 +13,7 @@ use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
 use crate::shortest::{Choice, Shortest, UNREACHED};
 
-/// Links that one search may try; what it has found by then is what there is.
+/// Most links that one search may try; it then returns the paths that it has.
 const STEPS_AT_MOST: u32 = 200_000;
 
 /// One of the k shortest live paths.

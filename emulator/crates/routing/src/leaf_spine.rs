@@ -19,9 +19,9 @@ use crate::random::Draws;
 #[derive(Debug)]
 pub struct LeafSpineRouting {
     servers_per_leaf: u32,
-    /// Of a pod.
+    /// Leaves per pod.
     leaves: u32,
-    /// Of a pod.
+    /// Spines per pod.
     spines: u32,
     super_spines: u32,
     uplinks_per_spine: u32,

@@ -7,12 +7,12 @@
 //!
 //! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`),
 //! a file each for `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network
-//! (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and what they share:
-//! `path`, `multipath`, `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists
-//! all schemes by name with the families they serve. `tables` has the routing tables of switches
-//! that are routers, `hash` which of their next hops a flow takes, `subflows` those of an MPTCP
-//! connection, `host_routes` static routes for labs, `qcn` how sources follow what queues tell
-//! them.
+//! (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and shared code: `path`,
+//! `multipath`, `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists all
+//! schemes by name with the families they serve. `tables` has the routing tables of switches that
+//! are routers, `hash` chooses a flow's next hop, `subflows` has the subflows of an MPTCP
+//! connection, `host_routes` static routes for labs, `qcn` the rate control of sources by
+//! congestion notifications.
 //!
 //! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages
 //! (`cubeyard-dataplane`).

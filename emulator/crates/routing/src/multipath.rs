@@ -1,5 +1,5 @@
-//! Schemes that know several good paths of a flow at once, for a caller who chooses by load or uses
-//! all.
+//! Schemes that return several good paths of a flow, for callers that choose by load or use all of
+//! them.
 
 use cubeyard_topology::NodeId;
 
@@ -14,7 +14,7 @@ pub struct PathSet {
 }
 
 impl PathSet {
-    /// Forgets all paths.
+    /// Removes all paths.
     pub fn clear(&mut self) {
         self.ends.clear();
         self.links.clear();
@@ -48,7 +48,7 @@ impl PathSet {
         self.ends.push(self.links.len() as u32);
     }
 
-    /// Adds a path.
+    /// Appends `path` as the last one.
     pub fn push(&mut self, path: &[DirectedLink]) {
         self.push_with(|links| links.extend_from_slice(path));
     }

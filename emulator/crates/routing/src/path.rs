@@ -40,11 +40,11 @@ pub enum NoPath {
 /// One flow of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Who sends.
+    /// The server that sends.
     pub source: NodeId,
-    /// Who receives.
+    /// The server that receives.
     pub destination: NodeId,
-    /// What seeds the choices left to chance.
+    /// The seed of the flow's random choices.
     pub seed: u64,
 }
 
@@ -122,8 +122,8 @@ pub trait Router: Send + Sync {
     }
 }
 
-/// One flow's path in `path`, whatever it held, from what `append` adds to a batch's links; empty
-/// where there is none.
+/// Writes the path of one flow into `path`, replacing its content, with the code `append` of
+/// batches; empty if there is no path.
 #[inline]
 pub(crate) fn alone(
     path: &mut Vec<DirectedLink>,

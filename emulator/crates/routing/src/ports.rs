@@ -1,4 +1,5 @@
-//! What hangs on every port: the table that turns addresses into links.
+//! The link at every port, and the node at its other end: the table that turns addresses into
+//! links.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -67,7 +68,7 @@ impl PortTable {
         }
     }
 
-    /// What stands at the far end of that link; `NodeId::MAX` where there is none.
+    /// The node at the far end of that link; `NodeId::MAX` if the port has no link.
     #[inline]
     pub fn far(&self, node: NodeId, port: u32) -> NodeId {
         self.far[self.slot(node, port)]

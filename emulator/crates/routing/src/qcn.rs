@@ -1,18 +1,18 @@
-//! Quantized congestion notification: what a queue tells the sources of packets that it samples,
-//! and how fast a source then sends. (IEEE 802.1Qau, after version 2.3 of its authors' pseudo-code;
-//! `[serverswitch §5.2]`)
+//! Quantized congestion notification: the feedback of a queue to the sources of sampled packets,
+//! and the rate at which a source then sends. (IEEE 802.1Qau, after version 2.3 of its authors'
+//! pseudo-code; `[serverswitch §5.2]`)
 //!
-//! A congestion point looks at a packet every so many bytes, the more often the more congested it
-//! is. A reaction point lowers its rate by what it is told, and raises it again by cycles of bytes
-//! and of time: first halfway back, five times, then further. Periods are drawn within 15 % of
+//! A congestion point samples a packet after a number of bytes, which shrinks as congestion grows.
+//! A reaction point lowers its rate by the feedback, and raises it again after each cycle of bytes
+//! or time: five times halfway back to the old rate, then further. Periods are drawn within 15 % of
 //! their length, so that sources do not move together.
 //!
-//! Times are in picoseconds from any origin, as the packet engine counts them; the emulator's clock
-//! is finer than it needs.
+//! Times are in picoseconds from any origin, the unit of the packet engine; the emulator converts
+//! to it.
 //!
 //! Not here: how notices travel, and when a source sends.
 
-/// A second.
+/// One second in picoseconds.
 pub const SECOND: u64 = 1_000_000_000_000;
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -33,24 +33,24 @@ const PERIODS: [f64; 8] = [
 ];
 /// The least that a notice leaves of a rate.
 const LEAST_FACTOR: f64 = 0.5;
-/// Of lengths of periods: the shortest drawn, and the range.
+/// The shortest period that is drawn, relative to its length, and the width of the range.
 const SHORTEST: f64 = 0.85;
 const RANGE: f64 = 0.3;
-/// A target that is so many times the rate after the first cycle...
+/// A target this number of times the rate after the first cycle...
 const FAR: f64 = 10.0;
 /// ...is divided by this.
 const NEARER: f64 = 8.0;
 
-/// The parameters.
+/// The parameters of QCN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Qcn {
     /// The queue that a congestion point aims at, in bytes: `Q_EQ`.
     pub queue_bytes: u64,
-    /// How much a queue's growth counts beside its length: `w`.
+    /// Weight of a queue's growth relative to its length: `w`.
     pub weight: f64,
     /// Bytes between samples while there is no congestion.
     pub sample_bytes: u64,
-    /// What one step of feedback takes off a rate: `G_d`.
+    /// The decrease of the rate per unit of feedback: `G_d`.
     pub gain: f64,
     /// Bytes of a cycle of a source: `BC_LIMIT`.
     pub cycle_bytes: u64,
@@ -58,7 +58,7 @@ pub struct Qcn {
     pub recovery_cycles: u32,
     /// A cycle in time, in ps.
     pub timer: u64,
-    /// What a cycle after fast recovery adds to the target, in bit/s: `R_AI`.
+    /// The increase of the target per cycle after fast recovery, in bit/s: `R_AI`.
     pub increase: f64,
     /// The same, times the cycles since, once bytes and time are both beyond fast recovery:
     /// `R_HAI`.
@@ -133,7 +133,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Of an empty queue.
+    /// A congestion point with an empty queue.
     pub fn new(qcn: &Qcn) -> Point {
         Point {
             left: qcn.sample_bytes as i64,
@@ -154,7 +154,7 @@ impl Point {
         self.left < 0
     }
 
-    /// The feedback of a sample when so much waits. `unit` is a draw from 0 to 1.
+    /// The feedback for a sample if `queue` bytes wait. `unit` is a random number from 0 to 1.
     pub fn sample(&mut self, qcn: &Qcn, queue: u64, unit: f64) -> u32 {
         let feedback = qcn.feedback(queue, u64::from(self.old));
         self.old = u32::try_from(queue).unwrap_or(u32::MAX);
@@ -168,18 +168,19 @@ impl Point {
 /// line's again.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaction {
-    /// In bit/s.
+    /// The current rate in bit/s.
     rate: f64,
     /// Where the rate was, and is led back to.
     target: f64,
-    /// The line's rate.
+    /// The rate of the link.
     line: f64,
     /// Bytes left in this cycle.
     left: i64,
-    /// Cycles of bytes that are over since the last notice, and of time.
+    /// Number of cycles of bytes that have ended since the last notification, and of cycles of
+    /// time.
     cycles: u32,
     ticks: u32,
-    /// When this cycle of time is over; [`NEVER`]: it does not limit.
+    /// End of this cycle of time; [`NEVER`]: time does not limit.
     timer: u64,
     /// When the next packet may go.
     pub free: u64,
@@ -188,7 +189,7 @@ pub struct Reaction {
 }
 
 impl Reaction {
-    /// One that has no limit.
+    /// A reaction point without a limit.
     pub const IDLE: Reaction = Reaction {
         rate: 0.0,
         target: 0.0,
@@ -206,7 +207,7 @@ impl Reaction {
         (self.timer != NEVER).then_some(self.rate)
     }
 
-    /// When its cycle of time is over.
+    /// The end of its cycle of time.
     pub fn timer(&self) -> u64 {
         self.timer
     }
@@ -247,14 +248,14 @@ impl Reaction {
         }
     }
 
-    /// A cycle of time is over.
+    /// Ends a cycle of time.
     pub fn tick(&mut self, qcn: &Qcn, now: u64, unit: f64) {
         self.ticks += 1;
         self.timer = now + qcn.time(self.ticks > qcn.recovery_cycles, unit);
         self.raise(qcn);
     }
 
-    /// A cycle is over: the rate goes halfway to its target, which is raised after fast recovery.
+    /// Ends a cycle: the rate moves halfway to its target, which rises after fast recovery.
     fn raise(&mut self, qcn: &Qcn) {
         let (most, least) = (self.cycles.max(self.ticks), self.cycles.min(self.ticks));
         if most == 1 && self.target > FAR * self.rate {
@@ -339,8 +340,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told and sent: rates stay between the least and the line, and feedback in
-        /// its bits.
+        /// For any feedback and traffic, rates stay between the minimum and the line rate, and
+        /// feedback fits its bits.
         #[test]
         fn rates_stay_within_their_limits(
             steps in proptest::collection::vec((0..4u32, 0..64u32, 0.0..1.0f64), 1..300),

@@ -1,10 +1,10 @@
-//! Shortest paths on any network, by link state: the rival of the structures' own schemes.
+//! Shortest paths on any network, by link state: the baseline for each family's own schemes.
 //!
-//! For every destination that occurs, a table holds each node's distance over what is alive. The
-//! tables are made when first needed and take 2 bytes a node: for all-to-all 2 x servers x nodes
-//! bytes (14 MB for 2,048 servers of BCube, 128 MB for 8,000 of a torus). Past [`MAX_TABLE_BYTES`]
-//! no more are kept, and a flow to a further destination makes its own, in time linear in the
-//! network.
+//! For every destination in use, a table holds each node's distance over live links. The tables are
+//! made when first needed and take 2 bytes per node: for all-to-all 2 x servers x nodes bytes (14
+//! MB for 2,048 servers of BCube, 128 MB for 8,000 of a torus). Above [`MAX_TABLE_BYTES`] no more
+//! tables are cached, and each flow to a further destination computes its own, in time linear in
+//! the network.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -11,10 +11,10 @@ use crate::hash;
 
 /// The most subflows of a connection: Linux adds at most eight to the first.
 pub const MAX_SUBFLOWS: u32 = 9;
-/// So many has a connection whose ends have one address each, unless it is told otherwise. `[ours]`
+/// Default number of subflows of a connection whose ends have one address each. `[ours]`
 pub const DEFAULT_ALIKE: u32 = 4;
 
-/// One subflow.
+/// One subflow of an MPTCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subflow {
     /// The port whose address each end has; `None` for the server's own address.
@@ -50,7 +50,7 @@ impl PortAddresses {
         }
     }
 
-    /// The ports of a server that have addresses of their own; none where it has one address.
+    /// The ports of a server that have their own addresses; empty if the server has one address.
     pub fn ports(&self, server: NodeId) -> &[u8] {
         &self.ports[server as usize]
     }

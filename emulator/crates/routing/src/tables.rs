@@ -2,22 +2,22 @@
 //!
 //! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to
 //! servers, each with a group of weighted next hops. Packets go up until a switch has the
-//! destination below it, then down; of the ways up those are used that lead down soonest. So no
-//! packet loops, and as soon as failures have ended the tables are the first ones again. Where
-//! switches have no tiers (Jellyfish, Dragonfly, custom), next hops are those on shortest paths
-//! (`shortest`).
+//! destination below it, then down; of the upward links, those are used from which the downward
+//! path starts soonest. So no packet loops, and once all failures have recovered the tables equal
+//! the original ones. Where switches have no tiers (Jellyfish, Dragonfly, custom), next hops are
+//! those on shortest paths (`shortest`).
 //!
 //! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links
-//! that lead there, and the ways down to the destination's links are weighted like those links, so
-//! that both ends' links are chosen independently. `[subways §4.2, §4.3]` Where a server's ToRs are
-//! in several clusters, switches above ToRs route by the link that a packet came in by too
-//! (`crossing`).
+//! that lead there, and the downward paths to the destination's links are weighted like those
+//! links, so that the links of both ends are chosen independently. `[subways §4.2, §4.3]` If a
+//! server's ToRs are in several clusters, switches above ToRs also route by the link on which a
+//! packet arrived (`crossing`).
 //!
 //! Servers with links to several ToRs may have an address for each port, by which MPTCP chooses
 //! both ends' ToRs (`by_port`). `[subways §5.1]`
 //!
-//! With detours, servers of hot racks have next hops through relays too, and all nodes the routes
-//! by which those go on (`detoured`). `[subways §6]`
+//! With detours, servers of hot racks also have next hops through relays, and all nodes have the
+//! routes for the rest of the detour (`detoured`). `[subways §6]`
 //!
 //! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a
 //! group.
@@ -53,8 +53,7 @@ pub enum Balance {
     Equal,
     /// In proportion to rates: weighted-cost multipath. `[subways §4.3]`
     ByRate,
-    /// By weights that controllers set as the load asks for: at first each as likely.
-    /// `[subways §5.2]`
+    /// By weights that controllers adjust to the load; initially all equal. `[subways §5.2]`
     ByLoad,
     /// The same, and hot racks' traffic leaves by other racks' ToRs too, relayed by servers.
     /// `[subways §6]`
@@ -95,8 +94,8 @@ impl Balance {
         matches!(self, Balance::ByLoad | Balance::ByDetour)
     }
 
-    /// Whether a topology's switches can spread flows so: by load only where servers have links to
-    /// several ToRs, with detours only where loops have ToRs besides a rack's own.
+    /// Whether a topology's switches support this balance: `ByLoad` needs servers with links to
+    /// several ToRs, `ByDetour` needs loops with more ToRs than a single rack's.
     pub fn suits(self, topology: &TopologySpec) -> bool {
         match (self, topology) {
             (Balance::Equal | Balance::ByRate, _) => true,
@@ -123,8 +122,8 @@ pub struct Hop {
     pub far: NodeId,
     /// How likely it is, relative to the others of its group: 1 to [`MAX_WEIGHT`].
     pub weight: u32,
-    /// Those that the packets pass beyond it, before they are routed as others; none on the
-    /// straight way.
+    /// The relays that the packets still have to pass before they are routed like others; none on
+    /// the direct path.
     pub relays: Relays,
     /// Where the packets arrive after the relays, for a detour towards a rack.
     pub arrival: Option<Arrival>,
@@ -143,16 +142,16 @@ impl Hop {
     }
 }
 
-/// What a route is for.
+/// The destinations of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Prefix {
-    /// One server.
+    /// The route serves one server.
     Server(NodeId),
     /// The address of a server's port.
     Port(NodeId, u8),
-    /// Whatever the server itself sends from the address of this port of its own.
+    /// All packets that the server itself sends from the address of this port.
     From(u8),
-    /// Every server without a route of its own.
+    /// All servers without a more specific route.
     Any,
 }
 
@@ -163,7 +162,7 @@ pub struct NodeTable {
     pub groups: Vec<Vec<Hop>>,
     /// Prefixes in ascending order, each with the index of its group.
     pub routes: Vec<(Prefix, usize)>,
-    /// Routes by which detours go on; none where there are no detours.
+    /// Routes for the later parts of detours; empty without detours.
     pub segments: Vec<Segment>,
     /// Routes that come first for what enters by certain links.
     pub entering: Vec<Entering>,
@@ -172,8 +171,8 @@ pub struct NodeTable {
 /// Routes for what enters a switch by certain links. Each link is in one of them at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entering {
-    /// The switch itself, for all that comes from below, or a switch that stands for the cluster
-    /// that it comes from.
+    /// The switch itself, for all packets that arrive from below, or the switch that represents the
+    /// cluster from which the packets arrive.
     pub class: NodeId,
     /// Ids of the links, in ascending order.
     pub links: Vec<u32>,
@@ -187,7 +186,7 @@ impl NodeTable {
         self.hops_for(Prefix::Server(destination))
     }
 
-    /// The next hops of what a prefix is for; those of any if it has no route of its own.
+    /// The next hops for a prefix; without a specific route, those of [`Prefix::Any`].
     pub fn hops_for(&self, wanted: Prefix) -> &[Hop] {
         let own = self.routes.binary_search_by_key(&wanted, |(prefix, _)| *prefix);
         let any = self.routes.last().filter(|(prefix, _)| *prefix == Prefix::Any);
@@ -199,7 +198,7 @@ impl NodeTable {
         &self.groups[group]
     }
 
-    /// The same for what has entered by a link; `None` for what the node sends itself.
+    /// The same for packets that entered by a link; `None` for packets that the node sends itself.
     pub fn hops_entering(&self, by: Option<u32>, wanted: Prefix) -> &[Hop] {
         if let (Some(by), Prefix::Server(server)) = (by, wanted) {
             let class = self
@@ -238,10 +237,10 @@ impl Tables {
         )
     }
 
-    /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`,
-    /// switches among ways down to a destination by the `weights.destination` of its links; of ways
-    /// up each is as likely. ToRs that a server shares with the destination are as likely each.
-    /// `[subways §5.2]` `None` where servers relay.
+    /// The tables of [`Balance::ByLoad`]. Servers choose among their links by `weights.source`;
+    /// switches choose among downward paths by the `weights.destination` of the destination's
+    /// links, and among upward paths evenly. ToRs that a server shares with the destination get
+    /// equal shares. `[subways §5.2]` `None` if servers relay.
     pub fn by_load(topology: &Topology, failures: &Failures, weights: &LinkWeights) -> Option<Tables> {
         let weigh = |link: usize| match topology.is_server(topology.links().a[link]) {
             true => [weights.source[link], weights.destination[link]].map(in_steps),
@@ -250,12 +249,12 @@ impl Tables {
         Tables::with(topology, failures, weigh, true, None)
     }
 
-    /// The tables of [`Balance::ByDetour`]: as [`Tables::by_load`], and servers of racks that have
-    /// detours share what goes over the backbone among their own ToRs, by their weights, and
-    /// detours, by capacity. A link with the weight 0 is withdrawn from while its rack has detours.
-    /// Switches above the ToRs of a rack that has detours towards it share what is for it in the
-    /// same way. `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for
-    /// other families than Subways.
+    /// The tables of [`Balance::ByDetour`]: like [`Tables::by_load`], but servers of racks with
+    /// detours share their backbone traffic among their own ToRs, by weight, and detours, by
+    /// capacity. A link with the weight 0 is not used while its rack has detours. Switches above
+    /// the ToRs of a rack with detours towards it share the traffic to it in the same way.
+    /// `detours` are by server, out of its rack and towards it. `[subways §6]` `None` for other
+    /// families than Subways.
     pub fn with_detours(
         topology: &Topology,
         failures: &Failures,
@@ -294,7 +293,7 @@ impl Tables {
                     .filter(|&(node, _)| node != destination && !failures.node_failed(node));
                 for (node, maker) in others {
                     let hops = nearest.hops(&network, node);
-                    // What cannot be reached must not go from server to server and back.
+                    // Packets to an unreachable destination must not loop between servers.
                     let goes_up =
                         topology.is_server(node) && hops.iter().all(|hop| !topology.is_server(hop.far));
                     maker.add(destination, hops, goes_up);
@@ -337,7 +336,7 @@ impl Tables {
         }
     }
 
-    /// A node's table.
+    /// The table of `node`.
     pub fn of(&self, node: NodeId) -> &NodeTable {
         &self.nodes[node as usize]
     }
@@ -366,10 +365,11 @@ struct LiveLinks {
     downs: Vec<Vec<Half>>,
     /// Switches from the top tier to the lowest.
     switches: Vec<NodeId>,
-    /// By node: what its links weigh as the last ones of ways down to it, in the order of its ways
-    /// up.
+    /// Indexed by node: the weights of its links as the last links of downward paths to it, in the
+    /// order of its upward links.
     last: Vec<Vec<u64>>,
-    /// Whether ToRs that both ends share are as likely each, whatever their links weigh.
+    /// Whether ToRs that both ends share get equal shares, regardless of the weights of their
+    /// links.
     shares_equally: bool,
 }
 
@@ -491,7 +491,7 @@ impl Ways {
         self.down[link.far as usize].saturating_add(1) == self.down[node as usize]
     }
 
-    /// What such a link weighs.
+    /// The weight of such a link.
     fn weight_of(&self, link: &Half) -> u64 {
         // Only the destination is no link away from itself.
         match self.down[link.far as usize] {

@@ -111,8 +111,8 @@ proptest! {
         }
     }
 
-    /// Good paths are alive and parallel, and there is one wherever the network still joins the
-    /// ends.
+    /// Good paths are alive and parallel, and at least one exists whenever the network still joins
+    /// the ends.
     #[test]
     fn good_paths_exist_wherever_the_ends_are_joined(
         topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64, kind in 0..3,
@@ -153,9 +153,9 @@ proptest! {
         }
     }
 
-    /// BSR draws one of the k + 1 slots: a broken one stands for its own substitute, and where it
-    /// has none any good path serves. What the router reads off a few words is what the list of
-    /// good paths says.
+    /// BSR draws one of the k + 1 slots: a broken one is replaced by its substitute, and if it has
+    /// none, by any good path. The router's bit-word version gives the same path as the list of
+    /// good paths.
     #[test]
     fn bsr_takes_one_of_the_good_paths(
         topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64, kind in 0..3,

@@ -212,7 +212,8 @@ fn any_dcell() -> impl Strategy<Value = Topology> {
         Just(r#"{"family":"dcell","n":3,"k":2}"#),
         Just(r#"{"family":"dcell","n":3,"k":2,"servers":100}"#),
         Just(r#"{"family":"dcell","n":2,"k":3,"servers":700}"#),
-        // From the top down: a step that is over, DCell_2s that grow, and one that is being added.
+        // From the top down: after a complete step, while DCell_2s grow, and while one is being
+        // added.
         Just(r#"{"family":"dcell","n":2,"k":3,"servers":156,"growth":1}"#),
         Just(r#"{"family":"dcell","n":2,"k":3,"servers":210,"growth":1}"#),
         Just(r#"{"family":"dcell","n":2,"k":3,"servers":702,"growth":1}"#),
@@ -285,8 +286,8 @@ proptest! {
         }
     }
 
-    /// Flows in the order of an all-to-all share what is known of their ways: each has the path of
-    /// its hops, and the same reason where there is none.
+    /// Flows in the order of an all-to-all share cached paths: each gets the path of its hops, and
+    /// the same reason if there is none.
     #[test]
     fn batches_give_the_paths_of_the_hops(
         topology in any_dcell(), kinds in (any_failures(), any_failures()), from: u32, group_level in 0usize..3,
@@ -306,7 +307,7 @@ proptest! {
         let flows: Vec<Flow> = (0..2000).map(flow).collect();
         let mut routed = Routed::default();
         let mut hops = Vec::new();
-        // Paths are kept once they have been asked for often.
+        // Paths are cached after several requests.
         for round in 0..4 {
             dfr.route_batch(&flows, &mut routed);
             let (mut start, mut dropped) = (0, routed.dropped.iter());
@@ -367,7 +368,7 @@ proptest! {
         }
     }
 
-    /// In a DCell_1 link state sees everything: DFR finds a shortest path wherever there is one.
+    /// Within a DCell_1 link state sees everything: DFR finds a shortest path whenever one exists.
     #[test]
     fn inside_a_dcell_1_dfr_is_link_state((kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
         let topology = build(TESTBED);

@@ -30,8 +30,8 @@ fn between(topology: &Topology, path: &[u32]) -> Vec<NodeId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Each path is live and simple; two share no device but those that all share; and there is one
-    /// if any scheme finds one.
+    /// Each path is live and simple. Two paths share only the devices that all paths share. If any
+    /// scheme finds a path, so does this search.
     #[test]
     fn paths_are_live_and_part_for_good(
         topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(),

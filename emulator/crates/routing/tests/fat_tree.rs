@@ -1,4 +1,4 @@
-//! Fat-tree routing beside a list of all shortest up-paths.
+//! Compares fat-tree routing with a list of all shortest up-paths.
 
 use crate::common;
 
@@ -32,8 +32,8 @@ fn fat_tree([ports, layers, servers]: [u32; 3]) -> Topology {
     ))
 }
 
-/// The ways up from a server over so many links, by the switch they end at; in a fat-tree there is
-/// one to each.
+/// The upward paths from a server over this number of links, by the switch at their end; a fat-tree
+/// has one path to each switch.
 fn ways_up(
     topology: &Topology,
     failures: &Failures,

@@ -1,5 +1,5 @@
-//! Static routes for labs: following them leads from any server to any other, whatever way the
-//! group chooses.
+//! Static routes for labs: following them leads from any server to any other, for every choice
+//! within a group.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! What holds for every scheme on every family.
+//! Properties of every scheme on every family.
 
 use crate::common;
 
@@ -67,8 +67,8 @@ fn half_hops(topology: &Topology, path: &[u32]) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(160))]
 
-    /// Every scheme's paths join up over live parts; the link-state ones find a shortest path
-    /// wherever there is one, and no scheme finds one where there is none.
+    /// The links of every path are alive and connect; link-state schemes find a shortest path
+    /// whenever one exists, and no scheme returns a path if none exists.
     #[test]
     fn paths_are_valid_and_shortest_ones_shortest(
         topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,

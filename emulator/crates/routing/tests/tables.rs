@@ -1,4 +1,5 @@
-//! What holds for routing tables: they reach what the model reaches, by its paths, without loops.
+//! Properties of routing tables: they reach the same servers as the model, by its paths, without
+//! loops.
 
 use crate::common;
 
@@ -94,7 +95,7 @@ fn model(topology: &Topology, failures: &Failures, keep: impl Fn(u32) -> bool) -
     (0..topology.link_count() as u32)
         .filter(|&link| !keep(link))
         .for_each(|link| fewer.fail_link(link));
-    // Without tiers the tables are of shortest paths, whatever else the family has.
+    // Without tiers the tables use shortest paths, even if the family has other schemes.
     let scheme = if topology.has_tiers() {
         default_for(topology.spec())
     } else {
@@ -271,8 +272,8 @@ fn likely(tables: &Tables, [source, destination]: [NodeId; 2]) -> BTreeMap<[u32;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Servers whose ToRs are in several clusters too: the core carries what goes from one to
-    /// another.
+    /// Includes servers whose ToRs are in several clusters: the core carries traffic between
+    /// clusters.
     #[test]
     fn both_ends_links_are_chosen_independently(
         spec in proptest::sample::select(&[
@@ -316,8 +317,8 @@ const LOOPS: [&str; 3] = [
     r#"{"family":"subways","type":2,"p":2,"q":4,"l":6,"c":2,"clusters":2,"aggs_per_cluster":2}"#,
 ];
 
-/// The ways by rack of the first loop when its ToRs use so much of uplinks of 10, and the other
-/// loop nothing.
+/// The detours per rack of the first loop if its ToRs use these amounts of uplinks of 10, and the
+/// other loop uses nothing.
 fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
     let ring = racks.ring;
     let load = LoopLoad {
@@ -411,8 +412,8 @@ proptest! {
     }
 }
 
-/// Rack 2 of eight is hot, and has ToRs 1 and 2: its flows leave by ToRs 3, 4, 0 and 7 too, as much
-/// by each.
+/// Rack 2 of eight is hot and has ToRs 1 and 2: its flows also leave by ToRs 3, 4, 0 and 7, in
+/// equal shares.
 #[test]
 fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
     let topology = build(LOOPS[0]);
@@ -443,9 +444,9 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
         })
         .collect();
     found.sort_unstable();
-    // Relays are the second servers of their racks, as the source is of its own. Each ToR has 5.4
-    // for detours, 60 % of what is left; the last one gets what the rack's links have left of 20. 8
-    // go straight.
+    // Relays are the second servers of their racks, like the source in its own rack. Each ToR has
+    // 5.4 for detours, 60 % of its free capacity; the last detour gets what remains of the 20 of
+    // the rack's links. 8 take no detour.
     let expected = vec![
         (1, vec![], 190),
         (1, vec![(3, 0)], 256),

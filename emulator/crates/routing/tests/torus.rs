@@ -269,12 +269,12 @@ fn a_flow_alone_congests_where_its_paths_meet() {
     // edge.
     assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
     assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
-    // (1,0,0) sends on half by either way; of the 1.5 that (0,1,0) and it bring to the edge, 1 goes
-    // on.
+    // (1,0,0) forwards half in either direction; of the 1.5 that it and (0,1,0) send to the edge, 1
+    // passes.
     assert_eq!(flow("(2,1,0)").delivered, 1.5);
     assert_eq!(flow("(0,0,0)").delivered, 0.0);
-    // Of a corner's three paths, two meet a hop before it where each server fills its links in one
-    // order.
+    // Of a corner's three paths, two meet one hop before the end if each server fills its links in
+    // a fixed order.
     let corner = |order| saturated_flow(&shape, 0, at("(1,1,1)"), Ties::Up, order).delivered;
     assert_eq!((corner(Ways::Drawn), corner(Ways::First)), (3.0, 2.0));
 }
@@ -318,7 +318,8 @@ proptest! {
 }
 
 proptest! {
-    /// The fast walk keeps offsets and ways from hop to hop; here they are found anew at each hop.
+    /// The fast walk keeps offsets and directions from hop to hop; this test computes them again at
+    /// each hop.
     #[test]
     fn the_routing_service_takes_a_random_link_of_those_that_come_nearer(
         sizes in prop::array::uniform3(prop_oneof![4 => 1u32..7, 1 => 40u32..50]),

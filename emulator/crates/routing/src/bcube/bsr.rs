@@ -34,8 +34,8 @@ pub fn good_paths(shape: &Shape, source: NodeId, destination: NodeId, flow: u64,
     good_paths_until(shape, source, destination, flow, live, |_| false)
 }
 
-/// [`good_paths`], but no more substitutes are looked for once `enough` of them stand for the
-/// broken levels so far.
+/// [`good_paths`], but stops searching for substitutes once `enough` of the broken levels so far
+/// have one.
 fn good_paths_until(
     shape: &Shape,
     source: NodeId,
@@ -64,7 +64,8 @@ fn good_paths_until(
         let mut hops = Hops::new();
         let seed = attempt_seed(flow, attempt);
         if !find_substitute(shape, source, destination, &taken, live, seed, &mut hops) {
-            // What one search could not reach with these paths taken, another cannot either.
+            // If one search cannot reach the destination with these paths taken, no other search
+            // can.
             break;
         }
         taken.take(shape, source, &hops);
@@ -126,7 +127,7 @@ impl Bsr {
         &self.shape
     }
 
-    /// Appends the flow's path; what it appended is void where there is none.
+    /// Appends the flow's path. If there is no path, the caller must discard what was appended.
     #[inline(always)]
     fn append(
         &self,
@@ -189,7 +190,7 @@ impl Bsr {
         if good.paths.is_empty() {
             return Err(NoPath::NotFound);
         }
-        // A broken slot stands for its own substitute, so that every good path stays equally
+        // A broken slot is replaced by its own substitute, so that every good path stays equally
         // likely.
         let from_set = good.paths.len() - good.substitutes();
         let rank = good
@@ -228,8 +229,8 @@ impl Router for Bsr {
     }
 }
 
-/// BSR whose caller knows the load: of the good paths the flow takes the one with most bandwidth
-/// left. By itself, [`Router::route`] gives the first one.
+/// BSR for a caller that measures the load: each flow takes the good path with the most free
+/// bandwidth. [`Router::route`] alone returns the first good path.
 #[derive(Debug)]
 pub struct BsrGreedy(Bsr);
 

@@ -1,11 +1,12 @@
-//! All that BuildPathSet visits, and the shortest substitutes, in sixty-four bits. `[ours]`
+//! All servers that BuildPathSet visits, and the shortest substitute paths, in 64 bits. `[ours]`
 //!
-//! Between a source and a destination BuildPathSet changes every digit in one way only: to the
-//! destination's where they differ, to one more where they agree. The servers its paths visit are
-//! thus the corners of a cube with an axis a level, and so are the servers of every substitute that
-//! corrects wrong digits only. The live ports of all corners fit into one word of at most 16
-//! corners times 4 levels; which paths are alive, what they take, and a shortest way beside them
-//! are then a few operations on words. Longer substitutes leave the cube and are searched for.
+//! Between a source and a destination, BuildPathSet changes each digit to only one other value: to
+//! the destination's digit where the two differ, to the next digit where they agree. So the servers
+//! of its paths are the corners of a cube with one axis per level, and so are the servers of every
+//! substitute that corrects wrong digits only. The live ports of all corners fit into one word: at
+//! most 16 corners times 4 levels. A few operations on words then show which paths are alive, which
+//! ports they take, and a shortest path that avoids those ports. Longer substitutes leave the cube
+//! and need a search.
 
 use cubeyard_topology::NodeId;
 
@@ -15,7 +16,7 @@ use super::shape::Shape;
 /// Levels whose cube fits into a word.
 pub(super) const LEVELS: usize = 4;
 
-/// Corners of a cube of so many levels.
+/// Corners of a cube with `LEVELS` axes.
 pub(super) const CORNERS: usize = 1 << LEVELS;
 
 /// The bit of every corner, at `4 * corner`.
@@ -55,13 +56,13 @@ impl Digits {
     }
 }
 
-/// What one path is in the cube.
+/// One path in the cube.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trace {
     /// The bit `4 * corner + level` of every hop, at its end with the source's digit.
     pub hops: u64,
-    /// The ports that nothing else may use any more: of the switches crossed, and all of the
-    /// servers between.
+    /// The ports that no other path may use any more: those of the crossed switches and all ports
+    /// of the intermediate servers.
     pub takes: u64,
 }
 
@@ -116,7 +117,7 @@ pub(super) struct Cube {
     leaving: u32,
     /// By the set of wrong levels, and by level.
     traces: Vec<[Trace; LEVELS]>,
-    /// By server.
+    /// Indexed by server.
     digits: Vec<Digits>,
 }
 
@@ -137,7 +138,6 @@ impl Cube {
         })
     }
 
-    /// A server's digits.
     #[inline]
     pub fn digits(&self, server: NodeId) -> Digits {
         self.digits[server as usize]
@@ -183,7 +183,7 @@ impl Cube {
         reached
     }
 
-    /// The levels by which a hop goes on from `corner` to one that leads on, a bit each.
+    /// The levels (a bit each) by which a hop from `corner` can continue to a corner in `leads`.
     #[inline]
     pub fn ahead(&self, hops: u64, leads: u64, corner: usize) -> usize {
         let leading = (0..LEVELS).fold(0, |leading, level| {

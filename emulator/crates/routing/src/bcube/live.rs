@@ -1,4 +1,4 @@
-//! What failures leave of a BCube, as a few bits a server.
+//! The live ports of each server of a BCube with failures, as a few bits per server.
 
 use cubeyard_topology::NodeId;
 
@@ -14,7 +14,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Reads off what is alive, in time linear in the servers' ports.
+    /// Computes the live ports from the failures, in time linear in the number of server ports.
     pub fn new(shape: &Shape, failures: &Failures) -> Live {
         let ports = |server: NodeId| {
             if failures.node_failed(server) {

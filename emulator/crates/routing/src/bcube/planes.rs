@@ -1,10 +1,12 @@
-//! Substitutes that leave the cube at one level and come back to it, by bits. `[ours]`
+//! Finds substitutes that leave the cube at one level and return to it, by operations on bits.
+//! `[ours]`
 //!
-//! A substitute one hop longer than the digits are wrong corrects one of them by way of a third
-//! digit. Where an end has no live port of a wrong level the shortest are two hops longer: they
-//! change a digit that is right and change it back. Both visit, beside the cube's own, corners with
-//! one foreign digit at one level: a plane for every such digit. The planes of all digits of a
-//! level are looked at together, a bit each, so that the search is a few operations a corner.
+//! A substitute that is one hop longer than the number of wrong digits corrects one of them in two
+//! steps, over a third digit. If an end has no live port of a wrong level, the shortest substitutes
+//! are two hops longer: they change a correct digit and change it back. In both cases the path
+//! visits corners of the cube with one digit replaced by a foreign digit. These corners form a
+//! plane for each foreign digit. The search examines the planes of all digits of a level together,
+//! one bit per digit, so it takes a few operations per corner.
 
 use cubeyard_topology::NodeId;
 
@@ -24,8 +26,8 @@ const MOST_HOPS: usize = LEVELS + 2;
 /// Live ports by line: the servers that differ at one level only.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    /// By `server * LEVELS + level`: of the servers of its line at that level, the live ports, a
-    /// lane of sixteen bits a port and a bit a digit.
+    /// Indexed by `server * LEVELS + level`: the live ports of the servers of its line at that
+    /// level; 16 bits per port, one bit per digit.
     words: Vec<u64>,
 }
 
@@ -61,7 +63,7 @@ impl Lines {
     }
 }
 
-/// A port that is taken beside the cube.
+/// A port outside the cube that another path has taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     /// The corner without the foreign digit, and the level of that digit.
@@ -72,8 +74,8 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The port `port` of the server with `digit` at `level` beside `corner`; all of them without a
-    /// port.
+    /// The port `port` of the server next to `corner` that has `digit` at `level`; without `port`,
+    /// all its ports.
     pub fn new(corner: usize, level: usize, digit: u32, port: Option<usize>) -> Cut {
         let lanes = port.map_or(LANES, |port| 1 << (16 * port));
         Cut {
@@ -84,7 +86,7 @@ impl Cut {
     }
 }
 
-/// A short path, without a place of its own in memory.
+/// A short path in a fixed-size array, without an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Steps {
     hops: [Hop; MOST_HOPS],
@@ -117,7 +119,7 @@ struct Planes {
     enters: [u16; CORNERS],
 }
 
-/// What the search is among. `open`, `wrong` and the servers at `corners` as in
+/// The input of the search. `open`, `wrong` and the servers at `corners` are as in
 /// [`super::probe::Probe`].
 pub(super) struct Field<'a> {
     pub shape: &'a Shape,
@@ -182,7 +184,6 @@ impl Field<'_> {
         let plane = &planes[level];
         let entered = corner;
         steps.push(beside(corner), level);
-        // Beside it.
         let right = self.wrong >> level & 1 == 0;
         loop {
             let onward = (0..LEVELS).fold(0, |onward, port| {
@@ -257,7 +258,7 @@ impl Field<'_> {
         }
     }
 
-    /// The digits with which the server beside a corner can return to the cube and get on.
+    /// The digits with which the server next to a corner can return to the cube and continue.
     #[inline]
     fn returns(&self, planes: &Planes, corner: usize, level: usize) -> u64 {
         let end = corner | self.wrong & 1 << level;

@@ -1,5 +1,5 @@
-//! BSR for a flow whose drawn path is broken: what the source's probes find, read from the [`Cube`]
-//! as far as it reaches.
+//! BSR for a flow whose drawn path is broken: the result of the source's probes, read from the
+//! [`Cube`] where possible.
 
 use cubeyard_topology::NodeId;
 
@@ -19,7 +19,7 @@ pub(super) enum Way {
     Correcting(Order),
     /// A longer substitute that leaves the cube at one level.
     Beside(Steps),
-    /// Any other.
+    /// Any other path.
     Around(Hops),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Probe<'a> {
     open: u64,
     /// Hops of the cube whose switches are taken, each at its end with the source's digit.
     crossed: u64,
-    /// What is taken outside the cube, and what of it is beside the cube.
+    /// The ports taken outside the cube, and those of them at servers next to the cube.
     outside: Taken,
     cuts: Vec<Cut>,
 }
@@ -130,7 +130,8 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// The next substitute beside all that is taken, and takes it unless it is the `last`.
+    /// Returns the next substitute that avoids all taken ports, and marks its ports as taken unless
+    /// it is the `last` one.
     fn substitute(&mut self, seed: u64, last: bool) -> Option<Way> {
         if self.open & 0xf == 0 || self.open >> (4 * self.wrong) & 0xf == 0 {
             return None;
@@ -157,9 +158,9 @@ impl<'a> Probe<'a> {
         self.search(longer, rotation, last)
     }
 
-    /// A substitute that leaves the cube at one level, where there is one and it is known to be the
-    /// first in rotated order of the shortest; otherwise what a substitute takes at least. No way
-    /// over wrong digits alone is left.
+    /// A substitute that leaves the cube at one level, if it is provably the first of the shortest
+    /// ones in rotated order; otherwise the least number of hops of any substitute. The caller has
+    /// checked that no path over wrong digits alone is left.
     fn beside(&self, leads: u64, rotation: u32) -> Result<Steps, usize> {
         let one_more = self.wrong.count_ones() as usize + 1;
         let Some(lines) = self.lines else {
@@ -186,7 +187,7 @@ impl<'a> Probe<'a> {
         field.find(self.wrong).ok_or(one_more + 1)
     }
 
-    /// A substitute by search, which takes at least so many hops.
+    /// Searches for a substitute with at least `at_least` hops.
     fn search(&mut self, at_least: usize, rotation: u32, last: bool) -> Option<Way> {
         let mut hops = Hops::with_capacity(2 * LEVELS);
         let search = Search::new(

@@ -10,7 +10,7 @@ use crate::ports::PortTable;
 /// One step of a server path: to `server`, through the switch both ends share at `level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hop {
-    /// The server reached.
+    /// The server at the end of the hop.
     pub server: NodeId,
     /// The level of the switch crossed, the digit corrected.
     pub level: u8,
@@ -58,7 +58,7 @@ impl Shape {
         self.addresses.servers()
     }
 
-    /// What one more at `level` adds to a server's id, `n^level`.
+    /// The difference in ids of two servers whose digits at `level` differ by 1, `n^level`.
     #[inline]
     pub fn weight(&self, level: usize) -> u32 {
         self.addresses.weight(level)

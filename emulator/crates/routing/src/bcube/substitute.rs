@@ -1,13 +1,14 @@
-//! A further parallel path beside those a flow already has: BSR's BFS, made fast. `[bcube §4.2]`
+//! Finds one more path that is parallel to a flow's existing paths: a faster version of BSR's BFS.
+//! `[bcube §4.2]`
 //!
 //! The paper removes the existing parallel paths and the failed parts from the graph and runs a
 //! breadth-first search. Ours finds a path of the same (least) length by iterative deepening on the
 //! number of hops, bounded below by the digits still wrong: almost every search ends within a few
-//! dozen steps instead of visiting thousands of servers. Where the bound grows past what can
-//! plausibly be found that way, a plain breadth-first search settles whether a path exists.
+//! dozen steps instead of visiting thousands of servers. If the bound grows too large for that, a
+//! plain breadth-first search decides whether a path exists.
 //!
-//! Among the shortest paths the paper names no rule. Ours is to try the levels and digits in an
-//! order rotated by the flow's own draw (`[ours]`); a fixed order loads low ports and loses about a
+//! The paper does not say which of the shortest paths to take. We try levels and digits in an order
+//! rotated by a random draw per flow (`[ours]`); a fixed order loads low ports and loses about a
 //! third of the ABT at 20 % failed switches.
 
 use cubeyard_topology::NodeId;
@@ -30,7 +31,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Forgets all.
+    /// Removes all ports.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.maybe = 0;
@@ -65,7 +66,7 @@ impl Taken {
     }
 }
 
-/// What seeds the draw of a flow's `attempt`-th substitute.
+/// The seed of the draw for a flow's `attempt`-th substitute.
 pub(super) fn attempt_seed(flow: u64, attempt: u64) -> u64 {
     Draws::of(flow, attempt).next_bits()
 }
@@ -145,8 +146,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         }
     }
 
-    /// Finds the first in rotated order of the shortest paths; whether there is one. The caller
-    /// knows that none is shorter than `at_least` hops.
+    /// Finds the first of the shortest paths in rotated order and returns whether there is one. The
+    /// caller guarantees that none is shorter than `at_least` hops.
     pub fn run(mut self, at_least: usize) -> bool {
         let exits = (self.usable)(self.source);
         if self.entries == 0 || exits == 0 {
@@ -159,8 +160,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if self.extend(self.source, exits, wrong, bound) {
                 return true;
             }
-            // All that failed so far may lie in one end's neighbours: seen here, it saves a search
-            // of the whole network.
+            // If all ports next to one end have failed, this check avoids a search of the whole
+            // network.
             if self.is_cut_off(self.source) || self.is_cut_off(self.destination) {
                 return false;
             }
@@ -176,7 +177,7 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         breadth_first(self.shape, ends, self.rotation, open, self.hops)
     }
 
-    /// Whether an end has no neighbour that it could send to or hear from.
+    /// Whether an end has no neighbour to send to or receive from.
     fn is_cut_off(&self, end: NodeId) -> bool {
         let shape = self.shape;
         let ports = (self.usable)(end);
@@ -245,8 +246,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         wrong.count_ones() as usize + if detour { 2 } else { 0 }
     }
 
-    /// Goes on from `at`, whose usable ports are `ports`, to the destination in exactly or at most
-    /// `left` hops.
+    /// Extends the path from `at`, whose usable ports are `ports`, to the destination in exactly or
+    /// at most `left` hops.
     fn extend(&mut self, at: NodeId, ports: u32, wrong: u32, left: usize) -> bool {
         let shape = self.shape;
         let mut next_level = self.first_level;
@@ -257,8 +258,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if ports & bit == 0 {
                 continue;
             }
-            // What the rest takes at least after a move to the digit wanted, and after a move to
-            // any other.
+            // The least number of remaining hops after a move to the wanted digit, and after a move
+            // to any other digit.
             let right_fits = wrong & bit != 0 && self.least_hops(wrong & !bit) < left;
             let other_fits = self.least_hops(wrong | bit) < left;
             let wanted = shape.digit(self.destination, level);
@@ -285,7 +286,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         false
     }
 
-    /// Goes on from `next`, reached at `level`, where the levels `wrong` are still to be corrected.
+    /// Extends the path from `next`, reached at `level`; the digits at the levels `wrong` still
+    /// need correction.
     fn enter(&mut self, next: NodeId, level: usize, wrong: u32, left: usize) -> bool {
         let hop = Hop {
             server: next,

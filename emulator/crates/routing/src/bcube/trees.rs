@@ -1,5 +1,5 @@
-//! What speeds up one-to-several and one-to-all: complete graphs and spanning trees.
-//! `[bcube §3.4, §3.5]`
+//! Structures that speed up one-to-several and one-to-all traffic: complete graphs and spanning
+//! trees. `[bcube §3.4, §3.5]`
 
 use cubeyard_topology::NodeId;
 

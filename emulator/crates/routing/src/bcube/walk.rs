@@ -1,5 +1,5 @@
-//! The paths of BuildPathSet straight to links, without a list of hops: what an all-to-all spends
-//! its time on.
+//! Writes the paths of BuildPathSet directly as links, without a list of hops: the inner loop of an
+//! all-to-all.
 
 use cubeyard_topology::NodeId;
 
@@ -11,14 +11,15 @@ use crate::path::DirectedLink;
 #[derive(Debug)]
 pub(super) struct Walk {
     levels: usize,
-    /// By `server * levels + level`, the digit times its weight: what the level adds to the
-    /// server's number.
+    /// Indexed by `server * levels + level`: the digit times its weight, which is the level's
+    /// contribution to the server's number.
     parts: Vec<u32>,
     /// By level, the direction out of server 0: a level's cables are numbered in the order of its
     /// servers, each from the server to the switch, so that server `s` has two more for each server
     /// before it.
     first: Vec<DirectedLink>,
-    /// By level: what one more adds to the number, and the number past the last digit.
+    /// Indexed by level: the difference in server numbers per digit, and the number past the last
+    /// digit.
     step: Vec<u32>,
     end: Vec<u32>,
     /// By server, a bit for each level at which it can send and be sent to; empty where nothing has
@@ -96,8 +97,9 @@ impl Walk {
         self.outward(server, level) + 1
     }
 
-    /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]); whether
-    /// there is one and it is alive. What a dead one appended is the caller's to remove.
+    /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]) and
+    /// returns whether it exists and is alive. The caller must remove the links that were appended
+    /// for a dead path.
     #[inline(always)]
     pub fn leaving_by(
         &self,
@@ -118,7 +120,7 @@ impl Walk {
         }
     }
 
-    /// [`Walk::leaving_by`] for so many levels, whose paths have at most `LINKS` links.
+    /// [`Walk::leaving_by`] for networks whose paths have at most `LINKS` links.
     #[inline(always)]
     fn leaving<const LINKS: usize, const FAILED: bool>(
         &self,

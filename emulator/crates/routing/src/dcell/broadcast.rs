@@ -6,12 +6,12 @@ use super::group::Group;
 use super::shape::Shape;
 use crate::failures::Failures;
 
-/// How a broadcast packet first came to a server.
+/// The first arrival of a broadcast packet at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Who received it.
+    /// The server that received it.
     pub server: NodeId,
-    /// Who sent it.
+    /// The server that sent it.
     pub from: NodeId,
     /// The level of the link between the two.
     pub level: u8,
@@ -19,7 +19,7 @@ pub struct Delivery {
     pub hops: u32,
 }
 
-/// What a broadcast did.
+/// The result of a broadcast.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Broadcast {
     /// First receptions, nearest first: a tree, in which every sender comes before its receivers.

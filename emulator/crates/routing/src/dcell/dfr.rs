@@ -1,18 +1,19 @@
-//! DFR, DCell's fault-tolerant routing: link state inside DCell_b, DCellRouting between, and ways
-//! around what is broken. `[dcell §4.3, §7.1]`
+//! DFR, DCell's fault-tolerant routing: link state inside a DCell_b, DCellRouting between them, and
+//! detours around failures. `[dcell §4.3, §7.1]`
 //!
-//! Where the text alone does not decide, these choices reach Table 2 within 2 %:
-//! - b = 1; inside a DCell_1 with nothing broken link state gives DCellRouting's own path, a
-//!   shortest one;
+//! Where the paper's text leaves a choice open, these choices reproduce its Table 2 within 2 %:
+//!
+//! - b = 1; inside a DCell_1 without failures link state gives the same shortest path as
+//!   DCellRouting;
 //! - the proxy is the far end of the nearest live link of the wanted level out of the DCell_b;
 //!   among equally near ones and among equally short paths of the link state each flow draws its
 //!   own, so that the flows of one server do not all take the same detour;
 //! - it is not in the DCell_b that rerouted last, unless nothing else is left (that last resort
 //!   turns 27 % path failures at 20 % broken links into 24 %);
-//! - jump-up takes a link one level higher, wherever the destination is outside the present DCell
-//!   of the broken link's level (inside, it would lead away for good); where none lives, the level
-//!   itself does;
-//! - 30 local reroutes; the prototype's 5 lose a tenth of the longest paths.
+//! - jump-up takes a link one level higher if the destination is outside the current DCell of the
+//!   broken link's level (if it is inside, the packet would leave and not return); if no such link
+//!   is alive, it takes another link of the same level;
+//! - 30 local reroutes; with the prototype's 5, a tenth of the longest paths fail.
 
 use std::sync::OnceLock;
 
@@ -27,16 +28,16 @@ use crate::failures::Failures;
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
 use crate::random::Draws;
 
-/// Servers and servers of their DCell_b, multiplied: up to here every server's view of its DCell_b
-/// is kept once it was needed, at 16 bytes an entry. All-to-all asks for the same ones again and
-/// again.
+/// Limit for the number of servers times the servers per DCell_b. Up to it, each server's view of
+/// its DCell_b is cached once computed, at 16 bytes per entry, because an all-to-all needs the same
+/// views again and again.
 const MAX_KEPT_VIEWS: u64 = 1 << 20;
 
-/// Hops after which a packet that servers decide on one by one is given up, as its time to live
-/// says.
+/// A packet that is routed server by server is dropped after this number of hops, like a time to
+/// live.
 const MAX_HOPS: usize = 64;
 
-/// What the paper leaves to its operator.
+/// The settings that the paper leaves to the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DfrOptions {
     /// The `b` of DCell_b, inside which link state is known; at most the DCell's own `k` counts.
@@ -66,7 +67,7 @@ pub struct Dfr {
     by_stretches: bool,
 }
 
-/// What a walk needs to remember, kept to be reused.
+/// Working memory of a walk, reused between walks.
 #[derive(Debug, Default)]
 struct Scratch {
     hops: Vec<Hop>,
@@ -104,7 +105,6 @@ impl Dfr {
         &self.shape
     }
 
-    /// What has failed.
     pub fn failures(&self) -> &Failures {
         &self.failures
     }
@@ -130,7 +130,7 @@ impl Dfr {
         found
     }
 
-    /// [`Dfr::hops`] into `scratch.hops`.
+    /// [`Dfr::hops`], written into `scratch.hops`.
     fn find(
         &self,
         source: NodeId,
@@ -169,7 +169,7 @@ impl Dfr {
         result
     }
 
-    /// Appends the flow's links; what it appended is void where there is no path.
+    /// Appends the flow's links. If there is no path, the caller must discard what was appended.
     #[inline]
     fn append(
         &self,
@@ -346,7 +346,7 @@ impl Dfr {
         self.options.group_level.min(self.shape.k())
     }
 
-    /// A server and what it knows of its DCell_b: the kept view, or one made in `group`.
+    /// A server and its view of its DCell_b: the cached view, or one computed in `group`.
     fn here<'a>(
         &'a self,
         at: NodeId,

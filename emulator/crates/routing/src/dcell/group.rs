@@ -1,4 +1,4 @@
-//! Link-state routing inside one DCell_b: a breadth-first search over what is alive there.
+//! Link-state routing inside one DCell_b: a breadth-first search over its live links.
 //! `[dcell §4.3]`
 
 use cubeyard_topology::NodeId;
@@ -139,7 +139,7 @@ impl Group {
         };
         while self.reached[at].distance > 0 {
             let Reached { hop, before, .. } = self.reached[at];
-            // What the search found, unless another is chosen instead.
+            // The search's own result, unless the tie-break chooses another.
             let (mut kept, mut count) = ((before, hop.level), 0);
             let mut weigh = |near: Nearer| {
                 count += 1;
@@ -160,8 +160,9 @@ impl Group {
         true
     }
 
-    /// Appends the hops of the shortest path to a server if there is only one; whether that is so.
-    /// [`Group::path_to`] gives the same, and asks its `ties` once a hop. Needs [`Group::index`].
+    /// Appends the hops of the shortest path to a server if there is only one, and returns whether
+    /// there is. [`Group::path_to`] gives the same path, but calls `ties` at every hop. Call
+    /// [`Group::index`] first.
     pub(super) fn only_path_to(&self, to: NodeId, hops: &mut Vec<Hop>) -> bool {
         let mark = hops.len();
         let Some(mut at) = self.position_of(to) else {
@@ -193,7 +194,7 @@ impl Group {
         self.nearer = nearer;
     }
 
-    /// What [`Group::index`] keeps of the server at a position.
+    /// The entries of [`Group::index`] for the server at a position.
     fn indexed(&self, at: usize) -> Option<&[Nearer]> {
         let end = *self.nearer_ends.get(at)?;
         let start = if at == 0 { 0 } else { self.nearer_ends[at - 1] };

@@ -4,7 +4,8 @@
 //! state inside a DCell_b (`group`), DFR's decision at one server (`step`) and its paths (`dfr`),
 //! broadcast (`broadcast`), and the path statistics of the paper's tables (`statistics`).
 //!
-//! Not here: link-state messages between servers; a scheme here knows all failures at once.
+//! Not here: link-state messages between servers; the schemes in this folder see all failures at
+//! once.
 
 mod broadcast;
 mod dfr;

@@ -15,12 +15,12 @@ use super::step::Ahead;
 use crate::failures::Failures;
 use crate::path::DirectedLink;
 
-/// Links of a path that is kept. DCellRouting's inside a complete DCell_1 has five: two by each
-/// mini-switch and the cable between; one around what is broken has seven or eight.
+/// Most links of a cached path. DCellRouting's path inside a complete DCell_1 has five: two by each
+/// mini-switch and the cable between. A path around a failure has seven or eight.
 const LINKS: usize = 8;
 
-/// A server's paths are kept once they have been asked for this many times: computing them all
-/// costs about as much.
+/// The paths of a server are cached after this number of requests: computing them all costs about
+/// as much.
 const WORTH_KEEPING: u32 = 64;
 
 /// Paths that are kept at most, at 36 bytes each.
@@ -39,7 +39,7 @@ struct Path {
     kind: Kind,
 }
 
-/// What is known of a path inside a DCell_1.
+/// The state of a path inside a DCell_1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
     /// DCellRouting's does not fit here; a partial DCell_1 can have none, or longer ones.
@@ -81,7 +81,7 @@ struct Crossing {
 /// A way to the first server outside the DCell_1, or to a server inside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// What of it the decision on a packet depends on.
+    /// The fields on which the decision on a packet depends.
     pub ahead: Ahead,
     /// Whether all of it is alive and its links are known.
     pub whole: bool,
@@ -152,14 +152,14 @@ impl Bundles<'_> {
 /// memory.
 #[derive(Debug)]
 pub(super) struct NearPaths {
-    /// Whether there is a way by link state around what is broken.
+    /// Whether link state has a path around the failures.
     link_state: bool,
     /// By server, the first one of its DCell_1, and the DCell_1s before it.
     first: Vec<NodeId>,
     cell: Vec<u32>,
     cells: usize,
-    /// By DCell_1s, from and to: what crosses towards the other, where it is there. Empty where it
-    /// would take too much memory.
+    /// Indexed by the two DCell_1s: the link that crosses from one towards the other, if it exists.
+    /// Empty if it would take too much memory.
     crossings: Vec<Option<Crossing>>,
     rows: Vec<Row>,
 }
@@ -199,8 +199,8 @@ impl NearPaths {
         }
     }
 
-    /// Appends the links of DCellRouting's path and tells whether it is alive. `None` if it is not
-    /// known here: what was appended is void then.
+    /// Appends the links of DCellRouting's path and returns whether it is alive. `None` if this
+    /// table does not have the path; then discard what was appended.
     #[inline]
     pub fn append(
         &self,
@@ -223,9 +223,9 @@ impl NearPaths {
         Some(here && crossing.alive && there)
     }
 
-    /// Appends the links of a packet's path from a server towards another up to the first server
-    /// outside its DCell_1, or to the end. `None` if it is not known here. Unless it is whole, what
-    /// was appended is void.
+    /// Appends the links of a packet's path from a server towards another, up to the first server
+    /// outside its DCell_1 or to the end. `None` if this table does not have the path. Unless it is
+    /// complete, discard what was appended.
     #[inline(always)]
     pub fn stretch(
         &self,
@@ -258,7 +258,7 @@ impl NearPaths {
         })
     }
 
-    /// For the flows of a batch, of which none has been asked for yet.
+    /// Tables for a batch of flows; they are filled as flows need them.
     pub fn bundles<'a>(&'a self, shape: &'a Shape, failures: &'a Failures) -> Bundles<'a> {
         Bundles {
             near: self,
@@ -307,7 +307,7 @@ impl NearPaths {
         Some(bundle)
     }
 
-    /// What crosses between the largest DCells that only one of two servers is in.
+    /// The link between the largest DCells that contain only one of two servers.
     #[inline]
     fn crossing(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Crossing> {
         if self.crossings.is_empty() {
@@ -339,8 +339,8 @@ impl NearPaths {
     }
 }
 
-/// The link that DCellRouting takes between two servers of different DCell_1s; `None` where it is
-/// not there.
+/// The link that DCellRouting takes between two servers of different DCell_1s; `None` if it does
+/// not exist.
 fn crossing(shape: &Shape, failures: &Failures, from: NodeId, to: NodeId) -> Option<Crossing> {
     let level = shape.common_level(from, to);
     let below = level.checked_sub(1)?;

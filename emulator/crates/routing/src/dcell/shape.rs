@@ -13,7 +13,7 @@ use crate::ports::{NO_LINK, PortTable};
 /// level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hop {
-    /// The server reached.
+    /// The server at the end of the hop.
     pub server: NodeId,
     /// The level of the link crossed, which is the port number at both ends.
     pub level: u8,

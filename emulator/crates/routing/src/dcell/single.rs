@@ -82,7 +82,7 @@ impl DcellRouting {
         })
     }
 
-    /// Appends the flow's path; what it appended is void where there is none.
+    /// Appends the flow's path. If there is no path, the caller must discard what was appended.
     #[inline]
     fn append(
         &self,

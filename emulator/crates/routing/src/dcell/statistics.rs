@@ -10,10 +10,10 @@ use crate::path::NoPath;
 use crate::random::Draws;
 use crate::shortest::{Shortest, UNREACHED};
 
-/// Paths tried and what came of them. Sources are alive; a destination may have failed.
+/// Numbers of paths tried and of their results. Sources are alive; a destination may have failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathStatistics {
-    /// Pairs tried.
+    /// Number of pairs tried.
     pub tried: u64,
     /// Pairs without a path, failed destinations among them.
     pub failed: u64,
@@ -43,7 +43,7 @@ impl PathStatistics {
         }
     }
 
-    /// Both together.
+    /// The sums of both.
     #[must_use]
     pub fn and(&self, other: &PathStatistics) -> PathStatistics {
         PathStatistics {

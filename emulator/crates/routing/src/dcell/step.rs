@@ -1,4 +1,5 @@
-//! One decision of DFR: what a server does with a packet, from what it knows. `[dcell §4.3]`
+//! One decision of DFR: how a server forwards a packet, given its view of the network.
+//! `[dcell §4.3]`
 //!
 //! The model walks a packet from decision to decision ([`super::Dfr`]); a server of the emulation
 //! computes its forwarding table from the same function. Both follow DCellRouting's path as far as
@@ -28,8 +29,8 @@ impl Ties for Draws {
     }
 }
 
-/// The candidate with the least hash under a key: whoever asks with the same key gets the same
-/// answer, and one that is left out of the candidates changes nothing unless it was the answer.
+/// Breaks ties by the least hash under a key: equal keys give equal choices, and removing a
+/// candidate changes the result only if that candidate was chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHash(pub u64);
 
@@ -40,16 +41,16 @@ impl Ties for ByHash {
     }
 }
 
-/// What of a packet's header a decision depends on.
+/// The fields of a packet's header on which a decision depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Where it goes.
+    /// The server that must receive the packet.
     pub destination: NodeId,
     /// The server that it goes to before, if it was rerouted.
     pub proxy: Option<NodeId>,
     /// Index of the DCell_b that rerouted it last.
     pub rerouted_in: Option<u64>,
-    /// Local reroutes left.
+    /// Number of local reroutes that are still allowed.
     pub retries: u32,
 }
 
@@ -93,7 +94,7 @@ impl Ahead {
 /// Why a packet goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
-    /// Its destination is in this DCell_b, and link state knows no way there.
+    /// The destination is in this DCell_b, and link state has no path to it.
     Unreachable,
     /// The structure has no way there.
     NoStructure,
@@ -103,7 +104,7 @@ pub enum DropCause {
     NoProxy,
 }
 
-/// What a server does with a packet.
+/// The decision of a server on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is the destination.
@@ -112,7 +113,7 @@ pub enum Step {
     Forward(Leg),
     /// It sends the packet to a proxy, at the end of the leg, and takes a local reroute off.
     Reroute(Leg),
-    /// It drops it.
+    /// The server drops the packet.
     Drop(DropCause),
 }
 
@@ -123,26 +124,26 @@ pub enum View<'a> {
     Kept(&'a OnceLock<Group>),
     /// In memory that is used again for the next server.
     Reused {
-        /// The memory.
+        /// Working memory of the search.
         group: &'a mut Group,
         /// Whether it holds this server's search.
         searched: bool,
     },
 }
 
-/// A server and what it knows: `alive(from, to, level)` says of links that begin in its DCell_b
-/// whether they work.
+/// A server and its view of the network: `alive(from, to, level)` returns whether a link that
+/// begins in its DCell_b works.
 #[derive(Debug)]
 pub struct Here<'a, A> {
-    /// The addresses.
+    /// Addresses of the DCell.
     pub shape: &'a Shape,
     /// The `b` of DCell_b, at most `k`.
     pub group_level: usize,
-    /// The server.
+    /// The server that decides.
     pub at: NodeId,
-    /// Which links work.
+    /// Returns whether a link works.
     pub alive: A,
-    /// Its search.
+    /// Link state of the server's DCell_b.
     pub view: View<'a>,
     /// DCellRouting's path to the latest target; memory that is used again.
     pub plan: &'a mut Vec<Hop>,
@@ -168,7 +169,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
         }
     }
 
-    /// What to do with a packet. Ties among equally near proxies are chosen by `ties`.
+    /// Decides on a packet. `ties` chooses among equally near proxies.
     pub fn step(&mut self, packet: &Packet, ties: &mut impl Ties) -> Step {
         if self.at == packet.destination {
             return Step::Deliver;
@@ -200,7 +201,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
             let planned = false;
             return Step::Forward(Leg { near, out, planned });
         }
-        // In the target's own DCell_b link state knows all there is to know.
+        // In the target's own DCell_b the link state is complete, so no proxy can help.
         let Some(out) = out else {
             return Step::Drop(DropCause::Unreachable);
         };

@@ -12,7 +12,7 @@ use crate::random::Draws;
 /// A rack's ways in one direction, in any one unit of capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RackDetours {
-    /// What its own ToRs carry for it.
+    /// The traffic that its own ToRs carry for it.
     pub straight: f64,
     /// Detours, and what each may carry.
     pub detours: Vec<(DetourPath, f64)>,
@@ -56,7 +56,7 @@ impl DetourRouting {
         )
     }
 
-    /// The same detours, with another routing of what goes straight.
+    /// The same detours, with another routing for the traffic that takes none.
     #[must_use]
     pub fn over(&self, straight: SubwaysRouting) -> DetourRouting {
         DetourRouting {
@@ -80,8 +80,9 @@ impl DetourRouting {
         })
     }
 
-    /// Appends the way from a server to where its detour (or, without one, a ToR of its own) meets
-    /// the backbone, and gives that ToR. `None` where a link or all relays of a rack are broken.
+    /// Appends the path from a server to the backbone: to the ToR where its detour ends or, without
+    /// a detour, to one of its own ToRs. Returns that ToR, or `None` if a link or all relays of a
+    /// rack have failed.
     fn out(
         &self,
         server: NodeId,
@@ -144,7 +145,8 @@ impl Router for DetourRouting {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        // Not the draws of the straight way, or those who detour would be those of one ToR.
+        // These draws must be independent of those of the direct path, or all flows that detour
+        // would be flows of one ToR.
         let mut draws = Draws::new(!flow);
         let [out, into] = &self.detours;
         let leaving = out[self.racks.rack_of(source)].draw(&mut draws);

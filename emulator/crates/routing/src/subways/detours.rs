@@ -4,7 +4,7 @@
 /// One loop: positions of racks and ToRs are `0..size`, around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// Racks, and ToRs.
+    /// Number of racks, and of ToRs.
     pub size: usize,
     /// Ports of a server.
     pub ports: usize,
@@ -51,8 +51,8 @@ impl HotSpots {
         }
     }
 
-    /// Takes in the least utilisation of each ToR over the period that ends now, and says which are
-    /// hot.
+    /// Records the least utilisation of each ToR in the period that ends now, and returns which
+    /// ToRs are hot.
     pub fn observe(&mut self, now_secs: f64, least_utilisation: &[f64]) -> Vec<bool> {
         self.until_secs
             .iter_mut()
@@ -92,12 +92,12 @@ pub fn hot_groups(ring: Loop, hot: &[bool]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// What limits detours.
+/// The limits of detours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetourLimits {
     /// Servers that relay on one path, at most; the paper's evaluation stops at two.
     pub relays: usize,
-    /// Of a ToR's capacity left, the part that detours may use; 0.6 in the paper.
+    /// The share of a ToR's remaining capacity that detours may use; 0.6 in the paper.
     pub usable: f64,
 }
 
@@ -105,7 +105,7 @@ pub struct DetourLimits {
 /// so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetourPath {
-    /// The hot rack.
+    /// The hot rack that sends.
     pub source: usize,
     /// ToR, relaying rack, ToR, …, the ToR that sends the traffic up.
     pub steps: Vec<usize>,
@@ -126,7 +126,7 @@ pub struct Detour {
     pub paths: Vec<DetourPath>,
 }
 
-/// What a loop's scheduler decides.
+/// The decision of a loop's scheduler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DetourPlan {
     /// Detours, nearest ToRs first.

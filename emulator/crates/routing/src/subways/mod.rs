@@ -1,12 +1,12 @@
 //! Subways: racks whose servers have links to several ToRs. `[subways §4, §6]`
 //!
 //! Inside: racks and their ToRs (`racks`), weights of a rack's ToRs (`weights`), routing by weights
-//! (`routing`), detours around hot racks (`detours`), what racks make of them (`scheduler`) and
-//! routing with them (`detour_routing`).
+//! (`routing`), detours around hot racks (`detours`), the scheduler that assigns them to racks
+//! (`scheduler`) and routing with them (`detour_routing`).
 //!
 //! Not here: the controllers that set weights and plan detours by the load. Those of the flow
-//! engine are in `cubeyard_sim::controllers`, those that real packets meet in `cubeyard-fabric`;
-//! both compute weights with `rebind` and detours with `rack_detours`.
+//! engine are in `cubeyard_sim::controllers`, those of the emulation in `cubeyard-fabric`; both
+//! compute weights with `rebind` and detours with `rack_detours`.
 
 mod detour_routing;
 mod detours;

@@ -4,15 +4,15 @@ use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use super::detours::Loop;
 
-/// The racks of a Subways topology. There are as many ToRs as racks; rack and ToR `i` stand in loop
-/// `i / ring.size`.
+/// The racks of a Subways topology. The number of ToRs equals the number of racks; rack and ToR `i`
+/// are in loop `i / ring.size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// Racks of a loop, and ToRs that a rack is wired to: 1 with trunks (type 0).
     pub ring: Loop,
-    /// Logical racks.
+    /// Number of logical racks.
     pub count: usize,
-    /// Servers of each.
+    /// Servers per rack.
     pub servers: usize,
     first_tor: NodeId,
 }

@@ -28,7 +28,7 @@ pub struct TorWeights {
 pub struct LinkWeights {
     /// Where the server sends.
     pub source: Vec<f64>,
-    /// Where it receives.
+    /// The weights of a server's links for receiving.
     pub destination: Vec<f64>,
 }
 
@@ -60,7 +60,7 @@ pub struct SubwaysRouting {
     failures: Failures,
 }
 
-/// A flow's choice at one end: a link of the server and what stands above it.
+/// A flow's choice at one end: a link of the server, and the switches above it.
 type Access = Up;
 
 impl SubwaysRouting {
@@ -97,8 +97,8 @@ impl SubwaysRouting {
         SubwaysRouting::build(super::ADAPTIVE, topology, failures, |_, _| [1.0; 2])
     }
 
-    /// A server's links by weights of its own (see [`super::rebind_probabilities`]). `None` for
-    /// other families or where weights are not one a link.
+    /// Chooses among a server's links by their weights (see [`super::rebind_probabilities`]).
+    /// `None` for other families or if the number of weights differs from the number of links.
     pub fn by_link(topology: &Topology, failures: Failures, weights: &LinkWeights) -> Option<SubwaysRouting> {
         let links = topology.links().len();
         if weights.source.len() != links || weights.destination.len() != links {

@@ -9,23 +9,24 @@ use super::detours::{DetourLimits, Loop, plan_detours};
 
 /// A ToR of whose uplinks more is in use is hot. `[subways §6]`
 pub const HOT: f64 = 0.6;
-/// Two servers relay at most, and detours take 60 % of what is left. `[subways §6, §8.1]`
+/// A detour has at most two relays, and detours take 60 % of the remaining capacity.
+/// `[subways §6, §8.1]`
 pub const LIMITS: DetourLimits = DetourLimits {
     relays: 2,
     usable: 0.6,
 };
 
-/// What a loop's scheduler sees of one direction, by place in the loop, in any one unit of
+/// The input of a loop's scheduler for one direction, by position in the loop, in any one unit of
 /// capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoopLoad {
     /// Whether a ToR is hot.
     pub hot: Vec<bool>,
-    /// Of a ToR's uplinks, what traffic without detours leaves.
+    /// The capacity of a ToR's uplinks that traffic without detours leaves free.
     pub left_over: Vec<f64>,
-    /// Of the links of a rack's servers together, what is left for detours.
+    /// The free capacity for detours of all links of a rack's servers.
     pub link_capacity: Vec<f64>,
-    /// What a rack would send over the backbone by its own ToRs.
+    /// The traffic that a rack would send over the backbone by its own ToRs.
     pub straight: Vec<f64>,
 }
 

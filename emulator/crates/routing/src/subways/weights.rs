@@ -7,10 +7,10 @@ pub const LEAST_SHARE: f64 = 0.01;
 /// The text's c: how far one rebinding goes towards even use.
 pub const AGGRESSIVENESS: f64 = 0.5;
 
-/// How much a server's measured split counts beside the split that its weights meant `[ours]`. A
-/// few flows cannot be split as weights say: by the measured split alone, weights that moved no
-/// flow would stay where they are. By the weights alone, flows that fill every link, so that all
-/// are used alike, would stay as uneven as they are.
+/// The weight of a server's measured split relative to the split that its weights intended
+/// `[ours]`. A few flows cannot be split exactly by weights. With the measured split alone, weights
+/// that moved no flow would never change. With the intended split alone, flows that fill every link
+/// (so that all links look equally used) would stay unevenly split.
 const MEASURED: f64 = 0.1;
 
 /// One of a server's links, in one direction, when the server rebinds its flows.
@@ -22,9 +22,9 @@ pub struct BoundLink {
     pub tor_utilisation: f64,
     /// The probability with which flows are bound to the link now, relative to the server's others.
     pub weight: f64,
-    /// What the server's flows carry over it, in the unit of its rate.
+    /// The rate of the server's flows over this link, in the unit of `rate`.
     pub carried: f64,
-    /// The link's rate.
+    /// The capacity of the link.
     pub rate: f64,
 }
 

@@ -62,8 +62,7 @@ impl NodeTable {
 }
 
 impl Balance {
-    /// What a link weighs as a way up and as a server's last link, unless controllers say
-    /// otherwise.
+    /// The default weights of a link: as an upward link, and as a server's last link.
     pub(super) fn weigh(self, topology: &Topology) -> impl Fn(usize) -> [u64; 2] + '_ {
         move |link| match self {
             Balance::Equal | Balance::ByLoad | Balance::ByDetour => [1; 2],

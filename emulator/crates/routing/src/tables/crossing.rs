@@ -1,11 +1,11 @@
-//! Ways to a destination's links in other clusters, where its ToRs are in several.
-//! `[subways §4.3, §5.1]`
+//! Routes to a destination's links in other clusters, for servers whose ToRs are in several
+//! clusters. `[subways §4.3, §5.1]`
 //!
-//! The shortest way down from an aggregation switch is to the destination's ToRs of its own
-//! cluster. By that alone the source's ToR would choose the destination's. So what comes up from
-//! ToRs is divided there by the weights of all the destination's links: part goes down, part on to
-//! the core, which sends it down in another cluster than it came from. What comes from above goes
-//! down.
+//! The shortest path down from an aggregation switch leads to the destination's ToRs in the same
+//! cluster. With that path alone, the choice of the source's ToR would decide the destination's
+//! ToR. Therefore the aggregation switch divides packets from ToRs by the weights of all the
+//! destination's links: part goes down, part goes up to the core, which sends it down in another
+//! cluster than its origin. Packets from above always go down.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::path::link_of;
 /// The clusters of a network of which servers may have ToRs in several: ToRs and aggregation
 /// switches that reach each other without the core, by live links.
 pub(super) struct Clusters {
-    /// By node: a member that stands for the cluster; itself for all others.
+    /// Indexed by node: the node that represents its cluster; all other nodes represent themselves.
     of: Vec<NodeId>,
     aggregation: std::ops::Range<NodeId>,
     core: std::ops::Range<NodeId>,
@@ -56,8 +56,8 @@ impl Clusters {
         self.of[node as usize]
     }
 
-    /// The cluster from which packets come in by each live link of a switch that divides them by
-    /// it, for one of the core; aggregation switches know one class, of all that comes from below.
+    /// The cluster from which packets arrive by each live link, for a core switch that divides by
+    /// cluster. Aggregation switches have a single class: all packets from below.
     pub fn entering(&self, network: &LiveLinks, switch: NodeId) -> Vec<Entering> {
         let mut classes: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         for down in &network.downs[switch as usize] {
@@ -107,8 +107,8 @@ impl Clusters {
         found
     }
 
-    /// What comes up to an aggregation switch: down by the weights of the destination's links in
-    /// its cluster, up by those of the others.
+    /// The routes of packets that come up to an aggregation switch: down by the weights of the
+    /// destination's links in its cluster, up by the weights of the other links.
     fn upwards_too(
         &self,
         network: &LiveLinks,
@@ -147,7 +147,8 @@ impl Clusters {
         }
         let straight = ways.downwards(network, switch, inward);
         let total: u64 = straight.iter().map(|(_, weight)| weight).sum();
-        // All links down together have `down` of `down + up`, and each link up as much of the rest.
+        // The downward links together get `down` of `down + up`; the upward links share the rest
+        // equally.
         let mut hops: Vec<(Half, u64)> = straight
             .into_iter()
             .map(|(link, weight)| (link, weight * down * ups.len() as u64))
@@ -158,7 +159,7 @@ impl Clusters {
     }
 }
 
-/// The member that stands for a node's set.
+/// The node that represents a node's set.
 fn root(of: &mut [NodeId], mut node: NodeId) -> NodeId {
     while of[node as usize] != node {
         of[node as usize] = of[of[node as usize] as usize];

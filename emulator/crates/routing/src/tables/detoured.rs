@@ -27,11 +27,11 @@ pub struct Relay {
     pub from: NodeId,
     /// From that ToR to the server.
     pub down: DirectedLink,
-    /// The server.
+    /// The server whose packets take the detour.
     pub server: NodeId,
     /// From the server to the ToR after it.
     pub up: DirectedLink,
-    /// That ToR.
+    /// The ToR at which the path enters the backbone.
     pub tor: NodeId,
 }
 
@@ -43,41 +43,41 @@ pub type Relays = [Option<Relay>; MAX_RELAYS];
 pub struct Arrival {
     /// From the ToR after the last relay to the server.
     pub down: DirectedLink,
-    /// The destination.
+    /// The server that receives.
     pub server: NodeId,
 }
 
-/// A route by which detours go on. A detour's next segment names the ToR that its relay is entered
-/// from, the relay, and the ToR that it sends to.
+/// The route of a later part of a detour. It names the ToR from which the packet reaches the relay,
+/// the relay, and the ToR to which the relay sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     /// At a server, or a switch above: relays that are entered from this ToR are reached by this
     /// link to it.
     Toward {
-        /// The ToR.
+        /// The ToR that sends to the relay.
         tor: NodeId,
-        /// The link.
+        /// The next link on the path to that ToR.
         directed: DirectedLink,
     },
     /// At a ToR: a relay below it.
     Below {
-        /// The relay.
+        /// The server that relays.
         server: NodeId,
         /// The link down to it.
         directed: DirectedLink,
     },
-    /// At a relay: what comes from one ToR for another goes there.
+    /// At a relay: packets from one ToR that must go to another.
     Relay {
         /// Where it comes from.
         from: NodeId,
         /// The relay's link to it, upwards.
         over: DirectedLink,
-        /// Where it goes.
+        /// The ToR to which the relay sends.
         to: NodeId,
     },
-    /// At a destination: what comes from this ToR is for itself.
+    /// At a destination: packets from this ToR are for the server itself.
     Arrival {
-        /// The ToR.
+        /// The ToR from which the packets arrive.
         from: NodeId,
         /// The link to it, upwards.
         over: DirectedLink,
@@ -94,15 +94,16 @@ pub enum Segment {
 pub(super) struct Shares {
     /// By the straight way; detours get the rest.
     straight: f64,
-    /// By link up: its part of the straight way. Those that are withdrawn from have none.
+    /// Indexed by upward link: its share of the traffic without detours. Links that are no longer
+    /// used have no entry.
     links: BTreeMap<DirectedLink, f64>,
     /// First link with relays, and the share.
     detours: Vec<(Half, f64)>,
 }
 
 impl Shares {
-    /// The next hops towards a destination that is reached by these links up: `leads_there` says of
-    /// a ToR whether it is.
+    /// The next hops towards a destination that is reached by these upward links: `leads_there`
+    /// returns whether a ToR leads to it.
     pub fn weigh<'a>(
         &self,
         chosen: impl Iterator<Item = &'a Half>,
@@ -134,7 +135,7 @@ impl Shares {
     }
 }
 
-/// How what is for a server of a hot rack is divided above its ToRs.
+/// The division of traffic to a server of a hot rack, above its ToRs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inward {
     /// By the straight way; detours get the rest.
@@ -190,7 +191,7 @@ impl Inward {
 pub(super) struct Detours {
     shares: Vec<Option<Shares>>,
     inward: Vec<Option<Inward>>,
-    /// By node.
+    /// Indexed by node.
     pub segments: Vec<Vec<Segment>>,
 }
 
@@ -233,7 +234,7 @@ impl Detours {
         self.shares.get(node as usize)?.as_ref()
     }
 
-    /// How what is for a server is divided above its ToRs; `None` without detours.
+    /// The division of traffic to a server above its ToRs; `None` without detours.
     pub fn towards(&self, server: NodeId) -> Option<&Inward> {
         self.inward.get(server as usize)?.as_ref()
     }
@@ -407,7 +408,7 @@ fn segments(topology: &Topology, failures: &Failures) -> Vec<Vec<Segment>> {
             }
         }
     }
-    // Those that others need come first.
+    // Segments on which other routes depend come first.
     all.iter_mut().for_each(|own| own.sort_unstable());
     all
 }

@@ -61,9 +61,9 @@ impl Maker {
         *group
     }
 
-    /// The group upwards that serves most destinations becomes the route for any. What cannot be
-    /// reached then goes up too, to a switch that has no route for it: never back down. `entering`
-    /// are the node's classes, without routes.
+    /// Makes the upward group that serves most destinations the route for any. Packets to
+    /// unreachable destinations then go up too, to a switch without a route for them: never back
+    /// down. `entering` are the node's classes, without routes.
     pub fn finish(mut self, entering: Vec<Entering>) -> NodeTable {
         let upwards = self.groups.values().filter(|(_, ups)| *ups > 0);
         let any = upwards

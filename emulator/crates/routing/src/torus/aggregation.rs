@@ -81,8 +81,8 @@ impl Router for DimensionOrder {
     }
 }
 
-/// Packets on every directed link when each server sends one to `root`: with `full` aggregation
-/// packets that meet go on as one, else each continues alone.
+/// Packets on every directed link if each server sends one to `root`: with `full` aggregation,
+/// packets that meet are merged into one; otherwise each continues alone.
 pub fn aggregation_loads(shape: &Shape, root: NodeId, full: bool) -> Vec<u32> {
     let mut loads = vec![0; shape.directed_links()];
     for server in 0..shape.servers() {
@@ -92,7 +92,8 @@ pub fn aggregation_loads(shape: &Shape, root: NodeId, full: bool) -> Vec<u32> {
             loads[directed as usize] += 1;
             at = next;
             if full {
-                // What comes after is the next server's own packet, with this one's inside.
+                // The rest of the path carries the next server's own packet, which contains this
+                // one.
                 break;
             }
         }
@@ -110,11 +111,11 @@ pub struct LinkStress {
     pub packets: u64,
     /// Median packets of a used link.
     pub median: u32,
-    /// 90th percentile.
+    /// The 90th percentile.
     pub percentile_90: u32,
-    /// 99th percentile.
+    /// The 99th percentile.
     pub percentile_99: u32,
-    /// The most.
+    /// The largest value.
     pub maximum: u32,
 }
 

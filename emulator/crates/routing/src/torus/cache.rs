@@ -54,7 +54,7 @@ pub struct CacheHops {
     pub cache_service: Vec<u64>,
 }
 
-/// Tells the draws of the routing service's paths from those of the lookups.
+/// Separates the random draws of the routing service's paths from those of the lookups.
 const BASE: u64 = 0xB5_E0_CA_C4;
 
 /// Lookups from uniform servers for keys of a Zipf distribution, the primaries uniform.
@@ -64,14 +64,14 @@ pub struct Lookups {
     pub keys: u32,
     /// The distribution's, above 1.
     pub exponent: f64,
-    /// How many.
+    /// Number of lookups.
     pub lookups: u64,
-    /// So many go by the routing service before the same go by the cache service and make copies;
-    /// 1: each by both.
+    /// Number of lookups per batch. All lookups of a batch use the routing service first, then the
+    /// cache service, which makes copies; 1: each lookup uses both in turn.
     pub batch: u64,
     /// The links of the routing service's lookups.
     pub ways: Ways,
-    /// Of all that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
@@ -87,7 +87,7 @@ pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
         seed,
     } = asked;
     let mut filled = vec![0u8; keys as usize];
-    // What there was before the batch.
+    // The copies that existed before the batch.
     let mut before = Vec::new();
     let mut hops = CacheHops::default();
     for lookup in 0..lookups {
@@ -129,9 +129,10 @@ pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
     hops
 }
 
-/// Hops of the routing service from `from` until a server that has a copy or is the primary: at
-/// each server one of the links on a shortest path, each axis and each way of half a ring as
-/// likely, whichever is free `[camcube §3.3]`, or the first.
+/// Number of hops of the routing service from `from` to the first server that has a copy or is the
+/// primary. Each server forwards over a link on a shortest path (both directions count around half
+/// a ring): a random one, as the paper's routers take whichever is free `[camcube §3.3]`, or the
+/// first.
 fn hops_to_copy(
     shape: &TorusAddresses,
     from: NodeId,

@@ -43,10 +43,10 @@ pub fn first_ways(
     (0..3).filter(move |_| source != destination).flat_map(ways_along)
 }
 
-/// How a packet on one of the link-disjoint paths goes on: it reached `at`, which is not its
-/// destination, from the neighbour `before` along `axis`. The arrival axis comes first, then the
-/// others in cyclic order, never back to where the packet came from; without another way (a ring of
-/// two) it does go back.
+/// The next hop of a packet on one of the link-disjoint paths: it reached `at`, which is not its
+/// destination, from the neighbour `before` along `axis`. The arrival axis is tried first, then the
+/// others in cyclic order, but never back to the neighbour that sent the packet, unless no other
+/// hop exists (a ring of two).
 pub fn next_way(
     torus: &TorusAddresses,
     at: NodeId,

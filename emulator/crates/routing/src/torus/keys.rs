@@ -9,8 +9,8 @@ use crate::random::mix;
 /// load; ours `[ours]`: the nearest live server by torus distance, ties to the highest hash of key
 /// and server (rendezvous hashing), so that a failure moves no other server's keys.
 ///
-/// The caller says which servers live: by the failures of a prediction, or by what a server's link
-/// state shows.
+/// The caller passes the live servers: from the failures of a prediction, or from a server's link
+/// state.
 #[derive(Clone, Debug)]
 pub struct KeyMap {
     /// Every offset as a server seen from server 0, nearest first.

@@ -1,11 +1,11 @@
-//! CamCube's torus: the routing service and the services with routing of their own.
+//! CamCube's torus: the routing service, and the services that do their own routing.
 //! `[camcube §2.1.2, §3]`
 //!
 //! Inside: coordinates over a port table (`shape`), the multipath routing service (`multipath`, its
 //! walk in `steps`), disjoint paths for TCP/IP (`disjoint`), trees for distribution and aggregation
 //! (`tree`, `aggregation`), keys (`keys`) and cache replicas (`cache`).
 //!
-//! Not here: how many packets each service sends; that is in the figures of `cubeyard-sim`.
+//! Not here: the number of packets that each service sends; see the figures in `cubeyard-sim`.
 
 mod aggregation;
 mod cache;

@@ -1,4 +1,4 @@
-//! The routing service: shortest paths by link state, over whichever of their links is free.
+//! The routing service: shortest paths by link state, each hop over a link that is free.
 //! `[camcube §2.1.2]`
 
 use cubeyard_topology::{NodeId, Topology};
@@ -160,12 +160,13 @@ pub fn routing_service_loads(shape: &Shape, root: NodeId, ties: Ties, seed: u64)
     loads
 }
 
-/// What one flow gets of the routing service when its source fills every link that it may use.
+/// The throughput of one flow over the routing service if its source fills every link that it may
+/// use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Saturated {
-    /// What arrives, in links' rates.
+    /// The rate that arrives, in units of a link's rate.
     pub delivered: f64,
-    /// What all links together carry for it, that which is lost on the way included.
+    /// The rate on all links together, including packets that are lost later.
     pub carried: f64,
 }
 

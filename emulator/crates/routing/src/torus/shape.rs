@@ -12,9 +12,9 @@ use crate::ports::PortTable;
 /// Where to go when both ways round a ring are equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// Upwards always.
+    /// Always in the positive direction.
     Up,
-    /// Either way.
+    /// In either direction.
     Both,
 }
 

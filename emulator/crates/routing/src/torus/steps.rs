@@ -16,7 +16,7 @@ const HOPS_A_DRAW: usize = 20;
 /// Choices of a state, the last two never taken: a power of two.
 const CHOICES: u32 = 8;
 
-/// What all walks of a torus share.
+/// The tables that all walks of a torus share.
 #[derive(Debug)]
 pub(super) struct Steps {
     /// By server, its place along each axis.
@@ -37,9 +37,9 @@ pub(super) struct Steps {
 /// An axis when a walk begins.
 #[derive(Clone, Copy, Debug, Default)]
 struct Begin {
-    /// What the axis adds to the state.
+    /// The axis's term in the state.
     state: u32,
-    /// Steps along it.
+    /// Number of steps along the axis.
     steps: u32,
     /// The bit of the axis where they go down.
     down: u32,
@@ -81,8 +81,8 @@ struct Way {
     link: DirectedLink,
 }
 
-/// What one axis can stand at: so many steps left, and one more state where both ways round are
-/// equally long.
+/// The possible states of one axis: the number of steps left, and one more state for when both
+/// directions around the ring are equally long.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     size: u32,
@@ -103,7 +103,8 @@ struct Trip {
     count: u8,
     /// A bit for each axis along which it goes down.
     down: u32,
-    /// Of 64 bits: times the choices, its whole part chooses and the rest is the next fraction.
+    /// A 64-bit fraction: multiplied by the number of choices, its whole part chooses and the rest
+    /// is the next fraction.
     fraction: u64,
     draws: Draws,
     /// Hops in all, and those chosen from the present draw.
@@ -129,7 +130,7 @@ impl Axis {
         (part, self.ties && part + 1 == self.states)
     }
 
-    /// A walk of so many places upwards, modulo the size.
+    /// The start of a walk of this number of steps in the positive direction, modulo the size.
     fn begin(&self, axis: usize, up: u32) -> Begin {
         let down = self.size - up;
         let steps = up.min(down);
@@ -235,9 +236,9 @@ impl Steps {
         if rounds > HOPS_A_DRAW {
             self.write_long(flows, room);
         } else if rounds > 0 {
-            // Both go on as long as the longer, so that there is one end to be guessed wrong. Of
-            // those that arrive before, the first goes on writing where the second begins, which is
-            // written again, and the second behind its end.
+            // Both walks run as long as the longer one, so that only one loop end can be
+            // mispredicted. After a walk has arrived, the first one continues to write where the
+            // second begins, which is overwritten, and the second one writes after its end.
             room[0] = self.hop(&mut one);
             let begins = self.hop(&mut other);
             for hop in 1..rounds {
@@ -266,8 +267,8 @@ impl Steps {
         self.walk(&mut other, &mut second[shared..]);
     }
 
-    /// What the paths of so many flows take at most, with what [`Steps::write_two`] writes behind
-    /// them.
+    /// The most numbers that the paths of `flows` flows take, with the padding that
+    /// [`Steps::write_two`] writes after them.
     pub fn room(&self, flows: usize) -> usize {
         (flows + 1) * self.longest + 1
     }

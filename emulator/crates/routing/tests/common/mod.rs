@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Shared by several test files.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use cubeyard_routing::path::link_of;
@@ -71,7 +71,7 @@ pub const NETWORKS: &[&str] = &[
     r#"{"family":"custom","link_gbps":25,"nodes":[{"name":"x","role":"server"},{"name":"y","role":"server"},{"name":"z","role":"server"},{"name":"one","role":"switch"},{"name":"two","role":"switch"}],"links":[{"a":"x","b":"one"},{"a":"y","b":"one"},{"a":"x","b":"y"},{"a":"z","b":"two"},{"a":"one","b":"two"}]}"#,
 ];
 
-/// One of them.
+/// A random one of them.
 pub fn any_topology() -> impl Strategy<Value = Topology> {
     proptest::sample::select(NETWORKS).prop_map(build)
 }
