@@ -1,10 +1,10 @@
-//! The packet engine's packet-hops a CPU second beside a bare event loop over as many hops, its
-//! memory, and its scaling over seeds. The fastest of a few repetitions. Run with
-//! `cargo bench -p cubeyard-sim --bench packets`.
+//! Measures the packet engine: packet-hops per CPU second compared with a bare event loop over the
+//! same number of hops, memory, and scaling over seeds. The fastest of a few repetitions counts.
+//! Run with `cargo bench -p cubeyard-sim --bench packets`.
 //!
-//! htsim cannot be installed here: measured on such a machine, it made 2.4 to 3.0 M packet-hops a
-//! CPU second on the 128-host permutation, and that is what the last column divides by (its upper
-//! value).
+//! htsim cannot be installed here: measured elsewhere on a similar machine, it made 2.4 to 3.0 M
+//! packet-hops per CPU second on the 128-host permutation. The last column divides by the upper
+//! value.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

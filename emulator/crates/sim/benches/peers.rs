@@ -59,7 +59,7 @@ fn ask(mut program: Command, input: &str) -> Option<Vec<f64>> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // One that ended before it read all has said no: its exit status tells.
+    // A child that ends before it has read everything reports the failure by its exit status.
     let _ = child.stdin.take()?.write_all(input.as_bytes());
     let output = child.wait_with_output().ok()?;
     let numbers = String::from_utf8(output.stdout).ok()?;
@@ -78,8 +78,7 @@ fn ask_python(script: &str, input: &str) -> Option<Vec<f64>> {
     ask(program, input)
 }
 
-/// SimGrid's solver, compiled into a folder of its own; nothing where the library or a compiler is
-/// missing.
+/// SimGrid's solver, compiled into its own folder; `None` if the library or a compiler is missing.
 fn simgrid(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("simgrid_lmm");
     let built = Command::new("c++")

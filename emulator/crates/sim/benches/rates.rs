@@ -1,12 +1,12 @@
-//! Max-min rates beside building the incidence that they need, with the ratio aimed at; all-pairs
-//! hops; and how both grow with the servers. CPU time, the fastest of a few repetitions. Run with
-//! `cargo bench -p cubeyard-sim`.
+//! Measures the computation of max-min rates relative to building their incidence table, next to
+//! the target ratio; all-pairs hops; and how both grow with the number of servers. CPU time, the
+//! fastest of a few repetitions. Run with `cargo bench -p cubeyard-sim`.
 //!
-//! The aim of 2 is not reached: medians of 4.0, 2.8, 2.3 and 2.4 from few servers to many, on a
-//! shared machine where a single run at 2048 servers says 2.1 to 2.7. By perf about half of the
-//! time in the filling itself waits for memory there: for where a flow's path begins (15 %), for
-//! its links (25 %), for its rate (10 %). With huge pages (glibc's tunable) both the incidence and
-//! the rates took a fifth less, their ratio no less.
+//! The target of 2 is not reached: medians are 4.0, 2.8, 2.3 and 2.4 from few servers to many, on a
+//! shared machine where single runs at 2048 servers vary from 2.1 to 2.7. According to perf, about
+//! half of the time of the filling waits for memory: the start of a flow's path (15 %), its links
+//! (25 %), its rate (10 %). With huge pages (glibc's tunable) both incidence and rates took a fifth
+//! less time, so the ratio stayed the same.
 
 use std::hint::black_box;
 use std::time::Duration;

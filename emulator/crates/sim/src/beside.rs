@@ -1,6 +1,6 @@
-//! What the models say of an experiment of any size, to stand beside the same experiment with real
-//! packets: the figures of `figures/` are of the papers' sizes, those that are measured of what a
-//! machine can carry.
+//! Model results for an experiment of any size, to compare with the same experiment measured with
+//! real packets. The figures of `figures/` have the papers' sizes; measured ones have a size that a
+//! machine can emulate.
 
 use cubeyard_routing::dcell::{Dfr, DfrOptions};
 use cubeyard_routing::random::Draws;
@@ -20,7 +20,7 @@ use crate::network::Network;
 const MOST_LOOKUPS: u64 = 8_000_000;
 const MOST_SEEDS: u64 = 1_000;
 
-/// What is asked of a torus; what is left out is not computed.
+/// The results to compute for a torus; omitted ones are not computed.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TorusQuestion {
@@ -36,7 +36,7 @@ pub struct TorusQuestion {
     pub together: Option<Together>,
 }
 
-/// See [`TorusQuestion::together`].
+/// The settings of [`TorusQuestion::together`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Together {
@@ -47,7 +47,7 @@ pub struct Together {
     pub first_way: bool,
 }
 
-/// See [`TorusQuestion::aggregation`].
+/// The settings of [`TorusQuestion::aggregation`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aggregation {
@@ -57,7 +57,7 @@ pub struct Aggregation {
     pub seeds: u64,
 }
 
-/// See [`TorusQuestion::joins`].
+/// The settings of [`TorusQuestion::joins`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joins {
@@ -65,28 +65,28 @@ pub struct Joins {
     pub root: NodeId,
     /// Who joins, in this order.
     pub members: Vec<NodeId>,
-    /// Of the links that the base's joins draw, where they do not take the first of several.
+    /// Seed of the base service's choices among several links, if it does not take the first.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// See [`TorusQuestion::lookups`].
+/// The settings of [`TorusQuestion::lookups`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookups {
     /// Keys that there are.
     pub keys: u32,
-    /// Of Zipf's distribution.
+    /// The exponent of Zipf's distribution.
     pub exponent: f64,
-    /// How many.
+    /// Number of lookups.
     pub lookups: u64,
-    /// So many by the routing service before the same by the cache service.
+    /// Lookups per batch: each batch goes by the routing service first, then by the cache service.
     #[serde(default = "one")]
     pub batch: u64,
     /// Whether they take the first of several links, as servers do whose links are free.
     #[serde(default)]
     pub first_way: bool,
-    /// Of everything drawn.
+    /// Seed of all random draws.
     pub seed: u64,
 }
 
@@ -102,13 +102,14 @@ fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
     vec![Finding::error("beside", field, message, hint)]
 }
 
-/// What a torus's services put on links:
+/// Link loads of a torus's services:
 /// `{aggregation: {none, full, routed: [stress]}, joins: [{own, base, base_drawn}], source: [{destination, distance, paths, carried_by_paths, delivered, carried, delivered_by_first_ways, carried_by_first_ways}], together: [{services, links}], lookups: {routing_service, cache_service}}`;
 /// a stress is `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's
 /// edges are `[child, parent]`, and lookups are counted by hops.
 ///
 /// # Errors
-/// A finding for what is no torus, for a server that is not there, and for a number out of range.
+///
+/// A finding if the network is no torus, a server does not exist, or a number is out of range.
 pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value, Vec<Finding>> {
     let shape = Shape::new(network.topology()).ok_or_else(|| {
         wrong(
@@ -194,8 +195,8 @@ pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value,
     Ok(Value::Object(found))
 }
 
-/// Of the directions of all links: the share that each service uses, and the share that 0 to 4 of
-/// them use.
+/// The share of all directed links that each service uses, and the shares that are used by 0 to 4
+/// services.
 fn together(shape: &Shape, ways: Ways, seed: u64) -> Value {
     let services = used_live(shape, ways, seed);
     let links = shape.directed_links();
@@ -264,11 +265,12 @@ fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
     })
 }
 
-/// The hops of every pair of servers by DFR's tables, where servers and links have failed: rows of
-/// sources, `null` where there is no path. `[dcell §4.3]`
+/// The hops of every pair of servers by DFR's tables, after failures of servers and links: one row
+/// per source, `null` where there is no path. `[dcell §4.3]`
 ///
 /// # Errors
-/// A finding for what is no DCell, and for a node or a link that is not there.
+///
+/// A finding if the network is no DCell, or if a node or link does not exist.
 pub fn dfr_hops(
     network: &Network,
     nodes: &[NodeId],

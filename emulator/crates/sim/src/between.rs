@@ -12,12 +12,12 @@ use crate::faults::{self, Fault, Named, Target};
 use crate::network::Network;
 use crate::workload::server_named;
 
-/// What is asked.
+/// The two servers, and the parts that their paths must avoid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Between {
     /// A server's name or host name.
     pub source: String,
-    /// Another's.
+    /// The other server's name.
     pub destination: String,
     /// Servers, switches, racks and links (`0132/<3,001>`) that are taken away first.
     pub without: Vec<String>,
@@ -25,11 +25,12 @@ pub struct Between {
 
 /// The paths as a document:
 /// `{"source", "destination", "without", "reason", "paths": [{"links": [link], "devices": [name]}]}`,
-/// the shortest first. Links are numbered as the plan's cables; `devices` has both ends. Without
-/// any path `reason` says why, else it is null.
+/// the shortest first. Links are numbered like the plan's cables; `devices` includes both ends. If
+/// there is no path, `reason` explains why; otherwise it is null.
 ///
 /// # Errors
-/// A finding for each name that is not there, and for a server asked for its paths to itself.
+///
+/// A finding for each unknown name, and if source and destination are the same server.
 pub fn paths_between(network: &Network, asked: &Between) -> Result<Value, Vec<Finding>> {
     let topology = network.topology();
     let ends = [("source", &asked.source), ("destination", &asked.destination)]

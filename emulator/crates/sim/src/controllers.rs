@@ -1,8 +1,10 @@
-//! Subways' controllers in the engine's loop: route, read the ToRs' counters, move weights, until
-//! it settles; then plan detours around what is still hot. `[subways §5.2, §6]`
+//! Subways' controllers in the engine's loop: route, read the ToRs' counters, adjust weights, and
+//! repeat until the weights settle; then plan detours around racks that are still hot.
+//! `[subways §5.2, §6]`
 //!
-//! The rounds stand for the controllers' periods: flows last, and what they settle at is what is
-//! predicted. A fixed order of work and the flows' own draws: the same for any number of threads.
+//! Each round represents one period of the controllers. Flows last forever, and the prediction is
+//! the settled state. The order of work is fixed and random draws depend on the flow only, so the
+//! result is the same for any number of threads.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -55,8 +57,9 @@ impl<'a> Controllers<'a> {
         })
     }
 
-    /// Balanced routing for these flows: of all rounds, the first included (which is ECMP), the one
-    /// whose fullest link leaves a flow most. `None` only for another family's topology.
+    /// Balanced routing for these flows. Of all rounds, including the first (plain ECMP), it
+    /// returns the one in which the most loaded link leaves each of its flows the most bandwidth.
+    /// `None` only for another family's topology.
     pub fn adaptive(
         &self,
         flows: &Flows,
@@ -146,7 +149,7 @@ impl<'a> Controllers<'a> {
         Ok(best.1)
     }
 
-    /// What a flow gets of the link that leaves it least, shared equally.
+    /// The smallest share that any link leaves a flow, if links are shared equally.
     fn least_share(&self, load: &LinkFlows) -> f64 {
         let used = load.per_directed_link.iter().zip(&self.capacity);
         used.filter(|&(&flows, _)| flows > 0)
@@ -170,7 +173,7 @@ impl<'a> Controllers<'a> {
                     tor_capacity: capacity[tor],
                     tor_utilisation: density[tor] / fullest,
                     weight: share,
-                    // Many flows split as their weights say.
+                    // A large number of flows splits exactly by weight.
                     carried: share,
                     rate: 1.0,
                 }
@@ -294,7 +297,7 @@ impl<'a> Controllers<'a> {
     }
 }
 
-/// What the schedulers see of one direction, by ToR or rack, in the unit of the capacities.
+/// The schedulers' input for one direction, by ToR or rack, in the unit of the capacities.
 struct Seen(LoopLoad);
 
 impl Seen {

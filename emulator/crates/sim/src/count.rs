@@ -1,4 +1,4 @@
-//! How many flows cross each link: all that the aggregate bottleneck throughput needs.
+//! The number of flows on each link: the only input of the aggregate bottleneck throughput.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::flows::{Batches, Flows};
 /// promptly.
 const CHUNK_FLOWS: u64 = 16_384;
 
-/// What a computation shares with the thread that waits for it.
+/// State that a computation shares with the thread that waits for it.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Units of work done so far.
@@ -37,7 +37,8 @@ impl Progress {
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        // A whole document is put in at once: one that panicked elsewhere spoils nothing here.
+        // Documents are replaced as a whole, so a panic in another thread leaves no half-written
+        // document.
         self.partial
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -81,8 +82,9 @@ impl LinkFlows {
         self.per_directed_link.iter().copied().max().unwrap_or(0)
     }
 
-    /// Enters one flow: the links of its path, or why it has none. `into_server` says of each
-    /// directed link whether it ends at a server; empty, where hops follow from links.
+    /// Records one flow: the links of its path, or the reason why it has none. `into_server` marks
+    /// the directed links that end at a server; it is empty if the number of hops follows from the
+    /// number of links.
     #[inline]
     pub fn enter(&mut self, routed: Result<(), NoPath>, path: &[DirectedLink], into_server: &[bool]) {
         match routed {
@@ -179,8 +181,8 @@ pub fn count_links(
     )
 }
 
-/// The same in two parts: when `goes_on` says no to the load of the first flows, the others are not
-/// routed and there is no load. Loads only grow, so what the first flows rule out stays ruled out.
+/// The same in several parts: if `goes_on` rejects the load of the first flows, the others are not
+/// routed and there is no load. Loads only grow, so a rejected load stays rejected.
 pub(crate) fn count_links_while(
     router: &dyn Router,
     flows: &Flows,
@@ -192,7 +194,7 @@ pub(crate) fn count_links_while(
     let total = flows.len();
     let mut load = LinkFlows::empty(directed_links);
     let mut start = 0;
-    // Each part is four times the one before: what is weak by far is ruled out by the first.
+    // Each part is four times the previous one, so that clearly bad candidates are rejected early.
     for end in [total / 64, total / 16, total / 4, total] {
         let part = count_range(router, flows, start..end, directed_links, &[], seed, progress)?;
         load = load.merge(&part);

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use cubeyard_routing::Failures;
 use cubeyard_topology::Topology;
 
-/// What a degraded link still lets pass, each way.
+/// The remaining capacity of a degraded link in each direction.
 ///
-/// Loss is taken as a rate: of what is sent at the link's rate the share that is not lost arrives.
-/// That is an upper bound, which UDP reaches; TCP slows down for every loss and gets less. `[ours]`
+/// Loss counts as a lower rate: the link's rate times the share of packets that arrive. That is an
+/// upper bound, which UDP reaches; TCP slows down after every loss and gets less. `[ours]`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// At most this rate; infinity where packets are only lost.
@@ -18,7 +18,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// A link that goes on at this rate.
+    /// A link that is limited to this rate.
     pub fn rate(rate_bits_per_sec: f64) -> Limit {
         Limit {
             rate_bits_per_sec,
@@ -43,13 +43,13 @@ impl Limit {
         }
     }
 
-    /// What is left of a capacity in Gb/s; never more than there was.
+    /// The remaining part of a capacity in Gb/s; never more than the capacity.
     fn left_of_gbps(self, capacity_gbps: f64) -> f64 {
         capacity_gbps.min(self.rate_bits_per_sec / 1e9) * self.passes
     }
 
-    /// What probes of the bandwidth see of it: its rate, and no loss until they are lost
-    /// themselves. `[ours]`
+    /// The capacity that bandwidth probes measure: the link's rate without its loss, unless all
+    /// probes are lost. `[ours]`
     fn seen_of_gbps(self, capacity_gbps: f64) -> f64 {
         if self.passes > 0.0 {
             capacity_gbps.min(self.rate_bits_per_sec / 1e9)
@@ -64,7 +64,7 @@ impl Limit {
 pub struct Degraded(BTreeMap<u32, Limit>);
 
 impl Degraded {
-    /// Limits a link, beside what limits it already.
+    /// Adds a limit to a link, in addition to its existing limits.
     pub fn add(&mut self, link: u32, limit: Limit) {
         self.0
             .entry(link)
@@ -72,7 +72,8 @@ impl Degraded {
             .or_insert(limit);
     }
 
-    /// What is left of the links' own capacities (Gb/s, by directed link). Linear in the links.
+    /// The remaining capacities, given the links' own capacities (Gb/s, by directed link). Linear
+    /// in the links.
     pub fn capacity(&self, own_gbps: Vec<f64>) -> Capacity {
         let mut capacity = Capacity {
             seen_gbps: own_gbps.clone(),
@@ -94,10 +95,10 @@ impl Degraded {
     }
 }
 
-/// What links carry, in Gb/s by directed link.
+/// The capacities of links, in Gb/s by directed link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// At most.
+    /// The most that each link can carry.
     pub gbps: Vec<f64>,
     /// As it looks to a routing scheme that probes.
     pub seen_gbps: Vec<f64>,
@@ -105,17 +106,17 @@ pub struct Capacity {
     pub degraded_links: usize,
 }
 
-/// What faults leave of a network: what has failed, and what carries less.
+/// The damage of faults: failed and degraded parts of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
-    /// What carries nothing.
+    /// The parts that carry nothing.
     pub failures: Failures,
-    /// What carries less.
+    /// The links that carry less.
     pub degraded: Degraded,
 }
 
 impl Damage {
-    /// Everything is whole.
+    /// No damage.
     pub fn none(topology: &Topology) -> Damage {
         Damage {
             failures: Failures::none(topology),

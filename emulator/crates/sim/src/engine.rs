@@ -1,8 +1,8 @@
-//! Engines: what computes an experiment.
+//! Engines, which compute experiments.
 //!
-//! Every engine takes the same description, an [`Experiment`] on a [`Network`], and answers with
-//! frames while it runs and one document at the end. An engine first gives an outline: everything
-//! that can be refused is refused there, before any work is done.
+//! Every engine takes the same description, an [`Experiment`] on a [`Network`], and returns frames
+//! while it runs and one document at the end. An engine first returns an outline: all checks of the
+//! input happen there, before any work is done.
 //!
 //! To add one: a variant of [`EngineKind`], a type that implements [`Engine`], and an arm in
 //! [`EngineKind::engine`], which does not compile without it. The binding, the command line and the
@@ -27,7 +27,7 @@ use crate::packet::PacketEngine;
 pub enum PredictError {
     /// The input does not allow it.
     Findings(Vec<Finding>),
-    /// Cancelled from outside.
+    /// The caller cancelled the run.
     Cancelled,
 }
 
@@ -43,12 +43,12 @@ impl From<Vec<Finding>> for PredictError {
     }
 }
 
-/// A part of a result, given out while the run goes on: a JSON object with a `kind` in kebab-case.
+/// A partial result that is emitted during a run: a JSON object with a `kind` in kebab-case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// What it is: each engine documents its own.
+    /// The type of the frame; each engine documents its own.
     pub kind: &'static str,
-    /// The other fields.
+    /// All fields except `kind`.
     pub fields: serde_json::Map<String, Value>,
 }
 
@@ -60,8 +60,8 @@ impl Frame {
     }
 }
 
-/// What computes an experiment. Engines keep no state between runs; all that is drawn comes from
-/// the experiment's seeds.
+/// Computes experiments. Engines keep no state between runs; all random draws come from the
+/// experiment's seeds.
 pub trait Engine: Sync {
     /// Its name in experiments and documents, in kebab-case.
     fn name(&self) -> &'static str;
@@ -81,10 +81,11 @@ pub trait Engine: Sync {
         None
     }
 
-    /// What the experiment's first seed would run, checked but not computed.
+    /// The outline of the experiment's first seed, checked but not computed.
     ///
     /// # Errors
-    /// The findings that [`Engine::run`] would give.
+    ///
+    /// The findings that [`Engine::run`] would return.
     fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>>;
 
     /// Computes the experiment. `frames` gets what there is so far, in order, from the calling
@@ -106,10 +107,10 @@ pub trait Engine: Sync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
-    /// Flows as fluids.
+    /// The flow engine: flows as fluids.
     #[default]
     Flow,
-    /// Packet by packet.
+    /// The packet engine: packet by packet.
     Packet,
 }
 
@@ -117,7 +118,7 @@ pub enum EngineKind {
 pub const ENGINES: &[EngineKind] = &[EngineKind::Flow, EngineKind::Packet];
 
 impl EngineKind {
-    /// The engine itself.
+    /// The engine of this kind.
     pub fn engine(self) -> &'static dyn Engine {
         match self {
             EngineKind::Flow => &FlowEngine,
@@ -126,8 +127,9 @@ impl EngineKind {
     }
 }
 
-/// `[{name, method, summary, faults, settings, form}]` of every engine: the kinds of fault that it
-/// knows, the field that only it takes (or null), and what that field may hold.
+/// `[{name, method, summary, faults, settings, form}]` of every engine: `faults` are the kinds of
+/// faults that it supports, `settings` the experiment's field that only this engine uses (or null),
+/// and `form` the contents of that field.
 pub fn engines_json() -> Value {
     let engines: Vec<Value> = ENGINES
         .iter()

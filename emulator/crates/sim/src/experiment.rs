@@ -1,4 +1,4 @@
-//! An experiment: what is sent, how it is routed, what fails. One description for every engine.
+//! An experiment: its traffic, routing and faults. All engines use the same description.
 
 use cubeyard_topology::{Finding, number_text};
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use crate::workload::{Traffic, Workload};
 /// The seed of an experiment that gives none.
 pub const DEFAULT_SEED: u64 = 7;
 
-/// One experiment. The plan may come with it or beside it; it is not read here.
+/// One experiment. A plan in the same document is ignored here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// The plan or a reference to it, for programs that store experiments.
     #[serde(default, skip_serializing)]
     pub plan: Option<Value>,
-    /// What the experiment is called, for programs that store experiments.
+    /// The experiment's name, for programs that store experiments.
     #[serde(default, skip_serializing)]
     pub name: Option<String>,
     /// Who sends to whom.
@@ -28,7 +28,7 @@ pub struct Experiment {
     /// The routing scheme; the paper's own for the family when left out.
     #[serde(default)]
     pub routing: Option<String>,
-    /// What fails.
+    /// The faults, in any order.
     #[serde(default)]
     pub faults: Vec<Fault>,
     /// Which engine computes it.
@@ -43,7 +43,7 @@ pub struct Experiment {
     /// Whether to work out max-min fair rates; when left out, up to [`AUTO_RATES_FLOWS`] flows.
     #[serde(default)]
     pub max_min: Option<bool>,
-    /// What every flow has to send, in gigabits times its weight: asks for completion times.
+    /// The size of a flow of weight 1, in gigabits; if set, the result includes completion times.
     #[serde(default)]
     pub flow_gigabits: Option<f64>,
     /// Whether to give the flows on every link.
@@ -69,7 +69,8 @@ pub const AUTO_RATES_FLOWS: u64 = 100_000;
 /// Flows whose rates are listed one by one.
 pub const MAX_LISTED_RATES: u64 = 1_000_000;
 
-/// Flows whose ends in time are worked out: each step of the run is a filling of its own.
+/// The most flows whose completion times are computed: every end of a flow needs new rates for all
+/// flows.
 pub const MAX_TIMED_FLOWS: u64 = 200_000;
 
 fn all_to_all() -> Traffic {
@@ -108,7 +109,7 @@ impl Experiment {
         }
     }
 
-    /// What a flow of weight 1 sends, in gigabits, if the experiment says so: as such, or in the
+    /// The size of a flow of weight 1, in gigabits, if the experiment sets it: directly, or as the
     /// workload's bytes.
     pub fn flow_size_gigabits(&self) -> Option<f64> {
         self.flow_gigabits

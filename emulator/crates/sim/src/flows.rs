@@ -13,24 +13,24 @@ pub enum Pattern {
     AllToAll,
     /// Every server of one set to every server of another; a server sends nothing to itself.
     Shuffle {
-        /// Senders.
+        /// The servers that send.
         from: Vec<NodeId>,
-        /// Receivers.
+        /// The servers that receive.
         to: Vec<NodeId>,
     },
     /// Every server to one other, every server from one other, by a random cyclic order.
     Permutation {
-        /// Seeds the order.
+        /// The seed of the order.
         seed: u64,
     },
     /// Independent uniform pairs of different servers.
     RandomPairs {
-        /// How many flows.
+        /// Number of flows.
         count: u64,
-        /// Seeds the pairs.
+        /// The seed of the pairs.
         seed: u64,
     },
-    /// Exactly these.
+    /// Exactly these pairs.
     Listed(Vec<(NodeId, NodeId)>),
 }
 
@@ -69,8 +69,9 @@ impl Flows {
         self.len() == 0
     }
 
-    /// Source and destination of flow `index`, which is below [`Flows::len`]. They may be the same
-    /// server only in a shuffle or a list that says so; such a flow crosses no link.
+    /// Source and destination of flow `index`, which must be below [`Flows::len`]. They can be the
+    /// same server only in a shuffle, or in a list that contains such a pair; such a flow crosses
+    /// no link.
     #[inline]
     pub fn flow(&self, index: u64) -> (NodeId, NodeId) {
         let members = self.members.len() as u64;
@@ -135,7 +136,7 @@ impl Flows {
 /// nearest cache.
 const BATCH_FLOWS: u64 = 512;
 
-/// What routing flows batch after batch needs; reused.
+/// Working memory for routing flows in batches, reused between batches.
 #[derive(Debug, Default)]
 pub struct Batches {
     flows: Vec<Flow>,

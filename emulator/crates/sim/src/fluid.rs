@@ -10,7 +10,7 @@ use crate::paths::Paths;
 /// Flows that would end within this share of the step are ended together: rounding only.
 const EQUAL_SHARE: f64 = 1e-9;
 
-/// What a fluid run gives.
+/// The result of a fluid run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
     /// When each flow ends, in seconds; infinity for a flow without a path.
@@ -72,7 +72,7 @@ pub fn run(
             .map(|(&flow, &rate)| left[flow as usize] / rate)
             .fold(f64::INFINITY, f64::min);
         if !step_secs.is_finite() {
-            // No rate at all: a link of no capacity. What is left never ends.
+            // The rates are zero because a link has no capacity: the remaining flows never end.
             break;
         }
         now_secs += step_secs;

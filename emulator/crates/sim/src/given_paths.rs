@@ -1,4 +1,4 @@
-//! Fair rates over paths that are given as servers: those that the flows of an emulation took.
+//! Fair rates over given paths of servers: the paths that the flows of an emulation took.
 
 use cubeyard_routing::path::{DirectedLink, a_to_b, b_to_a};
 use cubeyard_topology::{Csr, Finding, NodeId, Topology};

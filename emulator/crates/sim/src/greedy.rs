@@ -1,10 +1,10 @@
 //! Choice by probing, flow after flow: each flow takes the good path with the most bandwidth left.
 //!
-//! Flows start one after another in an order drawn from the seed: in the workload's own order all
-//! flows of one server would come together, and none would see what the others are about to do.
-//! What is left of a link is what it has shared among its flows, the new one included; among paths
-//! with equally much left the shortest wins, then the one drawn. A sequential process, so it runs
-//! on one thread. `[bcube §4.2]`, order and ties `[ours]`
+//! Flows start one after another in an order drawn from the seed: in the workload's order, all
+//! flows of one server would start together, and none would see the load of later ones. The
+//! bandwidth left on a link is its capacity divided by its number of flows, including the new one;
+//! among paths with equal bandwidth left, the shortest wins, then a random one. Each choice depends
+//! on the previous ones, so it runs on one thread. `[bcube §4.2]`, order and ties `[ours]`
 
 use std::sync::atomic::Ordering;
 
@@ -28,8 +28,8 @@ fn assign(
     progress: &Progress,
     mut visit: impl FnMut(u64, Result<(), NoPath>, &[DirectedLink]),
 ) -> Result<(), Cancelled> {
-    // What a flow costs a link, by its capacity; and what the link's flows and one more cost it:
-    // the inverse of that flow's share. With links of one rate these are the flows counted.
+    // The cost of a flow on a link is 1 / capacity. The cost of a link's flows plus one more is the
+    // inverse of the share that each would get. With links of equal rate this just counts flows.
     let cost: Vec<f64> = capacity.iter().map(|capacity| 1.0 / capacity).collect();
     let mut with_one_more = cost.clone();
     let mut candidates = PathSet::default();

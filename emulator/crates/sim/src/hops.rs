@@ -21,7 +21,7 @@ impl Distances {
         self.pairs_at.iter().sum()
     }
 
-    /// The longest distance.
+    /// The longest distance between two servers.
     pub fn diameter(&self) -> u32 {
         (self.pairs_at.len() as u32).saturating_sub(1)
     }
@@ -89,7 +89,7 @@ pub fn all_pairs_links(
     }
 }
 
-/// The adjacency without what has failed.
+/// The adjacency without failed nodes and links.
 fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
     let whole = topology.adjacency();
     if failures.is_empty() {

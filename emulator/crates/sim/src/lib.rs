@@ -1,16 +1,16 @@
-//! What a network carries: workloads as flows, the load they put on links, fair rates, and what
-//! failures leave of them.
+//! Computes the traffic of a network: workloads as flows, link loads, fair rates, and all of these
+//! under failures.
 //!
 //! Inside: the description of an experiment (`experiment`, `workload`, `faults`), the engines that
-//! compute one (`engine` with `flow/` as the first), and what engines are made of: routing schemes
-//! with their load-aware choices (`scheme`, `greedy`, `widest`, `controllers`), paths and link
-//! loads (`paths`, `count`, `hops`), rates (`maxmin`, over given paths `given_paths`, of flows
-//! through routers `routed`) and times (`fluid`, `rack_fluid/`). `between` answers for parallel
-//! paths by name, `beside` for models of experiments that are measured. `figures/` computes the
-//! published figures with the same parts.
+//! compute one (`engine` with `flow/` as the first), and the parts of engines: routing schemes with
+//! their load-aware choices (`scheme`, `greedy`, `widest`, `controllers`), paths and link loads
+//! (`paths`, `count`, `hops`), rates (`maxmin`, over given paths `given_paths`, of flows through
+//! routers `routed`) and times (`fluid`, `rack_fluid/`). `between` returns the parallel paths of
+//! two servers by name, `beside` the model results to compare with a measurement. `figures/`
+//! computes the published figures with the same parts.
 //!
-//! Everything is deterministic: each random choice comes from the experiment's seed and the number
-//! of what is drawn.
+//! Everything is deterministic: each random choice depends only on the experiment's seed and the
+//! index of the draw.
 //!
 //! Not here: real packets. An emulation takes the same description, but runs outside this library.
 

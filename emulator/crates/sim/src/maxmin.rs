@@ -33,8 +33,8 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
             link: link as u32,
         })
         .collect();
-    // Every link asks for each of its flows: a bit a flow stays in a near cache, a rate would not.
-    // [measured]
+    // Every link checks each of its flows. One bit per flow fits in the L1 or L2 cache; a rate per
+    // flow would not. [measured]
     let mut settled = vec![0u64; paths.len().div_ceil(64)];
     let (mut fresh, mut crossed) = ([0; BATCH], Vec::with_capacity(BATCH * BLOCK));
     while let Some(mut top) = heap.peek_mut() {
@@ -74,8 +74,9 @@ const BATCH: usize = 64;
 /// Links of a path copied at once, needed or not.
 const BLOCK: usize = 12;
 
-/// Those of `flows` that had no rate yet, each once, in their order; they have one now. `kept`
-/// holds them. `flows` ascend. No branch tells which, for it would be chance.
+/// The flows of `flows` that had no rate yet, each once, in ascending order; marks them as settled.
+/// `kept` stores them. `flows` ascend. Written without a branch, because the branch would be
+/// unpredictable.
 fn settle<'a>(flows: &[u32], settled: &mut [u64], kept: &'a mut [u32; BATCH]) -> &'a [u32] {
     let (mut count, mut before) = (0, u32::MAX);
     for &flow in flows {
@@ -115,14 +116,14 @@ fn gather(paths: &Paths, flows: &[u32], crossed: &mut Vec<u32>) {
 /// A link while rates rise.
 #[derive(Clone, Copy)]
 struct Filling {
-    /// What the flows that rise no more leave of its capacity.
+    /// The capacity that is left by flows whose rates are final.
     left: f64,
     /// Flows that still rise.
     rising: u32,
 }
 
 impl Filling {
-    /// What each rising flow would get if no other link held any of them.
+    /// The rate that each remaining flow would get if this link alone limited it.
     fn share(self) -> f64 {
         self.left / f64::from(self.rising)
     }

@@ -8,7 +8,7 @@ use cubeyard_topology::{NodeId, Topology};
 /// The book that a layout takes its sizes from when the spec names none that is built in.
 const DEFAULT_BOOK: &str = "current-2026";
 
-/// A rack and what stands in it.
+/// A rack and the servers and switches in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RackGroup {
     /// The rack's name, as on the plan.
@@ -29,7 +29,8 @@ impl Network {
     /// Reads a topology spec or plan spec and builds its topology.
     ///
     /// # Errors
-    /// What is wrong with the spec, as findings.
+    ///
+    /// The errors in the spec, as findings.
     pub fn open(spec_json: &str) -> Result<Network, PlanError> {
         let spec = read_spec(spec_json)?;
         let topology = Topology::build(&spec.topology)?;
@@ -60,8 +61,8 @@ impl Network {
             .collect()
     }
 
-    /// The capacity of every directed link in Gb/s where the slowest has so much, and the others
-    /// are as many times faster as they are planned.
+    /// The capacity of every directed link in Gb/s if the slowest link has `slowest_gbps` and the
+    /// ratios of the plan are kept.
     pub fn scaled_gbps(&self, slowest_gbps: f64) -> Vec<f64> {
         let links = self.topology.links();
         let slowest = links.slowest_bits_per_sec();

@@ -23,20 +23,20 @@ use crate::paths::Paths;
 /// A flow from a server to another, as its source sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutedFlow {
-    /// Source and destination.
+    /// Source and destination server.
     pub ends: [NodeId; 2],
-    /// What its packets are hashed by.
+    /// The five-tuple by which its packets are hashed.
     pub tuple: FiveTuple,
     /// The ports whose addresses it is from and to; `None` for a server's own address.
     pub by_port: [Option<u8>; 2],
 }
 
-/// What is emulated, and how its nodes choose.
+/// The emulated network, and how its nodes balance flows.
 #[derive(Clone, Debug)]
 pub struct RoutedRun<'a> {
     /// The part of the network that is emulated.
     pub part: &'a Part,
-    /// What has failed, and what carries less.
+    /// The failed and degraded parts.
     pub damage: Damage,
     /// How flows are spread over next hops.
     pub balance: Balance,
@@ -46,7 +46,7 @@ pub struct RoutedRun<'a> {
     pub link_gbps: f64,
 }
 
-/// What is expected of the flows, in their order.
+/// The expected results of the flows, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutedFlows {
     /// The nodes of each one's path, both ends included; empty where no path is left.
@@ -137,9 +137,9 @@ impl RoutedRun<'_> {
         Ok(RoutedFlows { paths, gbps })
     }
 
-    /// The tables that the controllers settle at, if flows last: as in the flow engine, but each
-    /// flow counts on the path that it has. With detours, planned for the rates that flows have
-    /// then, if those are asked for. `[subways §5.2, §6]` `None` for other families than Subways.
+    /// The tables at which the controllers settle if flows last forever: as in the flow engine, but
+    /// each flow counts on the path that it has. If requested, detours are planned for the rates
+    /// that flows then have. `[subways §5.2, §6]` `None` for other families than Subways.
     fn settled(&self, topology: &Topology, capacity: &[f64], flows: &[RoutedFlow]) -> Option<Tables> {
         let failures = &self.damage.failures;
         let controllers = Controllers::new(topology, failures.clone(), capacity)?;
@@ -195,7 +195,7 @@ impl RoutedRun<'_> {
         (given, paths)
     }
 
-    /// What a slice leaves out takes no part in routing.
+    /// Marks everything outside the slice as failed, so that it takes no part in routing.
     fn fail_outside(&mut self, network: &Network) {
         if self.part.is_whole() {
             return;

@@ -42,8 +42,8 @@ pub struct Scheme<'a> {
     choice: PathChoice,
     /// By directed link, in any one unit.
     capacity: Vec<f64>,
-    /// What sets its weights and detours by the flows' load, for the schemes that have such
-    /// controllers.
+    /// The controllers that set its weights and detours by the flows' load, for schemes that have
+    /// them.
     controllers: Option<Controllers<'a>>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Scheme<'a> {
         })
     }
 
-    /// The scheme's name.
+    /// The name of the scheme.
     pub fn name(&self) -> &'static str {
         self.router.name()
     }
@@ -165,8 +165,8 @@ impl<'a> Scheme<'a> {
         )
     }
 
-    /// The same without hops; `None` as soon as `goes_on` says no to what there is of the load.
-    /// Schemes that choose by the load of all flows are not asked.
+    /// The same without hops; `None` as soon as `goes_on` rejects the load so far. For schemes that
+    /// choose by the load of all flows, `goes_on` is not called.
     pub(crate) fn count_links_while(
         &self,
         flows: &Flows,

@@ -5,10 +5,9 @@ use cubeyard_routing::random::Draws;
 use cubeyard_routing::{DirectedLink, NoPath, PathSet, Router};
 use cubeyard_topology::NodeId;
 
-/// BSR where some links carry less: a flow keeps the path that it draws, unless another of its good
-/// paths has more bandwidth, which its probes measure; then it takes one of those with the most. So
-/// where all links carry as much, paths are those of BSR itself. `[bcube §4.2]`, which flows move
-/// `[ours]`
+/// BSR on links of unequal capacity. A flow keeps the path that it draws unless its probes measure
+/// more bandwidth on another of its good paths; then it takes one of the widest. If all links have
+/// equal capacity, paths are those of BSR itself. `[bcube §4.2]`, which flows move `[ours]`
 pub struct Widest {
     drawn: Box<dyn Router>,
     /// The same scheme as one that names its good paths.
@@ -29,7 +28,7 @@ impl Widest {
         }
     }
 
-    /// What a path carries of one flow alone; all there is, for the path from a server to itself.
+    /// The bandwidth of a path for a single flow; infinite for the path from a server to itself.
     fn width(&self, path: &[DirectedLink]) -> f64 {
         let widths = path.iter().map(|&link| self.capacity[link as usize]);
         widths.fold(self.most, f64::min)

@@ -1,4 +1,4 @@
-//! Links that carry less: what they do to loads, rates, times and choices, and what is refused.
+//! Degraded links: their effects on loads, rates, times and choices, and the rejected values.
 #![allow(
     clippy::unwrap_used,
     clippy::needless_pass_by_value,
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const SMALL: &str = r#"{"family":"bcube","n":4,"k":1}"#;
-/// Every link's rate.
+/// The rate of every link.
 const OWN: f64 = 1e9;
 const LINKS: usize = 32;
 
@@ -156,13 +156,14 @@ proptest! {
         );
         let both = abt(&with(vec![lossy(&name, lost), slower(&name, one), lossy(&name, again)]));
         let left = one.min(OWN) * (1.0 - lost) * (1.0 - again);
-        // A fault's rate may not be less.
+        // The least rate that a fault may leave.
         prop_assume!(left >= 1e4);
         let at_once = abt(&with(vec![slower(&name, left)]));
         prop_assert!((both - at_once).abs() <= 1e-9 * at_once, "{both}, not {at_once}");
     }
 
-    /// Draws come from a fault's place: what a degrading one strikes moves no other.
+    /// Draws depend on a fault's index: adding a degrading fault does not change the targets of
+    /// others.
     #[test]
     fn what_other_faults_strike_stays(seed in 0u64..1000, ratio in 0.1..0.9f64) {
         let network = Network::open(SMALL).unwrap();
@@ -245,8 +246,8 @@ fn one_to_one_over_a_degraded_link() {
     insta::assert_snapshot!(table);
 }
 
-/// Sixteen flows of one server to its neighbours of both levels: those who see the load spread it
-/// by what links carry.
+/// Sixteen flows of one server to its neighbours of both levels: schemes that see the load spread
+/// it by the links' capacity.
 #[test]
 fn flows_that_see_the_load_leave_a_slow_link_its_share() {
     let entries: Vec<Value> = (0..16).map(|_| json!(["00", "33", 1.0])).collect();
@@ -373,7 +374,7 @@ fn what_degrades_no_link_is_refused_with_the_way_out() {
     }
 }
 
-/// What no JSON can say, but a caller in Rust can.
+/// Values that JSON cannot express, but a caller in Rust can pass.
 #[test]
 fn a_rate_that_is_no_number_is_refused() {
     let network = Network::open(SMALL).unwrap();

@@ -1,5 +1,5 @@
-//! The published figures that take a moment: which of their numbers come out, and which are said to
-//! differ.
+//! The published figures that take only a moment: which numbers are reproduced, and which are
+//! reported as different.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -45,7 +45,7 @@ fn ids_are_unique_and_others_are_refused() {
     assert!(figure("bcube-table2", seeds(0), &Progress::default()).is_err());
 }
 
-/// How much there is to do, which is told before the first packet; cancelled then.
+/// The amount of work, which is announced before the first packet; then the run is cancelled.
 fn work(id: &str, whole: bool) -> u64 {
     let progress = Progress::default();
     std::thread::scope(|scope| {
@@ -58,8 +58,8 @@ fn work(id: &str, whole: bool) -> u64 {
     progress.total.load(Ordering::Relaxed)
 }
 
-/// The whole data is as many times the work of a part as it says, and is refused where there is no
-/// part.
+/// The work of the whole data is the work of a part times the number of parts; figures without
+/// parts reject the option.
 #[test]
 fn the_whole_data_is_so_many_parts() {
     let listed: Value = serde_json::from_str(&figures_json()).unwrap();
@@ -130,7 +130,7 @@ fn the_testbed_s_tails_come_out_packet_by_packet() {
     };
     let (type_0, type_1) = (tails(0), tails(1));
     assert!(type_0.iter().all(|&secs| secs >= 153.6), "{type_0:?}");
-    // The queue that stands beside the paper; of the others one seed may be far off.
+    // The queue size that is compared with the paper; for other sizes a single seed can be far off.
     assert!(type_0[0] < 230.0, "{type_0:?}");
     assert!(type_1[0] > type_1[2] && type_1[2] > 38.4, "{type_1:?}");
     assert_eq!(rows(&document).len(), 4);
@@ -407,7 +407,7 @@ fn camcubes_table_and_paths_come_out() {
     );
 }
 
-/// What the fluid cannot reach, and nothing else, differs from Subways' figures.
+/// Only the rows that a fluid cannot reach differ from the Subways figures.
 #[test]
 fn subways_shuffles_differ_where_a_fluid_must() {
     let differing = |id: &str| -> Vec<String> {
@@ -438,7 +438,8 @@ fn subways_shuffles_differ_where_a_fluid_must() {
     }
 }
 
-/// The paper's points are single values on the chart's own axes, and stand beside a line of ours.
+/// The paper's points are single values within the chart's axes, and each belongs to one of our
+/// lines.
 #[test]
 fn the_papers_points_lie_within_the_charts() {
     let mut compared = 0;

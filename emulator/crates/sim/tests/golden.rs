@@ -1,5 +1,5 @@
-//! One line a family, routing and fault: what a prediction says of a small network. A change of
-//! behaviour is a change of this table.
+//! One line per family, routing scheme and fault: the prediction for a small network. A change of
+//! behaviour shows as a change of this table.
 
 use std::fmt::Write;
 
@@ -70,7 +70,7 @@ fn networks() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// One row: what a workload gets.
+/// One row: the results of a workload.
 fn row(network: &Network, workload: &Value, routing: &str, faults: &Value) -> String {
     let experiment = json!({"workload": workload, "routing": routing, "faults": faults, "seeds": [7]});
     let experiment = Experiment::from_json(&experiment.to_string()).unwrap();
@@ -149,8 +149,8 @@ fn predictions_across_families_and_routings() {
     insta::assert_snapshot!(table);
 }
 
-/// Two logical racks side by side send to all of the loop's far racks: what balancing and detours
-/// are for.
+/// Two adjacent logical racks send to all far racks of the loop: the case for which balancing and
+/// detours exist.
 #[test]
 fn predictions_of_hot_subways_racks() {
     let mut table = format!(

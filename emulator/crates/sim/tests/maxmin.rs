@@ -92,15 +92,15 @@ fn program(
             .zip(&rates)
             .filter(|(links, _)| links.contains(&(link as u32)));
         let sum: Vec<_> = crossing.map(|(_, &flow)| (flow, 1.0)).collect();
-        // What is settled was rounded: as much more is allowed.
+        // Rates that are already final were rounded: allow the same relative error.
         problem.add_constraint(&sum, ComparisonOp::Le, rate * (1.0 + 1e-9));
     }
     problem.solve().unwrap().objective()
 }
 
-/// Max-min rates by their definition: the greatest least rate is found by a program; who cannot
-/// have more while the others keep that much, which one more program each tells, is settled at it;
-/// and so on with the rest.
+/// Max-min rates by their definition: a linear program finds the greatest minimum rate. For each
+/// flow, another program checks whether it can get more while all others keep that rate; if not,
+/// its rate is final. Then the rest is solved in the same way.
 fn rates_by_programs(capacity: &[f64], flows: &[Vec<u32>]) -> Vec<f64> {
     let mut settled = vec![None; flows.len()];
     let mut floor = 0.0;

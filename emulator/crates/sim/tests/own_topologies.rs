@@ -1,5 +1,5 @@
-//! Jellyfish, Dragonfly, the two-dimensional torus and custom networks against what is published or
-//! computed another way.
+//! Compares Jellyfish, Dragonfly, the two-dimensional torus and custom networks with published
+//! results or an independent computation.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,7 +48,7 @@ fn nearer_than(topology: &Topology, links: u32) -> f64 {
     near as f64 / (f64::from(servers) * f64::from(servers - 1))
 }
 
-/// Singla et al. (NSDI 2012), figure 1: of 686 servers on the 245 switches of 14 ports that make a
+/// Singla et al. (NSDI 2012), figure 1: with 686 servers on the 245 switches of 14 ports of a
 /// fat-tree, more than 99.5 % of the pairs are fewer than 6 hops apart in Jellyfish, and 7.5 % in
 /// the fat-tree (7.0 % counted exactly: the other 48 of the 49 servers of a pod).
 #[test]
@@ -110,8 +110,8 @@ fn full_dragonflies_have_the_papers_counts_and_diameter() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-    /// The plane is one of three dimensions: the same distances, and the closed forms are those
-    /// that a search finds.
+    /// A plane has the distances of a three-dimensional torus of depth 1, and its closed forms
+    /// agree with a search.
     #[test]
     fn a_2d_torus_has_the_distances_of_a_plane(x in 1u32..=9, y in 1u32..=9) {
         prop_assume!(x * y > 1);
@@ -152,7 +152,7 @@ fn as_custom(topology: &Topology) -> Value {
     json!({"family": "custom", "nodes": nodes, "links": rows})
 }
 
-/// What a prediction says, without what names the plan.
+/// A prediction without the fields that name the plan.
 fn prediction(spec: &Value, routing: &str, faults: &Value) -> BTreeMap<&'static str, Value> {
     let network = Network::open(&spec.to_string()).unwrap();
     let experiment =

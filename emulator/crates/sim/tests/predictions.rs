@@ -1,4 +1,4 @@
-//! Documents of experiments: closed forms, odd parameters, failures, and what is refused.
+//! Documents of experiments: closed forms, unusual parameters, failures, and rejected input.
 #![allow(
     clippy::unwrap_used,
     clippy::needless_pass_by_value,
@@ -211,7 +211,7 @@ fn faults_strike_what_they_name() {
     );
     let rack = counts(&failed(json!({"selector": "1 rack"})));
     assert!(rack[0] > 0 && rack[1] > 0 && rack[2] == 0, "{rack:?}");
-    // What is over by the time of the last fault does no harm any more.
+    // Faults that end before the last one begins do no harm any more.
     let over = json!([
         {"at_secs": 0, "until_secs": 5, "target": {"names": ["00"]}},
         {"at_secs": 9, "target": {"names": ["11"]}},

@@ -67,8 +67,8 @@ fn single_servers_agree_with_the_flow_engine() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// No job is over before its fullest rack could have sent it, and one that may move is not
-    /// slower by more than the controllers' first periods; again gives the same.
+    /// No job ends before its most loaded rack could have sent its data. A balanced job is slower
+    /// by at most the controllers' first periods. A second run gives the same result.
     #[test]
     fn jobs_take_at_least_their_bound_and_balance_helps(
         wiring_type in 0u8..3, ports in 1u32..4, half in 2u32..6, first in 0usize..4, count in 1usize..5, gigabits in 0.05..2.0f64,

@@ -1,13 +1,13 @@
-//! Faults as an experiment states them, and what of a network they leave.
+//! Faults of an experiment, and the network that remains after them.
 //!
 //! Inside: the fault with its time, kind and parameters, and the damage of a list of faults (here);
-//! what a target means in a network, by name, share or words (`target`). The kinds come from the
-//! catalogue, `cubeyard_topology::faults`.
+//! the devices and links of a target, by name, share or selector (`target`). The kinds come from
+//! the catalogue, `cubeyard_topology::faults`.
 //!
 //! Random draws of a fault come from the experiment's seed and the fault's number in the list.
 //!
-//! Not here: what a degraded link still carries (`crate::degraded`), and injecting faults into real
-//! packets.
+//! Not here: the remaining capacity of degraded links (`crate::degraded`), and injecting faults
+//! into an emulation.
 
 mod target;
 
@@ -27,15 +27,15 @@ pub use target::{Named, Selected, Share, Target, TargetKind};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// When.
+    /// Start of the fault, in seconds.
     #[serde(default)]
     pub at_secs: f64,
-    /// What.
+    /// The devices or links that fail.
     pub target: Target,
-    /// How.
+    /// The kind of fault.
     #[serde(default)]
     pub kind: FaultKind,
-    /// With `link-rate`: what each direction still carries, above 0.
+    /// With `link-rate`: the remaining rate of each direction, above 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bits_per_sec: Option<f64>,
     /// With `link-loss`: the share of packets that is lost, 0 to 1.
@@ -60,10 +60,11 @@ impl Fault {
         }
     }
 
-    /// What the fault leaves of each link that it strikes; `None` when it leaves nothing. `field`
-    /// is the fault's own.
+    /// The remaining capacity of each link that the fault affects; `None` if the link carries
+    /// nothing. `field` is the path of the fault in the experiment.
     ///
     /// # Errors
+    ///
     /// A finding for a kind that cannot be predicted, and for each parameter that is missing,
     /// misplaced or out of limits.
     fn limit(&self, field: &str) -> Result<Option<Limit>, Vec<Finding>> {
@@ -211,13 +212,14 @@ fn not_predicted(kind: FaultKind, field: &str) -> Finding {
     .with_value(kind.name())
 }
 
-/// What is broken once the last fault has happened: a fault that ends before is over.
+/// The damage at the time of the last fault. A fault that ends before that time does not count.
 ///
-/// Random draws of fault `i` come from `seed` and `i`, so that a further fault changes no earlier
-/// one. Linear in what the faults strike, and for each draw in what it draws among.
+/// Random draws of fault `i` come from `seed` and `i`, so that adding a fault changes no earlier
+/// one. Linear in the number of affected parts, and for each draw in the number of candidates.
 ///
 /// # Errors
-/// A finding for each time, parameter and target that is not there or not possible.
+///
+/// A finding for each time, parameter and target that is missing or invalid.
 pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Damage, Vec<Finding>> {
     let mut damage = Damage::none(network.topology());
     let mut findings = Vec::new();
@@ -261,7 +263,8 @@ fn seed_of(seed: u64, i: usize) -> u64 {
 /// Reads a list of faults.
 ///
 /// # Errors
-/// A finding that says where the text is not one.
+///
+/// A finding with the position at which the text is not a list of faults.
 pub fn from_json(text: &str) -> Result<Vec<Fault>, Vec<Finding>> {
     serde_json::from_str(text).map_err(|error| {
         vec![Finding::error(
@@ -273,10 +276,11 @@ pub fn from_json(text: &str) -> Result<Vec<Fault>, Vec<Finding>> {
     })
 }
 
-/// What each fault strikes by itself, whenever it begins and ends; drawn as in [`apply`].
+/// The devices and links that each fault affects, regardless of its times; drawn as in [`apply`].
 ///
 /// # Errors
-/// A finding for each target that is not there or not possible.
+///
+/// A finding for each target that does not exist or is invalid.
 pub fn struck(faults: &[Fault], network: &Network, seed: u64) -> Result<Vec<Failures>, Vec<Finding>> {
     let mut each = Vec::with_capacity(faults.len());
     let mut findings = Vec::new();

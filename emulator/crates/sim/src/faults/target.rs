@@ -1,4 +1,4 @@
-//! What a fault strikes: a random share, names or words, and the devices and links that they mean
+//! Targets of faults: a random share, names or a selector, and the devices and links that they mean
 //! in a network.
 
 use cubeyard_routing::random::Draws;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::Network;
 use crate::workload::no_rack;
 
-/// What breaks: a random share of one kind, things by name, or a selector in words.
+/// The parts that fail: a random share of one kind, parts by name, or a selector in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Target {
@@ -25,29 +25,29 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// What to draw among.
+    /// The kind of part that is drawn.
     pub kind: TargetKind,
     /// How much of it, 0 to 1.
     pub ratio: f64,
 }
 
-/// Components by name.
+/// Parts by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// The names.
+    /// Names of servers, switches, links or racks.
     pub names: Vec<String>,
 }
 
-/// Components in words.
+/// Parts by a selector in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selected {
-    /// The words.
+    /// The selector, in words.
     pub selector: String,
 }
 
-/// Kinds of component.
+/// Kinds of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
@@ -60,7 +60,7 @@ pub enum TargetKind {
     /// Links.
     #[serde(alias = "links")]
     Link,
-    /// Racks with all that stands in them.
+    /// Racks with all devices in them.
     #[serde(alias = "racks")]
     Rack,
 }
@@ -76,7 +76,7 @@ impl TargetKind {
         }
     }
 
-    /// For people.
+    /// The plural, for error messages.
     fn plural(self) -> &'static str {
         match self {
             TargetKind::Server => "servers",

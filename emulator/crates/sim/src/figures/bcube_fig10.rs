@@ -12,7 +12,7 @@ use crate::flow::PredictError;
 use crate::fluid::Completion;
 use crate::paths::Paths;
 
-/// What the source sends, in GB.
+/// Data that the source sends, in GB.
 const GIGABYTES: f64 = 10.0;
 
 const IDEAL: &str =
@@ -25,11 +25,11 @@ pub(super) struct Pattern {
     /// On each path, in GB.
     pub gigabytes: f64,
     pub directed_links: usize,
-    /// What the time of the last flow is told as.
+    /// The unit in which the paper reports the result.
     measure: Measure,
 }
 
-/// How the paper tells a pattern's time.
+/// The unit in which the paper reports a pattern's result.
 enum Measure {
     Gbps,
     Secs,
@@ -104,12 +104,12 @@ pub(super) fn patterns(bcube: &Topology, tree: &Topology) -> Result<[Pattern; 6]
 }
 
 impl Pattern {
-    /// As a fluid.
+    /// The completion times by the fluid model.
     pub(super) fn fluid(&self, context: &Context<'_>) -> Result<Completion, PredictError> {
         run(context, &self.paths, self.gigabytes, self.directed_links)
     }
 
-    /// What the paper tells of a pattern that takes so long.
+    /// The paper's measure of a pattern that takes this time.
     pub(super) fn told(&self, secs: f64) -> f64 {
         match self.measure {
             Measure::Gbps => sent() / secs,
@@ -118,7 +118,7 @@ impl Pattern {
     }
 }
 
-/// What the source sends, in gigabits.
+/// Data that the source sends, in gigabits.
 pub(super) fn sent() -> f64 {
     GIGABYTES * GIGABITS_A_GB
 }

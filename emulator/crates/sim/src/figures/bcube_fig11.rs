@@ -12,7 +12,7 @@ use crate::fluid::Completion;
 use crate::paths::Paths;
 use crate::scheme::Scheme;
 
-/// What every server sends in all, in GB.
+/// Data that every server sends in total, in GB.
 pub(super) const GIGABYTES: f64 = 10.0;
 
 /// An all-to-all in which every server sends `gigabytes`, an equal part to each other server.
@@ -40,7 +40,7 @@ pub(super) fn all_to_all_paths(
     Ok(scheme.route(&flows, seed, context.progress)?)
 }
 
-/// When it is over, for each seed.
+/// The time at which the last flow ends, for each seed.
 pub(super) fn all_to_all_secs(
     context: &Context<'_>,
     topology: &Topology,

@@ -55,12 +55,12 @@ fn structures() -> [(&'static str, serde_json::Value, &'static str); 3] {
     ]
 }
 
-/// Fig. 8(a).
+/// Fig. 8(a): failed servers.
 pub fn servers(context: &Context<'_>) -> Result<Outcome, PredictError> {
     compute(context, FailureKind::Server)
 }
 
-/// Fig. 8(b).
+/// Fig. 8(b): failed switches.
 pub fn switches(context: &Context<'_>) -> Result<Outcome, PredictError> {
     compute(context, FailureKind::Switch)
 }
@@ -100,8 +100,8 @@ fn without_failures() -> MutexGuard<'static, BTreeMap<(usize, u64), f64>> {
 /// Structures by what a curve takes: the fat-tree's is there within two seconds.
 const SOONEST_FIRST: [usize; 3] = [1, 0, 2];
 
-/// Seeds of a point that the paper prints, for each seed of the others: three draws say too little
-/// of a spread.
+/// Points that the paper prints use this multiple of the other points' seeds, because three draws
+/// do not show a spread.
 const PRINTED_TIMES: u64 = 4;
 
 fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictError> {

@@ -1,8 +1,8 @@
 //! BCube's testbed packet by packet: traffic patterns, and the all-to-all in time.
 //! `[bcube §7.5, Figs 10 and 11]`
 //!
-//! The flows and paths are those of the fluid figures (`bcube_fig10`, `bcube_fig11`); both stand in
-//! one chart.
+//! The flows and paths are those of the fluid figures (`bcube_fig10`, `bcube_fig11`); one chart
+//! shows both.
 
 use cubeyard_topology::Topology;
 use rayon::prelude::*;

@@ -28,7 +28,7 @@ fn one_to_x(single: &[(&str, &Topology)], dcell: &Topology) -> Vec<Row> {
     for (name, topology) in single {
         let paths = topology.metrics().disjoint_paths.value;
         rows.push(Row::printed(format!("{name}: one-to-one"), "x", 1.0, 1e-9, paths));
-        // Whatever it sends to whom, a server sends no more than its ports carry.
+        // For any traffic, a server sends at most the sum of its ports' rates.
         let ports = f64::from(topology.server_ports());
         for what in ["one-to-several", "one-to-all"] {
             rows.push(Row::printed(format!("{name}: {what}"), "x", 1.0, 1e-9, ports));

@@ -18,18 +18,18 @@ pub(super) struct Entry {
     /// How many seeds by default: enough for verdicts that do not depend on which are drawn.
     pub seeds: u64,
     pub compute: Compute,
-    /// What computes it.
+    /// The engine that computes it.
     pub engine: EngineKind,
-    /// Of how many equal parts of the paper's data one is simulated, unless the whole is asked for;
-    /// 1: always the whole.
+    /// By default, one of this number of equal parts of the paper's data is simulated; 1: always
+    /// all of it.
     pub parts: u64,
 }
 
-/// Enough to know the spread of what is drawn.
+/// Enough seeds to estimate the spread.
 const SEEDS: u64 = 10;
 
-/// Of figures whose spread is small beside their rows' distance from the paper's values, or that
-/// take minutes.
+/// For figures that take minutes, or whose spread over seeds is small compared with the distance
+/// from the paper's values.
 const FEW_SEEDS: u64 = 3;
 
 const fn entry(id: &'static str, title: &'static str, source: &'static str, compute: Compute) -> Entry {
@@ -60,13 +60,13 @@ const fn packets(id: &'static str, title: &'static str, source: &'static str, co
     }
 }
 
-/// A figure whose packets take long: one of so many equal parts of its data is simulated, unless
-/// the whole is asked for.
+/// A figure whose packets take long: by default, one of `parts` equal parts of its data is
+/// simulated.
 const fn brief(parts: u64, entry: Entry) -> Entry {
     Entry { parts, ..entry }
 }
 
-/// Of what takes longest: one seed.
+/// For the slowest figures: one seed.
 const fn once(entry: Entry) -> Entry {
     Entry { seeds: 1, ..entry }
 }

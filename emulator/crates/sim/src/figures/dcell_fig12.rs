@@ -1,4 +1,4 @@
-//! The all-to-all of 20 servers in time, DCell_1 beside a tree. `[dcell §7.3, Fig. 12]`
+//! The all-to-all of 20 servers over time, DCell_1 compared with a tree. `[dcell §7.3, Fig. 12]`
 
 use cubeyard_routing::Failures;
 use cubeyard_topology::Topology;
@@ -14,7 +14,7 @@ use crate::flows::{Flows, Pattern};
 use crate::fluid::Completion;
 use crate::scheme::Scheme;
 
-/// What a server sends to each of the 19 others: 5 GB.
+/// Data that a server sends to all of the 19 others, 5 GB each.
 const GIGABYTES: f64 = 5.0 * 19.0;
 
 const AXES: Axes = Axes {
@@ -173,7 +173,7 @@ pub(super) fn packets(context: &Context<'_>) -> Result<Outcome, PredictError> {
     })
 }
 
-/// What is assumed of the packets.
+/// The assumptions of the packet simulation.
 fn packet_choices(context: &Context<'_>) -> Vec<&'static str> {
     vec![
         context.of_data(BRIEF, WHOLE),

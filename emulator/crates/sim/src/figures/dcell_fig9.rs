@@ -33,7 +33,7 @@ fn network(share: f64) -> Result<Topology, PredictError> {
 
 pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let models = MODELS;
-    // Of DFR at each share, and of shortest paths at one.
+    // DFR is computed at each share of failures, shortest paths at one share only.
     context.expect(((DEPLOYED.len() + 1) * models.len()) as u64 * context.seeds);
     // [model][share]: seeds.
     let mut found = vec![vec![Vec::new(); DEPLOYED.len()]; models.len()];
@@ -130,8 +130,8 @@ fn shortest_path_failures(context: &Context<'_>) -> Result<Vec<Vec<f64>>, Predic
         .collect()
 }
 
-/// Of all pairs of a live source and any other server, the share without any path: both ends must
-/// be in one connected part.
+/// The share of pairs (a live source and any other server) that no path joins, because the ends are
+/// not in one connected part.
 fn unreachable_share(topology: &Topology, failures: &Failures) -> f64 {
     let mut parent: Vec<u32> = (0..topology.node_count()).collect();
     let links = topology.links();
@@ -156,7 +156,7 @@ fn unreachable_share(topology: &Topology, failures: &Failures) -> f64 {
     1.0 - joined as f64 / tried as f64
 }
 
-/// The part of a node, with the way to it shortened for the next who asks.
+/// The root of a node's connected part; shortens the chain to it for later calls.
 fn root(parent: &mut [u32], mut node: u32) -> u32 {
     while parent[node as usize] != node {
         let above = parent[parent[node as usize] as usize];

@@ -17,14 +17,12 @@ use crate::hops::hops_from;
 const PAIRS: u64 = 20_000;
 const SOURCES: usize = 64;
 
-/// What fails in one of the paper's three experiments.
+/// The parts that fail in one of the paper's three experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Model {
-    /// Servers.
     Node,
     /// Whole DCell_1s.
     Rack,
-    /// Links.
     Link,
 }
 

@@ -12,7 +12,7 @@ use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
 use crate::scheme::Scheme;
 
-/// What the rows of these structures leave open.
+/// The choices made where the paper says nothing about these structures.
 pub(super) const CHOICE: &str = "other structures: a full mesh of 16 servers, rings of 16, 2D tori with odd sides, in dimension order (an even side's diameter is the root of N), \
      trees of switches with two ports down; the text has no number for hypercube, butterfly, de Bruijn and fat-tree";
 

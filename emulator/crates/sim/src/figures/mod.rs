@@ -1,9 +1,10 @@
-//! Published figures and tables, recomputed: the paper's value beside ours, one file a figure.
+//! Published figures and tables, recomputed and compared with the paper's values, one file per
+//! figure.
 //!
-//! The paper's values are data; ours are computed at every call. A band says how far from the paper
-//! a value may lie and still count as the same. One rule gives the bands of all rows (see
-//! [`Band`]): the paper's rounding, the spread over seeds, a share for ideal fluids, or a bound of
-//! the paper's. A figure lists the choices made where its paper is silent.
+//! The paper's values are stored; ours are computed at every call. The band of a row is the
+//! difference from the paper up to which a value still counts as the same. One rule gives the bands
+//! of all rows (see [`Band`]): the paper's rounding, the spread over seeds, a share for ideal
+//! fluids, or a bound in the paper. A figure lists the choices made where its paper is silent.
 //!
 //! Inside: rows, series and verdicts (`outcome`), the list of figures (`catalog`), their documents
 //! (here), one file a figure, folders for the papers with several services or structures
@@ -47,7 +48,7 @@ use catalog::{ENTRIES, Entry};
 pub(crate) use outcome::mean_and_deviation;
 pub use outcome::{Axes, Band, Outcome, Row, Series, Verdict};
 
-/// What a figure is computed with.
+/// The inputs and progress of a figure's computation.
 pub struct Context<'a> {
     /// How many seeds of everything drawn.
     pub seeds: u64,
@@ -68,12 +69,12 @@ impl Context<'_> {
         self.first_seed..self.first_seed + self.seeds
     }
 
-    /// Of how many equal parts of the paper's data one is simulated; 1: all of it.
+    /// One of this number of equal parts of the paper's data is simulated; 1: all of it.
     pub fn parts(&self) -> u64 {
         if self.whole { 1 } else { self.entry.parts }
     }
 
-    /// What is said of a part of the data, or of all of it.
+    /// `part` if a part of the data is simulated, `whole` otherwise.
     pub fn of_data(&self, part: &'static str, whole: &'static str) -> &'static str {
         if self.parts() == 1 { whole } else { part }
     }
@@ -85,7 +86,7 @@ impl Context<'_> {
         self.progress.show(Value::Object(document).to_string());
     }
 
-    /// Says how much work there is.
+    /// Announces the amount of work to the progress display.
     pub fn expect(&self, units: u64) {
         self.progress.total.store(units, Ordering::Relaxed);
     }
@@ -103,7 +104,7 @@ impl Context<'_> {
     }
 }
 
-/// Servers along an axis of the torus that a figure of services may be asked for.
+/// Allowed numbers of servers along an axis of the torus.
 const TORUS_SIDES: RangeInclusive<u32> = 3..=20;
 
 /// The most seeds a figure is computed with.
@@ -114,8 +115,8 @@ pub fn figure_ids() -> Vec<&'static str> {
     ENTRIES.iter().map(|entry| entry.id).collect()
 }
 
-/// All figures without computing them: `[{id, title, source, parts}]`; of `parts` equal parts of
-/// the paper's data one is simulated unless the whole is asked for.
+/// All figures without computing them: `[{id, title, source, parts}]`; by default, one of `parts`
+/// equal parts of the paper's data is simulated.
 pub fn figures_json() -> String {
     let figures: Vec<Value> = ENTRIES
         .iter()
@@ -124,7 +125,7 @@ pub fn figures_json() -> String {
     Value::Array(figures).to_string()
 }
 
-/// How a figure is asked for.
+/// The options of a figure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     /// How many seeds; the figure's own number if `None`.
@@ -133,8 +134,8 @@ pub struct Asked {
     pub first_seed: u64,
     /// All of the paper's data, for a figure that simulates a part of it otherwise.
     pub whole: bool,
-    /// Servers along each axis, for a figure of services of a torus: to stand beside one that is
-    /// measured.
+    /// Servers along each axis, for figures of services on a torus, to compare them with a
+    /// measurement of that size.
     pub torus_side: Option<u32>,
 }
 
@@ -257,7 +258,7 @@ pub(crate) fn built(spec: &Value) -> Result<Topology, PredictError> {
     Topology::build(&spec).map_err(|error| PredictError::Findings(error.findings))
 }
 
-/// A figure that this engine cannot set up: a fault of its own, said as such.
+/// A figure that this engine cannot set up: an internal error, reported as such.
 pub(crate) fn setup() -> PredictError {
     PredictError::Findings(vec![Finding::error(
         "figure-setup",

@@ -1,14 +1,14 @@
-//! What a figure's computation gives: numbers beside the paper's with their verdicts, and the lines
-//! of its chart.
+//! The result of a figure's computation: our numbers, the paper's, verdicts, and the lines of the
+//! chart.
 
 use serde_json::{Value, json};
 
-/// How a value stands beside the paper's.
+/// How our value compares with the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Equal to the printed digits.
     Matches,
-    /// Within the band.
+    /// The difference is within the band.
     WithinBand,
     /// The paper gives a bound, and ours is on the right side of it.
     BoundHolds,
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In documents.
+    /// The name in documents.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Matches => "matches",
@@ -28,10 +28,10 @@ impl Verdict {
     }
 }
 
-/// Where a row's band comes from. One rule holds for all figures: half of the last printed digit's
-/// worth; for what is drawn, [`SPREADS`] standard deviations over seeds more, since the paper's
-/// number is one more draw; for a testbed or a simulator of packets, of which ours is an ideal
-/// fluid, [`MODEL_SHARE`] of the paper's value more.
+/// The origin of a row's band. One rule holds for all figures. A band is half a unit of the last
+/// printed digit. For random values, add [`SPREADS`] standard deviations over seeds, because the
+/// paper's number is one more draw. For a testbed or a packet simulator that we compute as an ideal
+/// fluid, add [`MODEL_SHARE`] of the paper's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Band {
     /// The paper gives a bound: no number to be near to.
@@ -43,7 +43,7 @@ pub struct Band {
 }
 
 impl Band {
-    /// In documents.
+    /// The name in documents.
     pub fn origin(self) -> &'static str {
         match (self.bound, self.fluid, self.drawn) {
             (true, ..) => "the paper's bound",
@@ -62,18 +62,18 @@ const SPREADS: f64 = 3.0;
 /// and queues.
 const MODEL_SHARE: f64 = 0.1;
 
-/// One published number.
+/// One published number, and ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is of.
+    /// The quantity's name.
     pub name: String,
-    /// As printed.
+    /// The paper's value as printed.
     pub paper: f64,
     /// As computed: the mean over seeds where anything is drawn.
     pub ours: f64,
     /// Standard deviation over seeds.
     pub deviation: Option<f64>,
-    /// Unit of both.
+    /// The unit of both values.
     pub unit: &'static str,
     /// The last printed digit's worth: half of it either way is still the same print.
     pub step: f64,
@@ -83,7 +83,7 @@ pub struct Row {
     pub high: f64,
     /// Where the band comes from.
     pub band: Band,
-    /// Why it is not the same, where it may not be.
+    /// Why our value may differ from the paper's; empty if it may not.
     pub reason: &'static str,
 }
 
@@ -160,7 +160,7 @@ impl Row {
         self.widen(SPREADS * deviation)
     }
 
-    /// How ours stands beside the paper's.
+    /// The result of comparing our value with the paper's.
     pub fn verdict(&self) -> Verdict {
         let slack = 1e-9 * self.paper.abs().max(1.0);
         if self.band.bound {
@@ -208,11 +208,11 @@ impl Row {
 /// A line of the figure's chart, in the paper's shape.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What it shows.
+    /// The name in the chart's legend.
     pub name: String,
     /// Along the axis below.
     pub x: Vec<f64>,
-    /// Mean over seeds.
+    /// The mean over seeds at each point.
     pub y: Vec<f64>,
     /// Standard deviation over seeds, where anything is drawn.
     pub deviation: Vec<f64>,
@@ -244,20 +244,20 @@ impl Series {
 /// The axes of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axes {
-    /// Below.
+    /// The title of the horizontal axis.
     pub x: &'static str,
-    /// At the side.
+    /// The title of the vertical axis.
     pub y: &'static str,
 }
 
-/// What a figure's computation gives.
+/// The result of a figure's computation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Published numbers beside ours.
+    /// Published numbers next to ours.
     pub rows: Vec<Row>,
-    /// The chart's lines.
+    /// The lines of the chart.
     pub series: Vec<Series>,
-    /// The chart's axes.
+    /// The titles of the chart's axes, if there is a chart.
     pub axes: Option<Axes>,
     /// Choices that the paper leaves open.
     pub choices: Vec<&'static str>,

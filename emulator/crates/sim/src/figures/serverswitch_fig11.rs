@@ -22,9 +22,9 @@ const STEPS_MBPS: [u32; 6] = [LINE_MBPS, 200, 400, 600, 800, LINE_MBPS];
 const STEP_SECS: u64 = 20;
 /// Steps of the sweep over `Q_EQ` are shorter.
 const SHORT_STEP_SECS: u64 = 4;
-/// What follows a change of rate is not part of a mean.
+/// The first seconds after a change of rate do not count in means.
 const SETTLING_SECS: u64 = 1;
-/// The queue aimed at, in the figure and beside it.
+/// The target queue length, in the figure and in addition to it.
 const AIM_KB: u64 = 50;
 const OTHER_AIMS_KB: [u64; 3] = [25, 100, 200];
 const PACKET_BYTES: u64 = 1500;
@@ -32,7 +32,7 @@ const HEADER_BYTES: u64 = 28;
 const QUEUE_BYTES: u64 = 1_000_000;
 /// A link of the round trip of 18 us between 01 and 00, which has four. `[serverswitch §6.3]`
 const HOP_DELAY: u64 = SECOND / 1_000_000_000 * 4_500;
-/// What software adds to the time of a notice. `[serverswitch §6.3]`
+/// Delay that software adds to a notification. `[serverswitch §6.3]`
 const SOFTWARE_DELAY: u64 = SECOND / 1_000_000 * 23;
 /// Looks at the queue.
 const LOOK: u64 = SECOND / 10_000;
@@ -44,7 +44,7 @@ const PORT: u32 = 4;
 const TOKENS: &str = "the testbed's chip cannot sample: its source marks packets by itself; a sample each 150 KB is 167 a second at 200 Mb/s and 833 at 1 Gb/s even without congestion";
 const AROUND: &str = "the text: the queue fluctuates around Q_EQ, with similar results from 25 to 200 KB";
 
-/// What one run gave.
+/// The result of one run.
 struct Run {
     /// Mean rate on the port, in Mb/s, by step.
     rates: [f64; STEPS_MBPS.len()],
@@ -146,7 +146,7 @@ fn run(context: &Context<'_>, aim_kb: u64, step_secs: u64, seed: u64) -> Result<
                 if core.run(until, u64::MAX) == Stop::Finished {
                     return Err(super::setup());
                 }
-                // What is being sent does not wait.
+                // The packet on the line does not count as waiting.
                 let backlog = core.links.backlog_bytes(PORT, core.now);
                 let kb = backlog.saturating_sub(PACKET_BYTES) as f64 / 1e3;
                 waiting += kb;

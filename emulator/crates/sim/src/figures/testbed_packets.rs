@@ -1,5 +1,5 @@
 //! The papers' testbeds packet by packet: explicit paths of gigabit links, and a share of the data,
-//! so that a figure takes seconds. Times are told as of the whole data: so many times as long.
+//! so that a figure takes seconds. Times are scaled to the full data.
 //!
 //! Not here: experiments on plans, which have routing schemes, faults and settings
 //! (`crate::packet`).
@@ -43,7 +43,7 @@ pub(super) struct Growing<'a> {
 }
 
 impl<'a> Growing<'a> {
-    /// Without lines.
+    /// A figure without lines.
     pub(super) fn new(context: &'a Context<'a>, axes: Axes, choices: &[&'static str]) -> Growing<'a> {
         Growing {
             context,
@@ -53,7 +53,7 @@ impl<'a> Growing<'a> {
         }
     }
 
-    /// Shows the figure with a line as it is by now, the others as they were.
+    /// Shows the figure with the current state of one line; the other lines stay as they were.
     pub(super) fn line(&self, series: Series) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         match lines.iter_mut().find(|line| line.name == series.name) {
@@ -72,12 +72,13 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// What is sent over paths: `gigabytes` on each, of which one of the figure's parts is simulated.
+/// Traffic over paths: `gigabytes` on each, of which one of the figure's parts is simulated.
 pub(super) struct Sending<'a> {
     pub paths: &'a Paths,
     pub gigabytes: f64,
     pub directed_links: usize,
-    /// What the flow engine says of the same, for the steps in time, in seconds of the whole data.
+    /// The flow engine's result for the same traffic, in seconds of the whole data; it sets the
+    /// time steps.
     pub expected_secs: f64,
     pub seed: u64,
     /// The line that its rate in time is, where a chart shows it.

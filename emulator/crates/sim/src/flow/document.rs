@@ -26,7 +26,7 @@ pub(crate) fn failed_counts(topology: &Topology, failures: &Failures, degraded_l
 }
 
 impl Run<'_> {
-    /// The whole document.
+    /// The complete document.
     pub(super) fn document(&self, progress: &Progress) -> Result<Map<String, Value>, PredictError> {
         let topology = self.network.topology();
         let mut document = Map::new();
@@ -190,7 +190,7 @@ impl Run<'_> {
         json!({"source": from, "destination": to, "gbps": rates})
     }
 
-    /// What every flow sends in gigabits, if the experiment asks for completion times.
+    /// The size of every flow in gigabits, if the experiment needs completion times.
     fn flow_sizes(&self) -> Option<Vec<f64>> {
         let gigabits = self.experiment.flow_size_gigabits();
         if let (None, Some(table)) = (gigabits, &self.demand.timetable) {

@@ -19,7 +19,8 @@ pub fn ends_at_server(topology: &Topology) -> Vec<bool> {
         .collect()
 }
 
-/// What [`LinkFlows::enter`] needs to count a path's hops; empty where hops follow from links.
+/// The input with which [`LinkFlows::enter`] counts a path's hops; empty if the number of hops
+/// follows from the number of links.
 pub(crate) fn into_server(topology: &Topology) -> Vec<bool> {
     match topology.path_measure() {
         PathMeasure::HopsAtServers => ends_at_server(topology),

@@ -1,6 +1,6 @@
 //! The flow engine: flows as fluids on the paths that a routing scheme chooses.
 //!
-//! Inside: the run of one seed (here), its document (`document.rs`), what can be refused beforehand
+//! Inside: the run of one seed (here), its document (`document.rs`), checks before the run
 //! (`outline.rs`) and how paths are counted (`hops.rs`). It uses the crate's parts: workloads,
 //! faults, link loads, max-min rates and completion times.
 //!
@@ -32,8 +32,8 @@ pub use lengths::ends_at_server;
 use lengths::into_server;
 use outline::check_flows;
 
-/// The flow engine. Its frames are of kind `seed`: what each seed gave, the rows of the document's
-/// `by_seed`.
+/// The flow engine. Its frames are of kind `seed`: the result of each seed, as the rows of
+/// `by_seed` in the document.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEngine;
 
@@ -98,7 +98,7 @@ pub fn predict(
     FlowEngine.run(network, experiment, progress, &mut |_| {})
 }
 
-/// What is left of a network's throughput: the least that a search has to know of it.
+/// The remaining throughput of a network: the least that a search needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Aggregate bottleneck throughput, in Gb/s.
@@ -112,12 +112,13 @@ pub struct Throughput {
 /// The throughput of a workload under one seed, as in `by_seed` of a prediction, whose rates and
 /// document it leaves out.
 ///
-/// While flows are routed, `goes_on` gets what the ABT can be at most by now, in Gb/s: all flows of
-/// the workload at the rate that the fullest link leaves to those on it so far. When it says no,
-/// the rest is not routed and there is no answer.
+/// While flows are routed, `goes_on` gets the current upper bound of the ABT in Gb/s: all flows of
+/// the workload at the rate that the most loaded link leaves to its flows so far. If `goes_on`
+/// returns false, routing stops and the result is `None`.
 ///
 /// # Errors
-/// As of [`Engine::run`].
+///
+/// The same as for [`Engine::run`].
 pub fn throughput(
     network: &Network,
     experiment: &Experiment,
@@ -182,13 +183,13 @@ pub fn aggregate_bottleneck(load: &LinkFlows, capacity: &[f64]) -> f64 {
     }
 }
 
-/// Whether the experiment wants rates or times, which need every flow's path and not only the
+/// Whether the experiment needs rates or times, which require every flow's path and not only the
 /// links' loads.
 pub(crate) fn wants_paths(experiment: &Experiment, flows: u64) -> bool {
     experiment.max_min.unwrap_or(flows <= AUTO_RATES_FLOWS) || experiment.flow_size_gigabits().is_some()
 }
 
-/// One seed's run.
+/// The run of one seed.
 struct Run<'a> {
     network: &'a Network,
     experiment: &'a Experiment,
@@ -251,7 +252,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What this seed gave, as a row of `by_seed`.
+    /// This seed's result, as a row of `by_seed`.
     fn row(&self) -> Map<String, Value> {
         Map::from_iter([
             ("seed".to_owned(), json!(self.seed)),

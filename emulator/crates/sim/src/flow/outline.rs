@@ -1,5 +1,4 @@
-//! What an experiment will ask, without computing it: everything that can be refused is refused
-//! here.
+//! The outline of an experiment, without computing it. All checks of the input are here.
 
 use cubeyard_topology::Finding;
 use serde_json::{Value, json};
@@ -37,7 +36,7 @@ pub fn outline(network: &Network, experiment: &Experiment) -> Result<Value, Vec<
     }))
 }
 
-/// Refuses flows that start at different times: this engine knows one state of the network.
+/// Rejects flows that start at different times: this engine models a single state of the network.
 pub(crate) fn check_starts(demand: &Demand) -> Result<(), Vec<Finding>> {
     if demand.exchanges.is_some() {
         return Err(vec![
@@ -67,7 +66,7 @@ pub(crate) fn check_starts(demand: &Demand) -> Result<(), Vec<Finding>> {
     ])
 }
 
-/// Refuses what is given for fewer flows only.
+/// Rejects options that are limited to fewer flows.
 pub(crate) fn check_flows(experiment: &Experiment, flows: u64) -> Result<(), Vec<Finding>> {
     let refused = [
         (

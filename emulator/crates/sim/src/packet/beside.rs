@@ -1,4 +1,5 @@
-//! What the flow engine says of the same flows on the same routes, to stand beside a simulation.
+//! The flow engine's prediction for the same flows on the same routes, to compare with a
+//! simulation.
 
 use serde_json::{Value, json};
 
@@ -7,13 +8,13 @@ use crate::count::Progress;
 use crate::fluid;
 use crate::paths::Paths;
 
-/// More flows than this are not predicted beside a simulation: each end of a flow is a filling of
-/// its own.
+/// With more flows than this no prediction is computed: every end of a flow needs new rates for all
+/// flows.
 const MOST_FLOWS: usize = 2_000;
 
-/// `{flows, median, max, share, secs}`: the ends of flows as fluids, and in how many seconds each
-/// share of them is over; null where a prediction would say nothing of this run: with flows that
-/// start later, with subflows, at a set rate, with faults in time, and of very many flows.
+/// `{flows, median, max, share, secs}`: the completion times of flows as fluids, and the time after
+/// which each share of them has ended. Null if a prediction cannot describe the run: flows that
+/// start later, subflows, a set rate, faults that change over time, or too many flows.
 pub fn predicted(setup: &Setup<'_>, progress: &Progress) -> Value {
     let settings = &setup.settings;
     let core = &setup.core;

@@ -1,17 +1,18 @@
-//! Packets on links, in the order in which they arrive at the links' ends: one event a packet.
+//! Packets on links, in the order in which they arrive at the links' ends: one event per packet.
 //!
 //! A calendar of buckets of a power of two of picoseconds, long enough that almost every packet is
-//! put within one turn of it. A packet takes 16 bytes: its place in the routes, its header, its
-//! time within the bucket and the packet behind it in the bucket's list. Which packets wait at a
-//! link is nowhere: a FIFO's packets arrive in the order in which they entered it. The bucket whose
-//! turn it is stands sorted in `current`; what is further away than a turn waits in a heap. Nothing
-//! is allocated once the vectors have grown to what a run needs. `[ours]`
+//! due within one turn of the calendar. A packet takes 16 bytes: its position in the routes, its
+//! header, its time within the bucket and the next packet in the bucket's list. No list of the
+//! packets that wait at a link is needed, because the packets of a FIFO arrive in the order in
+//! which they entered it. The packets of the current bucket are sorted in `current`; packets that
+//! are due later than one turn wait in a heap. Nothing is allocated once the vectors have grown to
+//! what a run needs. `[ours]`
 //!
-//! Packets of several links at one time come in an order that is drawn (`wheel`); those of one link
-//! as they were put. The caller hands in the routes, which say what link a packet is on; only ties
-//! look at them.
+//! Packets of several links that arrive at the same time come in random order (`wheel`), packets of
+//! one link in the order of insertion. The caller passes the routes, from which a packet's link is
+//! read; they are read only to break ties.
 //!
-//! Not here: timers (`wheel`), and what links are like (`links`).
+//! Not here: timers (`wheel`), and the links themselves (`links`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,7 +39,6 @@ pub struct Packet {
     offset: u32,
     /// Its place in the routes: the link it is on.
     pub position: u32,
-    /// See [`Header`].
     pub header: Header,
     /// The packet behind it in its bucket, or in the list of free places.
     next: u32,
@@ -73,7 +73,7 @@ pub struct Calendar {
     /// The first free place.
     free: u32,
     used: usize,
-    /// For sorting.
+    /// Working memory for sorting.
     scratch: Vec<u128>,
 }
 
@@ -235,7 +235,7 @@ impl Calendar {
         (self.now << self.shift) | due.key >> 32
     }
 
-    /// A packet that comes soon behind the one that `next` told of, if one is seen at once.
+    /// The packet after the one whose time `next` returned, if it can be read without a search.
     #[inline]
     pub fn soon(&self) -> Option<&Packet> {
         let place = if let [.., due, _] = self.current[..] {
@@ -251,19 +251,19 @@ impl Calendar {
         self.packets.get(place as usize)
     }
 
-    /// The packet that `next` told of, which is on no link from now on.
+    /// Removes the packet whose time `next` returned, and returns it.
     #[inline]
     pub fn pop(&mut self) -> u32 {
         self.current.pop().map_or(NONE, |due| due.place)
     }
 
-    /// The place of the packet that `next` told of among the events of its time.
+    /// The order of the packet whose time `next` returned, among the events of that time.
     pub fn next_drawn(&self) -> u32 {
         self.current.last().map_or(u32::MAX, |due| due.key as u32)
     }
 
-    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there
-    /// is one. `current` is empty.
+    /// Advances to the next bucket that is not empty and starts at `until` or before; returns
+    /// whether there is one. `current` must be empty.
     #[inline]
     fn advance(&mut self, until: u64, routes: &[u32]) -> bool {
         let mut bucket = self.next_bucket();
@@ -289,8 +289,8 @@ impl Calendar {
         }
         let behind = self.packets[packet.next as usize];
         let other = self.due(packet.next, behind, routes);
-        // The list has what was put last first, and of one link and time it stays so: what was put
-        // first comes out first.
+        // The list is in reverse order of insertion. Packets of one link and time must leave in the
+        // order of insertion.
         let swaps = other.key > due.key;
         self.current.push(if swaps { other } else { due });
         self.current.push(if swaps { due } else { other });
@@ -346,8 +346,8 @@ impl Calendar {
             }
             self.far.pop();
             if bucket == NEVER {
-                // The calendar is empty: it starts again just before this packet. What is put later
-                // comes no earlier.
+                // The calendar is empty: it restarts just before this packet. Later insertions are
+                // due no earlier.
                 self.now = far - 1;
             }
             bucket = far;
@@ -438,7 +438,7 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// Puts a packet on a link, so many picoseconds after the last one that came out.
+        /// Put a packet on a link, this number of picoseconds after the last packet that left.
         Push(u32, u64),
         /// Many at one time.
         Burst(u64),
@@ -472,7 +472,8 @@ mod tests {
             let mut last = [0; LINKS as usize];
             let mut put = |calendar: &mut Calendar, expected: &mut Vec<_>, link: u32, now: u64, after: u64| {
                 let time = now + after;
-                // A link is a FIFO: nothing overtakes; what comes at one time comes at once.
+                // A link is a FIFO: packets do not overtake each other; packets with equal times
+                // leave together.
                 let last = &mut last[link as usize];
                 let time = if *last == time && time == now { time } else { time.max(*last + 1) };
                 *last = time;

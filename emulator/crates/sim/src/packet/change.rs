@@ -1,4 +1,4 @@
-//! What faults do to a network while packets are on it: links that change, and routes that do.
+//! Applies faults to a network with packets on it: links change, and routes change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use super::core::{Core, END};
 use super::links::{Link, NONE};
 use super::wheel::NEVER;
 
-/// What a link is like from now on.
+/// New properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkState {
-    /// In bit/s.
+    /// Rate in bit/s.
     pub rate_bits_per_sec: f64,
-    /// What may wait, in bytes.
+    /// Size of the queue in bytes.
     pub queue_bytes: u64,
     /// Waiting bytes above which packets are marked.
     pub mark_bytes: Option<u64>,
@@ -23,15 +23,15 @@ pub struct LinkState {
     pub dead: u32,
 }
 
-/// What a link was like, and what it is like from now on.
+/// The old and the new properties of a link.
 struct Change {
     old: Link,
     new: Link,
 }
 
 impl Change {
-    /// When what was to depart at `old` does so: departures move by the work that is left before
-    /// them.
+    /// The new time of a departure that was due at `old`: departures move with the work that is
+    /// left before them.
     fn departure(&self, now: u64, old: u64) -> u64 {
         let scale = self.new.per_byte as f64 / self.old.per_byte.max(1) as f64;
         match old.checked_sub(now) {
@@ -42,9 +42,9 @@ impl Change {
 }
 
 impl Core {
-    /// Changes links, each named once. What waits goes on at the new rate, what is on the way
-    /// arrives with the new delay, in the same order; on a link that is dead everything is lost.
-    /// Linear in the links, and in the packets of the whole network if there are any.
+    /// Changes links, each named once. Waiting packets continue at the new rate; packets on the way
+    /// arrive with the new delay, in the same order; on a dead link everything is lost. Linear in
+    /// the links, plus the packets of the whole network if there are any.
     pub fn set_links(&mut self, states: &[(u32, LinkState)]) {
         let packet_bytes = u64::from(self.rules.payload + self.rules.overhead);
         let mut changes = BTreeMap::new();
@@ -84,7 +84,7 @@ impl Core {
             let time = now.max(departure + change.new.delay);
             self.calendar.push(place, time, &self.routes);
         }
-        // What is sent by nobody has no departure that could move.
+        // A packet without a sender has no departure that could move.
         for link in moved {
             let change = &changes[&link];
             let lane = &mut self.links.lanes[link as usize];
@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Changes one link.
+    /// Changes the properties of one link.
     pub fn set_link(&mut self, link: u32, state: LinkState) {
         self.set_links(&[(link, state)]);
     }

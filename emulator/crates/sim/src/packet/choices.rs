@@ -1,5 +1,5 @@
-//! What a run's settings come to: the core's rules, the printed choices, and the link that is
-//! watched.
+//! Derives from a run's settings the rules of the core, the choices to print, and the link to
+//! watch.
 
 use cubeyard_topology::{Finding, Topology};
 use serde_json::{Map, Value, json};
@@ -145,7 +145,7 @@ pub fn choices(
     choices
 }
 
-/// What holds in every simulation, and what comes with these settings, with requests and with
+/// The assumptions of every simulation, and those that come with these settings, requests and
 /// controllers.
 fn assumptions(settings: &Settings, requests: bool, rebinds: bool) -> Vec<&'static str> {
     let mut all = vec![

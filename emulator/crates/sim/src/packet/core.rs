@@ -1,9 +1,9 @@
 //! The event loop: packets go from link to link, and are dropped or marked at queues.
 //!
-//! One event is a packet's arrival at the end of a link, or a timer. Links come before timers at
-//! the same moment, both by number. Everything that is drawn depends on the seed, the route and the
-//! time, so that a run's bytes do not depend on the machine. What senders and receivers do is in
-//! `ends`, TCP's reactions are in `tcp`.
+//! One event is a packet's arrival at the end of a link, or a timer. At the same moment, links come
+//! before timers, both ordered by number. Random draws depend only on the seed, the route and the
+//! time, so a run's bytes do not depend on the machine. Senders and receivers are in `ends`, TCP's
+//! reactions in `tcp`.
 
 use cubeyard_routing::random::mix;
 
@@ -17,15 +17,15 @@ use super::sack::Scoreboard;
 use super::timers::Timers;
 use super::wheel::{NEVER, draw};
 
-/// In a route, in place of a link: the route is over. The rest of the entry is four times the
-/// subflow, plus what the route is for: 0 for data, or one of these.
+/// In a route, marks the end in place of a link. The rest of the entry is four times the subflow,
+/// plus the purpose of the route: 0 for data, or one of these.
 pub const END: u32 = 1 << 31;
-/// For acknowledgements.
+/// The route carries acknowledgements.
 pub(super) const ACK: u32 = 1;
 /// For notices of congestion.
 pub(super) const NOTICE: u32 = 2;
 
-/// What all flows together did. Bytes are payload.
+/// Sums over all flows. Bytes are payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes that senders put on their first link, or would have, repeated ones included.
@@ -34,13 +34,13 @@ pub struct Totals {
     pub received: u64,
     /// Bytes that queues did not take or that were lost on links.
     pub dropped: u64,
-    /// Data packets dropped.
+    /// Number of data packets dropped.
     pub drops: u64,
-    /// Acknowledgements dropped.
+    /// Number of acknowledgements dropped.
     pub ack_drops: u64,
     /// Data packets sent again.
     pub again: u64,
-    /// Expired retransmission timers.
+    /// Number of expired retransmission timers.
     pub timeouts: u64,
     /// Packets that queues marked.
     pub marks: u64,
@@ -55,18 +55,18 @@ pub struct Totals {
 /// Why the loop stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Every connection is over.
+    /// All connections have ended.
     Finished,
-    /// The time is over.
+    /// The end of the simulated time was reached.
     Time,
-    /// So many events are over as were wanted.
+    /// The requested number of events was processed.
     Budget,
 }
 
 /// A network with its packets at a moment.
 #[derive(Debug)]
 pub struct Core {
-    /// What does not change.
+    /// The constants of the run.
     pub rules: Rules,
     /// The time, in ps.
     pub now: u64,
@@ -76,19 +76,19 @@ pub struct Core {
     pub wires: u32,
     /// Routes, one after the other: links, and an entry with [`END`].
     pub routes: Vec<u32>,
-    /// All subflows.
+    /// The senders of all subflows.
     pub senders: Vec<Sender>,
-    /// Their round trips.
+    /// The round-trip times of all subflows.
     pub clocks: Vec<Clock>,
-    /// Their receivers.
+    /// The receivers of all subflows.
     pub receivers: Vec<Receiver>,
-    /// All connections.
+    /// The state of all connections.
     pub connections: Vec<Connection>,
-    /// For growth or marks that need more: what DCTCP keeps a subflow.
+    /// DCTCP's state per subflow; empty without DCTCP.
     pub shares: Vec<MarkShare>,
-    /// What CUBIC keeps a subflow.
+    /// CUBIC's state per subflow.
     pub(super) cubics: Vec<Cubic>,
-    /// What selective acknowledgements have told a subflow.
+    /// The state of selective acknowledgements per subflow.
     pub(super) boards: Vec<Scoreboard>,
     /// The packets that they have named.
     pub(super) named: Early,
@@ -96,7 +96,7 @@ pub struct Core {
     pub points: Vec<Point>,
     /// The reaction points of subflows; none without notices of congestion.
     pub reactions: Vec<Reaction>,
-    /// What happened so far.
+    /// Sums since the start.
     pub totals: Totals,
     /// Connections that are not over.
     pub open: usize,
@@ -115,13 +115,13 @@ pub struct Core {
 /// The share of marked packets, as DCTCP estimates it.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkShare {
-    /// The estimate.
+    /// The estimated share of marked packets.
     pub share: f64,
     /// Packets acknowledged in this window.
     pub acked: u32,
     /// Those of them with a mark.
     pub marked: u32,
-    /// The window is over when all before this is acknowledged.
+    /// The window ends when all packets before this number are acknowledged.
     pub until: u32,
 }
 
@@ -303,8 +303,8 @@ impl Core {
     #[inline]
     fn arrive_at(&mut self, time: u64) {
         self.now = time;
-        // In large networks a hop waits for memory: the next packet's record, route and link come
-        // to the cache meanwhile.
+        // In large networks a hop waits for memory, so prefetch the record, route and link of the
+        // next packet.
         if let Some(soon) = self.calendar.soon() {
             let onto = self.routes[soon.position as usize + 1];
             if let Some(lane) = self.links.lanes.get(onto as usize) {

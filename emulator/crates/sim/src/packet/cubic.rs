@@ -7,7 +7,7 @@ use super::links::SECOND;
 
 /// The cubic's steepness, in packets per s^3. (RFC 9438, 5)
 const STEEPNESS: f64 = 0.4;
-/// What a loss leaves of the window. (RFC 9438, 4.6)
+/// The factor by which a loss reduces the window. (RFC 9438, 4.6)
 pub const DECREASE: f64 = 0.7;
 /// Growth of the estimate of Reno's window, in packets a round trip: fair to Reno at [`DECREASE`].
 /// (RFC 9438, 4.3)
@@ -15,7 +15,7 @@ const RENO_STEP: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// The most that a round trip may multiply the window by. (RFC 9438, 4.2)
 const MOST_GROWTH: f64 = 1.5;
 
-/// What CUBIC keeps a subflow.
+/// CUBIC's state per subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
     /// The window at which the last loss came, less where losses come before the window is that
@@ -23,7 +23,7 @@ pub struct Cubic {
     plateau: f64,
     /// The window just before the last loss.
     before: f64,
-    /// What Reno's window would be.
+    /// The window that Reno would have.
     reno: f64,
     /// From the start of this congestion avoidance to the plateau, in s.
     ascent: f64,
@@ -35,8 +35,8 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// A loss or a mark, at this window. After a timeout the next congestion avoidance starts on a
-    /// plateau of its own. (RFC 9438, 4.6 to 4.8)
+    /// Reduces the window after a loss or a mark. After a timeout the next congestion avoidance
+    /// starts on a new plateau. (RFC 9438, 4.6 to 4.8)
     pub fn reduce(&mut self, window: f64, timeout: bool) {
         self.plateau = if window < self.plateau {
             window * (1.0 + DECREASE) / 2.0

@@ -1,5 +1,4 @@
-//! What happens at the ends of routes: packets are sent, received and acknowledged, and connections
-//! begin and end.
+//! Sends, receives and acknowledges packets at the ends of routes, and starts and ends connections.
 //!
 //! Not here: how packets get from end to end (`core`), and TCP's windows (`tcp`).
 
@@ -11,8 +10,8 @@ use super::links::{Header, NONE, SECOND};
 use super::rules::Transport;
 use super::wheel::NEVER;
 
-/// A client that waits for each response asks again so long after one that it gave up, or later, as
-/// in an emulation.
+/// A client that waits for each response sends its next request at least this time after one that
+/// it gave up, as in an emulation.
 const RETRY: u64 = SECOND / 4;
 
 impl Core {
@@ -33,8 +32,8 @@ impl Core {
         }
     }
 
-    /// A part of a request or of its response was lost for good: the request is not answered. A
-    /// client that waits for each response goes on when it has waited for long enough.
+    /// A part of a request or of its response was lost permanently: the request stays unanswered. A
+    /// client that waits for each response continues after its timeout.
     fn give_up(&mut self, connection: u32) {
         let one = &self.connections[connection as usize];
         let (request, response) = if one.answers {
@@ -144,8 +143,8 @@ impl Core {
         }
     }
 
-    /// Sends an acknowledgement, in the place of the packet that asks for it if there is one. It
-    /// names the packet `named` behind those that it acknowledges.
+    /// Sends an acknowledgement, reusing the record of the acknowledged packet if there is one. It
+    /// names the packet `named` in addition to those that it acknowledges.
     fn acknowledge(&mut self, subflow: u32, place: Option<u32>, named: u32, marked: bool) {
         let receiver = &mut self.receivers[subflow as usize];
         receiver.owed = 0;

@@ -1,4 +1,4 @@
-//! What a simulation would take, told before it starts; and what is refused by it.
+//! Estimates the cost of a simulation before it starts, and rejects simulations that are too large.
 
 use cubeyard_topology::Finding;
 use serde_json::{Value, json};
@@ -17,19 +17,19 @@ use super::wheel::Wheel;
 pub const MAX_FLOWS: u64 = 5_000_000;
 /// Payload of all flows at most, in bytes.
 pub const MAX_BYTES: u64 = 500_000_000_000;
-/// Memory at most.
+/// The most memory that a simulation may take.
 pub const MAX_MEMORY_BYTES: u64 = 8 << 30;
 /// The slowest link in bit/s, as for faults: a packet's time on the line stays far from overflow.
 pub const LEAST_RATE_BITS_PER_SEC: f64 = 1e4;
 /// The fastest link in bit/s.
 pub const MOST_RATE_BITS_PER_SEC: f64 = 1e14;
 
-/// What is known of a run before it starts.
+/// Properties of a run that are computed before it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Flows of the workload.
     pub flows: u64,
-    /// Their payload.
+    /// The payload of these packets.
     pub bytes: u64,
     /// Their data packets, none of them sent twice.
     pub packets: u64,
@@ -40,8 +40,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of flows over routes of `route_links` links there and back together, on average, with
-    /// windows of `window` packets.
+    /// Estimates flows over routes of `route_links` links on average, in both directions together,
+    /// with windows of `window` packets.
     pub fn new(
         settings: &Settings,
         directed_links: u64,
@@ -138,7 +138,8 @@ impl Estimate {
 }
 
 /// # Errors
-/// A finding if links are slower or faster than a simulation can tell apart.
+///
+/// A finding if links are slower or faster than the resolution of a simulation.
 pub fn check_rates(gbps: &[f64]) -> Result<(), Vec<Finding>> {
     let (least, most) = (LEAST_RATE_BITS_PER_SEC / 1e9, MOST_RATE_BITS_PER_SEC / 1e9);
     let Some(&rate) = gbps.iter().find(|&&rate| !(least..=most).contains(&rate)) else {

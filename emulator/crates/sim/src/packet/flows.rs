@@ -1,8 +1,8 @@
-//! The state of flows, in columns of records: what a packet's arrival touches stands together in
-//! one cache line.
+//! The state of flows, in columns of records: the fields that a packet's arrival uses share one
+//! cache line.
 //!
-//! A connection sends its data over one subflow, or several (MPTCP). A subflow is a TCP of its own,
-//! or a UDP sender. Packets of a subflow are numbered from 0.
+//! A connection sends its data over one subflow, or several (MPTCP). A subflow has its own TCP
+//! state, or is a UDP sender. Packets of a subflow are numbered from 0.
 
 use super::links::NONE;
 use super::wheel::NEVER;
@@ -22,17 +22,17 @@ pub struct Sender {
     pub next: u32,
     /// The first one that was never sent.
     pub fresh: u32,
-    /// Recovery is over when all before it is acknowledged.
+    /// Recovery ends when all packets before this number are acknowledged.
     pub recover: u32,
     /// Where its route starts; [`NONE`] while it has none.
     pub path: u32,
-    /// Its connection.
+    /// The connection of the subflow.
     pub connection: u32,
     /// The number of its packet that is shorter than the others; [`NONE`]: it has none.
     pub short: u32,
     /// Acknowledgements in a row that repeat the last.
     pub repeats: u16,
-    /// See [`flag`].
+    /// Bits of [`flag`].
     pub flags: u8,
 }
 
@@ -51,7 +51,7 @@ pub mod flag {
 }
 
 impl Sender {
-    /// One that has not started.
+    /// A sender that has not started.
     pub fn new(connection: u32, path: u32, initial_window: f64) -> Sender {
         Sender {
             window: initial_window,
@@ -79,15 +79,15 @@ impl Sender {
 /// A subflow's estimate of its round trip (RFC 6298), in ps.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Smoothed round trip.
+    /// The smoothed round-trip time.
     pub smoothed: u64,
-    /// Its mean deviation.
+    /// The mean deviation of the round-trip time.
     pub deviation: u64,
     /// The retransmission timeout, backed off.
     pub timeout: u64,
     /// When the timed packet was sent.
     pub sent: u64,
-    /// The timed packet.
+    /// The number of the packet that is timed.
     pub number: u32,
     /// Marks count again when all before this is acknowledged.
     pub marks_from: u32,
@@ -115,7 +115,7 @@ impl Clock {
         self.set_timeout(least, most);
     }
 
-    /// The timeout of what was measured, without back-off.
+    /// Sets the timeout from the measured round trips, without back-off.
     pub fn set_timeout(&mut self, least: u64, most: u64) {
         self.timeout = (self.smoothed + 4 * self.deviation).clamp(least, most);
     }
@@ -128,7 +128,8 @@ pub struct Receiver {
     pub next: u32,
     /// Where the route of its acknowledgements starts; [`NONE`] while it has none.
     pub path: u32,
-    /// The page of [`Early`] that says what has arrived beyond `next`; [`NONE`] while nothing has.
+    /// The page of [`Early`] with the packets that have arrived beyond `next`; [`NONE`] if there
+    /// are none.
     pub page: u32,
     /// How many packets that page holds.
     pub early: u16,
@@ -136,14 +137,14 @@ pub struct Receiver {
     pub owed: u16,
 }
 
-/// One connection: what one flow of the workload sends.
+/// One connection: the data of one flow of the workload.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// When it starts, in ps; [`NEVER`] while that depends on another one.
     pub start: u64,
     /// When its last byte arrived; [`NEVER`] before.
     pub end: u64,
-    /// Packets in all.
+    /// Number of packets in total.
     pub packets: u32,
     /// Packets that no subflow has taken yet.
     pub unsent: u32,
@@ -153,9 +154,9 @@ pub struct Connection {
     pub first: u32,
     /// Packets of it that were lost.
     pub drops: u32,
-    /// Packets sent again.
+    /// Number of packets sent again.
     pub again: u32,
-    /// Expired timers.
+    /// Number of expired timers.
     pub timeouts: u32,
     /// The connection that starts when it ends; [`NONE`]: none does.
     pub then: u32,
@@ -170,19 +171,19 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// What it sends, in bytes, with so many in a full packet.
+    /// The data in bytes, with `payload` bytes in a full packet.
     pub fn bytes(&self, payload: u64) -> u64 {
         u64::from(self.packets - 1) * payload + u64::from(self.last_bytes)
     }
 }
 
-/// Which packets have arrived out of order, or are known to have: pages of bits, one for each
+/// The packets that have arrived out of order, or are known to have: pages of bits, one for each
 /// subflow that has any.
 #[derive(Debug)]
 pub struct Early {
     words: Vec<u64>,
     free: Vec<u32>,
-    /// Words a page.
+    /// Words per page.
     size: usize,
 }
 

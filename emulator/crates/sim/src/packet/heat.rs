@@ -1,8 +1,8 @@
-//! What directed links carried in time: frames of virtual time, equally long, at most
-//! [`MOST_FRAMES`] of them.
+//! The load of directed links over time: frames of virtual time of equal length, at most
+//! [`MOST_FRAMES`].
 //!
-//! As with the columns of `samples`, frames are short at first, and when there are too many every
-//! two become one, their mean. A link takes memory once it has carried something:
+//! As with the columns of `samples`, frames are short at first; when there are too many, each two
+//! are replaced by their mean. A link takes memory once it has carried something:
 //! [`BYTES_PER_USED_LINK`], however long the run. `[ours]`
 
 use serde_json::{Value, json};
@@ -12,15 +12,15 @@ use super::core::Core;
 use super::links::NONE;
 use cubeyard_topology::Topology;
 
-/// Frames at most, and half as many at least once there were so many.
+/// The most frames; once reached, at least half of this number remain.
 pub const MOST_FRAMES: usize = 64;
-/// Links of a document at most: those that carried most bytes.
+/// The most links in a document: those that carried the most bytes.
 pub const MOST_LINKS: usize = 4096;
 /// Values of a document at most. With more links than these allow frames for, frames are joined.
 pub const MOST_VALUES: usize = 65_536;
-/// What a link takes once it has carried something.
+/// Memory of a link that has carried something.
 pub const BYTES_PER_USED_LINK: usize = MOST_FRAMES * size_of::<u16>() + size_of::<u64>() + size_of::<u32>();
-/// What any directed link takes.
+/// Memory of every directed link.
 pub const BYTES_PER_LINK: usize = size_of::<u32>();
 /// A share of 1.
 const FULL: f64 = u16::MAX as f64;
@@ -31,30 +31,31 @@ pub struct Heat {
     /// Length of a frame, in ps.
     step: u64,
     frames: usize,
-    /// By directed link.
+    /// Indexed by directed link.
     slots: Vec<u32>,
     /// The link of each slot.
     links: Vec<u32>,
-    /// What it had put on the line at the end of the last frame, in bytes.
+    /// Bytes put on the line until the end of the last frame.
     carried: Vec<u64>,
     /// [`MOST_FRAMES`] a slot: the share of the link's rate that it carried, in 1 / 65535.
     shares: Vec<u16>,
 }
 
-/// Bytes that a link has put on the line: what it took, without what waits or is being sent.
+/// Bytes that a link has put on the line: the bytes that it accepted, minus those that wait or are
+/// being sent.
 fn put_on_line(core: &Core, link: u32) -> u64 {
     let waiting = core.links.backlog_bytes(link, core.now);
     core.links.count(link).bytes.saturating_sub(waiting)
 }
 
-/// The share of the rate that so many bytes take in a time of `ps`. A changed rate may leave more
-/// than its own share for a moment.
+/// The share of the rate that `bytes` take in a time of `ps`. After a change of the rate it can
+/// exceed 1 for a moment.
 fn share_of(bytes: u64, gbps: f64, ps: u64) -> f64 {
     (bytes as f64 * 8e3 / (gbps * ps as f64)).min(1.0)
 }
 
 impl Heat {
-    /// Nothing yet, of a network with so many directed links; frames of `step` ps at first.
+    /// An empty record for this number of directed links; frames have `step` ps at first.
     pub fn new(step: u64, links: u32) -> Heat {
         Heat {
             step: step.max(1),

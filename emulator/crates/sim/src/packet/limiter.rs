@@ -1,15 +1,15 @@
-//! Congestion notices on their way from queues to sources, and sources that send no faster than
-//! they are told.
+//! Congestion notifications on their way from queues to sources, and sources that limit their rate
+//! by them.
 //!
-//! A notice is a packet of the size of an acknowledgement. It goes back over the links that the
-//! sampled packet has crossed, waits in their queues, and may be lost there. The route for it
-//! stands behind the route of the data: its links in reverse. A queue of the source itself tells it
-//! at once.
+//! A notification is a packet of the size of an acknowledgement. It goes back over the links that
+//! the sampled packet has crossed, waits in their queues, and can be lost there. Its route is
+//! stored after the route of the data: the same links in reverse. A queue at the source itself
+//! notifies it without delay.
 //!
 //! A source holds packets back instead of dropping them: TCP sends later, and UDP has longer gaps.
 //! `[ours]`
 //!
-//! Not here: what is told and how a rate follows (`qcn`).
+//! Not here: the content of notifications and the calculation of the rate (`qcn`).
 
 use cubeyard_routing::random::{Draws, mix};
 
@@ -78,8 +78,8 @@ impl Core {
         subflow + kinds * self.senders.len() as u32
     }
 
-    /// The limiter's event comes no later than it has something to do. One that comes too early
-    /// sets the next.
+    /// Schedules the limiter's event no later than its next action. An event that comes too early
+    /// schedules the next one.
     fn arm(&mut self, subflow: u32) {
         let Reaction { free, waits, .. } = self.reactions[subflow as usize];
         let mut due = self.reactions[subflow as usize].timer();
@@ -133,7 +133,7 @@ impl Core {
         false
     }
 
-    /// A subflow's packet of so many bytes is sent.
+    /// Counts `bytes` bytes that a subflow has sent in a packet.
     pub(super) fn count_sent(&mut self, subflow: u32, bytes: u32) {
         let (now, unit) = (self.now, self.drawn(subflow));
         let Some(qcn) = &self.rules.qcn else { return };

@@ -1,12 +1,12 @@
-//! Links as FIFO queues: what links are like, once for all that are alike, and half a cache line a
-//! directed link of its own.
+//! Links as FIFO queues. Links with equal properties share one record of them; each directed link
+//! adds half a cache line of state.
 //!
-//! A FIFO's departure time is known when a packet enters it, so a packet costs one event a link:
-//! its arrival at the next node. What waits is known from the time at which the link is free again,
-//! so a queue needs no events of its own.
+//! A FIFO's departure time is known when a packet enters it, so a packet costs one event per link:
+//! its arrival at the next node. The length of the queue follows from the time at which the link
+//! becomes free again, so a queue needs no events.
 //!
-//! Not here: the packets that are on links (`calendar`), when links change (`change`), and what
-//! happens to packets that arrive (`core`).
+//! Not here: the packets that are on links (`calendar`), when links change (`change`), and the
+//! processing of packets that arrive (`core`).
 
 use std::collections::HashMap;
 
@@ -17,16 +17,16 @@ pub const SECOND: u64 = 1_000_000_000_000;
 /// The fraction bits of [`Link::per_byte`]: exact for usual rates, to a hundred thousandth at 100
 /// Tb/s.
 const FRACTION: u32 = 20;
-/// No packet.
+/// Marks the absence of a packet.
 pub const NONE: u32 = u32::MAX;
 
-/// What one direction of a link is like, or a server's processor, which is a queue like a link.
-/// `[ours]`
+/// The properties of one direction of a link, or of a server's processor, which is modelled as a
+/// queue like a link. `[ours]`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
     /// Time on the line of a byte, in 2^-20 ps.
     pub per_byte: u64,
-    /// Time of a packet beside that of its bytes, in ps.
+    /// Time per packet in addition to that of its bytes, in ps.
     pub per_packet: u64,
     /// The most work that it takes, in ps at its rate: the queue, and the packet being sent.
     pub limit: u64,
@@ -40,7 +40,7 @@ pub struct Link {
     pub dead: u32,
 }
 
-/// What a directed link is doing and has done: half a cache line, all that a packet touches of it.
+/// The state and counters of a directed link: half a cache line, all that a packet uses of it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Lane {
@@ -48,16 +48,16 @@ pub(super) struct Lane {
     pub busy: u64,
     /// Bytes that it took.
     pub bytes: u64,
-    /// What its packets waited before their first bit, all together, in 1024 ps.
+    /// Total time that its packets waited before their first bit, in 1024 ps.
     pub wait: u64,
     /// Packets that it took, and in the low [`Lane::KIND_BITS`] what it is like.
     pub tally: u64,
 }
 
 impl Lane {
-    /// Kinds of links at most: 2^24, beside 2^40 packets a link.
+    /// Bits for the kind of a link: at most 2^24 kinds, which leaves 2^40 packets per link.
     const KIND_BITS: u32 = 24;
-    /// One packet.
+    /// One packet in the combined field of kind and packets.
     pub const PACKET: u64 = 1 << Lane::KIND_BITS;
 
     /// The index of what it is like.
@@ -83,7 +83,7 @@ impl Lane {
 #[repr(align(64))]
 pub(super) struct Kind {
     pub link: Link,
-    /// Up to so much work nothing is dropped, lost or marked, in ps.
+    /// With a backlog up to this, in ps, no packet is dropped, lost or marked.
     pub calm: u64,
 }
 
@@ -103,7 +103,7 @@ impl Links {
     /// Bytes of a link that is like no other.
     pub const BYTES_PER_KIND: usize = size_of::<Kind>() + size_of::<Link>() + 2 * size_of::<usize>();
 
-    /// Idle links.
+    /// Creates links without any packets.
     pub fn new(links: Vec<Link>) -> Links {
         let mut all = Links {
             lanes: vec![Lane::default(); links.len()],
@@ -126,15 +126,16 @@ impl Links {
         self.lanes.is_empty()
     }
 
-    /// What a link is like.
+    /// The properties of a link.
     pub fn get(&self, link: u32) -> &Link {
         &self.kinds[self.lanes[link as usize].kind()].link
     }
 
-    /// Says what a link is like from now on.
+    /// Changes the properties of a link.
     ///
     /// # Panics
-    /// If there were 2^24 kinds of links.
+    ///
+    /// If there are 2^24 kinds of links.
     pub fn set(&mut self, link: u32, like: Link) {
         let lane = &mut self.lanes[link as usize];
         if self.kinds.get(lane.kind()).is_some_and(|kind| kind.link == like) {
@@ -165,7 +166,7 @@ impl Links {
         self.set(link, like);
     }
 
-    /// What a link has carried.
+    /// The counters of a link.
     pub fn count(&self, link: u32) -> LinkCount {
         let lane = &self.lanes[link as usize];
         LinkCount {
@@ -176,28 +177,28 @@ impl Links {
         }
     }
 
-    /// What waits or is being sent at `now`, in bytes.
+    /// The bytes that wait or are being sent at `now`.
     pub fn backlog_bytes(&self, link: u32, now: u64) -> u64 {
         self.get(link).bytes_in(self.lanes[link as usize].backlog(now))
     }
 }
 
-/// What a directed link has carried.
+/// The counters of a directed link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
     /// Packets that it took.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
-    /// What they waited before their first bit, all together, in 1024 ps.
+    /// Total time that they waited before their first bit, in 1024 ps.
     pub wait: u64,
     /// Packets that it did not take or that were lost on it.
     pub drops: u64,
 }
 
 impl Link {
-    /// An idle link of this rate, with room for `queue_bytes` beside a packet of `packet_bytes`
-    /// that is being sent.
+    /// An idle link of this rate, whose queue holds `queue_bytes` in addition to a packet of
+    /// `packet_bytes` that is being sent.
     pub fn new(rate_bits_per_sec: f64, delay: u64, queue_bytes: u64, packet_bytes: u64) -> Link {
         let mut link = Link {
             per_byte: 0,
@@ -222,7 +223,7 @@ impl Link {
         }
     }
 
-    /// Sets the rate and what follows from it.
+    /// Sets the rate and the fields that depend on it.
     pub fn set_rate(&mut self, rate_bits_per_sec: f64, queue_bytes: u64, packet_bytes: u64) {
         self.per_byte = (8.0 * SECOND as f64 * f64::from(1 << FRACTION) / rate_bits_per_sec).round() as u64;
         self.limit = self.time_of(queue_bytes + packet_bytes);
@@ -233,7 +234,7 @@ impl Link {
         8.0 * SECOND as f64 * f64::from(1 << FRACTION) / self.per_byte.max(1) as f64
     }
 
-    /// How long so many bytes are on the line, in ps.
+    /// The transmission time of `bytes` bytes, in ps.
     pub fn time_of(&self, bytes: u64) -> u64 {
         u64::try_from((u128::from(bytes) * u128::from(self.per_byte)) >> FRACTION).unwrap_or(NEVER / 4)
     }
@@ -244,16 +245,16 @@ impl Link {
         ((u64::from(bytes) * self.per_byte) >> FRACTION) + self.per_packet
     }
 
-    /// The bytes that so much work is.
+    /// The bytes that are sent in a time of `work` ps.
     pub fn bytes_in(&self, work: u64) -> u64 {
         let bits = u128::from(work) << FRACTION;
         bits.checked_div(u128::from(self.per_byte)).unwrap_or_default() as u64
     }
 }
 
-/// What a packet says, in 32 bits: the low 16 bits of a number, whether it acknowledges, and a
-/// mark; data has 14 bits of its size, an acknowledgement the packet that it names there, as all of
-/// them have one size.
+/// A packet's header in 32 bits: the low 16 bits of a number, an acknowledgement flag, and a mark.
+/// The remaining 14 bits are the size of a data packet; acknowledgements all have one size and
+/// store the packet that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header(u32);
 
@@ -313,7 +314,7 @@ impl Header {
         self.0 & Header::MARK != 0
     }
 
-    /// The same, marked.
+    /// The same header with a mark.
     #[inline]
     #[must_use]
     pub fn mark(self) -> Header {

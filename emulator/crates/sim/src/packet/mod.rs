@@ -1,15 +1,14 @@
 //! The packet engine: discrete events, packet by packet, on the paths that the flow engine's
 //! schemes choose.
 //!
-//! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an
-//! experiment to a network at time 0 (`setup`, `routes`, `choices`) with its faults to come
-//! (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), links as
-//! queues (`links`), the packets on them (`calendar`), timers (`timers`, `wheel`), the state of
-//! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's
-//! reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what
-//! faults change (`change`); the engine with its frames (here), columns in time (`samples`), what
-//! links carry in time (`heat`), the document (`outcome`) and the prediction that stands in it
-//! (`beside`).
+//! Inside: settings (`settings`) and the estimated cost of a run (`estimate`); the network at time
+//! 0 for an experiment (`setup`, `routes`, `choices`) with its future faults (`timeline`) and its
+//! controllers (`rebinding`); the constants of a run (`rules`), links as queues (`links`), the
+//! packets on them (`calendar`), timers (`timers`, `wheel`), the state of flows (`flows`), the
+//! event loop (`core`), senders and receivers (`ends`), TCP's reactions (`tcp`, with `sack` and
+//! `cubic`), congestion notifications (`qcn`, `limiter`) and changes by faults (`change`); the
+//! engine with its frames (here), samples over time (`samples`), link loads over time (`heat`), the
+//! document (`outcome`) and the prediction in it (`beside`).
 //!
 //! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
 
@@ -74,9 +73,9 @@ const FIRST_STEP_SECS: f64 = 100e-6;
 /// Frames of what links carry are at least this long.
 const FIRST_HEAT_SECS: f64 = 10e-6;
 
-/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far;
-/// `flows`, the times of flows that are over since the one before it, where they are too many for
-/// each `partial` to list them all; and `seed`, the rows of `by_seed`.
+/// The packet engine. Its frames are of kind `partial`, the state of the first seed so far;
+/// `flows`, the times of flows that ended since the previous such frame, if they are too many for a
+/// list in each `partial`; and `seed`, the rows of `by_seed`.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEngine;
 
@@ -128,7 +127,7 @@ impl Engine for PacketEngine {
             .as_ref()
             .is_none_or(|settings| settings.link_heat);
         let (first, others) = experiment.seeds.split_first().unwrap_or((&0, &[]));
-        // The first seed shows how far it is; the others go on beside it.
+        // The first seed reports its progress; the others run in parallel.
         let run_first = |frames: &mut dyn FnMut(Frame)| {
             let run = Run::new(network, experiment, *first, progress, heated)?;
             let (setup, seen) = run.whole(Some(frames))?;
@@ -168,10 +167,11 @@ impl Engine for PacketEngine {
     }
 }
 
-/// What became of the requests that start at `from_secs` or later, of the experiment's first seed.
+/// Statistics of the requests that start at `from_secs` or later, for the experiment's first seed.
 ///
 /// # Errors
-/// As of [`Engine::run`].
+///
+/// The same as for [`Engine::run`].
 pub fn answered_since(
     network: &Network,
     experiment: &Experiment,
@@ -183,7 +183,7 @@ pub fn answered_since(
     Ok(outcome::answered_since(&setup, ps(from_secs)))
 }
 
-/// The workload as the document says it: a long list of flows by its number only.
+/// The workload as written to the document: a long list of flows is replaced by its length.
 fn described(experiment: &Experiment) -> Value {
     let mut workload = json!(experiment.workload);
     if let Some(flows) = workload.get("flows").and_then(Value::as_array).map(Vec::len) {
@@ -192,14 +192,14 @@ fn described(experiment: &Experiment) -> Value {
     workload
 }
 
-/// What a run was like in time.
+/// The records of a run over time.
 struct Seen {
     samples: Samples,
     /// Unless it is not wanted.
     heat: Option<Heat>,
 }
 
-/// One seed's run.
+/// The run of one seed.
 struct Run<'a> {
     setup: Setup<'a>,
     experiment: &'a Experiment,
@@ -213,7 +213,7 @@ struct Run<'a> {
     listed: Listed,
 }
 
-/// The frames that list flows which are over, so far.
+/// The state of the frames that list ended flows.
 #[derive(Default)]
 struct Listed {
     frames: u64,
@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
         Ok((self.setup, self.seen))
     }
 
-    /// Tells how far it is, and gives out a frame now and then.
+    /// Reports progress, and emits a frame from time to time.
     fn report(&mut self, frames: &mut Option<&mut dyn FnMut(Frame)>) {
         let received = self.setup.core.totals.received;
         self.progress
@@ -330,9 +330,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lists the flows that are over since the last list, if they are many or it is `due`: each
-    /// once, and about [`outcome::MAX_GROWING_TIMES`] at most, so that memory does not grow with
-    /// the flows.
+    /// Lists the flows that have ended since the last list, if they are many or the list is `due`:
+    /// each flow once, and about [`outcome::MAX_GROWING_TIMES`] at most, so that memory does not
+    /// grow with the flows.
     fn list_ended(&mut self, due: bool, frames: &mut dyn FnMut(Frame)) {
         let core = &self.setup.core;
         let over = core.connections.len() - core.open;
@@ -364,8 +364,7 @@ impl<'a> Run<'a> {
         rebinding.map_or(Ok(false), |one| one.round(&setup.core, &now, self.progress))
     }
 
-    /// Gives flows the routes that the scheme finds around what it knows to have failed now; how
-    /// many changed.
+    /// Routes flows around the failures that routing now knows; returns how many routes changed.
     fn reroute(&mut self) -> Result<u64, PredictError> {
         let setup = &mut self.setup;
         let topology = setup.network.topology();

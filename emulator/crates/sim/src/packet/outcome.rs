@@ -1,4 +1,4 @@
-//! What a run gives: its document, whole or so far.
+//! The result of a run as a document, complete or so far.
 
 use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Map, Value, json};
@@ -17,8 +17,8 @@ use crate::flow::document::failed_counts;
 const POINTS: usize = 100;
 /// Flows whose times are listed.
 pub const MAX_LISTED_TIMES: u64 = 1_000_000;
-/// Of up to so many flows, partial frames list the times of those that are over; of more, frames of
-/// their own list so many at once.
+/// Up to this many flows, partial frames list the times of ended flows; above it, separate frames
+/// list them in batches of this size.
 pub(super) const MAX_GROWING_TIMES: usize = 20_000;
 
 fn secs(ps: u64) -> f64 {
@@ -31,7 +31,7 @@ fn at_share(sorted: &[u64], share: f64) -> Option<f64> {
     sorted.get(rank.saturating_sub(1)).copied().map(secs)
 }
 
-/// Times of the flows that are over, from their own start, ascending, in ps.
+/// Times of the flows that have ended, from their own start, ascending, in ps.
 fn times(setup: &Setup<'_>) -> Vec<u64> {
     let over = setup
         .core
@@ -63,8 +63,8 @@ fn arrived(setup: &Setup<'_>, connection: &Connection) -> bool {
     connection.end != NEVER && (setup.core.rules.transport == Transport::Tcp || connection.drops == 0)
 }
 
-/// From each request's start to the arrival of its response's last byte, of those that are
-/// answered, ascending, in ps.
+/// Latencies of the answered requests, from the request's start to the arrival of the response's
+/// last byte, ascending, in ps.
 fn latencies(setup: &Setup<'_>) -> Vec<u64> {
     let connections = &setup.core.connections;
     let ends = setup.exchanges.iter().map(|&(request, response)| {
@@ -76,7 +76,7 @@ fn latencies(setup: &Setup<'_>) -> Vec<u64> {
     times
 }
 
-/// What became of the requests of a time.
+/// Statistics of the requests in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answered {
     /// How many there were.
@@ -87,7 +87,7 @@ pub struct Answered {
     pub mean_secs: f64,
 }
 
-/// Of the requests that start at `from` ps or later.
+/// Statistics of the requests that start at `from` ps or later.
 pub(super) fn answered_since(setup: &Setup<'_>, from: u64) -> Answered {
     let connections = &setup.core.connections;
     let (mut requests, mut answered, mut sum) = (0, 0, 0.0);
@@ -133,7 +133,8 @@ fn latency(setup: &Setup<'_>, times: &[u64]) -> Value {
     document
 }
 
-/// Of `POINTS` shares of the flows, in how many seconds they are over: `{share, secs}`.
+/// For each of `POINTS` shares of the flows, the time in seconds after which that share has ended:
+/// `{share, secs}`.
 fn distribution(times: &[u64]) -> Value {
     let points = POINTS.min(times.len());
     let shares: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
@@ -141,7 +142,7 @@ fn distribution(times: &[u64]) -> Value {
     json!({"share": shares, "secs": at})
 }
 
-/// What changes while a run goes on: the fields of a partial frame.
+/// The fields of a partial frame: those that change during a run.
 pub(super) fn so_far(setup: &Setup<'_>, seen: &Seen) -> Map<String, Value> {
     let core = &setup.core;
     let totals = core.totals;
@@ -194,7 +195,7 @@ pub(super) fn so_far(setup: &Setup<'_>, seen: &Seen) -> Map<String, Value> {
     fields
 }
 
-/// Whether flows are so many that those that are over are listed in frames of their own.
+/// Whether there are so many flows that ended ones are listed in separate frames.
 pub(super) fn lists_ended(setup: &Setup<'_>) -> bool {
     let flows = setup.core.connections.len();
     setup.settings.flow_times && flows > MAX_GROWING_TIMES && flows as u64 <= MAX_LISTED_TIMES
@@ -256,7 +257,7 @@ fn goodput(setup: &Setup<'_>) -> f64 {
     }
 }
 
-/// The whole document.
+/// The complete document.
 pub(super) fn document(setup: &Setup<'_>, seen: &Seen, workload: &Value) -> Map<String, Value> {
     let topology = setup.network.topology();
     let core = &setup.core;

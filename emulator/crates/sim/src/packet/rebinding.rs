@@ -22,11 +22,11 @@ use crate::flows::Flows;
 use crate::network::Network;
 use crate::paths::Paths;
 
-/// The paper's T_duration in its T_rebind: so many periods a rack is watched before its detours are
-/// planned again. `[subways §8.1]`
+/// The paper's T_duration in units of its T_rebind: a rack is watched for this number of periods
+/// before its detours are planned again. `[subways §8.1]`
 const PERIODS_OF_DETOURS: u64 = 10;
-/// What is left of an average after a period: they forget with half of one, as with real packets.
-/// `[ours]`
+/// The weight of the old average after a period: averages decay with a time constant of half a
+/// period, as in the emulation. `[ours]`
 const REMEMBERED: f64 = 0.135;
 
 /// By what flows are routed until the next round.
@@ -36,7 +36,7 @@ enum Current {
     Detours(DetourRouting),
 }
 
-/// What the controllers of one run know.
+/// The state of one run's controllers.
 #[derive(Debug)]
 pub struct Rebinding<'a> {
     network: &'a Network,
@@ -49,20 +49,20 @@ pub struct Rebinding<'a> {
     weights: LinkWeights,
     /// Links that detours have taken, as sources' and as destinations'.
     withdrawn: [Vec<usize>; 2],
-    /// What directed links carry, averaged, in Gb/s.
+    /// The average rate on directed links, in Gb/s.
     rates: Vec<f64>,
     /// Bytes that they had carried at the last round.
     carried: Vec<u64>,
     /// Packets of connections that had arrived when detours were last planned.
     arrived: Vec<u32>,
     current: Current,
-    /// Rounds so far.
+    /// Number of rounds since the start.
     pub rounds: u64,
     /// Routes, of data and of acknowledgements, that were changed for another.
     pub moves: u64,
 }
 
-/// What planning needs to know of flows.
+/// The flows' state as input of planning.
 pub struct FlowsNow<'a> {
     /// All of the workload.
     pub flows: &'a Flows,
@@ -115,7 +115,7 @@ impl<'a> Rebinding<'a> {
         })
     }
 
-    /// The scheme's name.
+    /// The name of the routing scheme.
     pub fn name(&self) -> &'static str {
         if self.has_detours {
             cubeyard_routing::subways::DETOUR
@@ -137,7 +137,7 @@ impl<'a> Rebinding<'a> {
         }
     }
 
-    /// Routing knows other failures from now on. Weights stay; detours end until they are planned
+    /// Replaces the failures that routing knows. Weights stay; detours end until they are planned
     /// again.
     pub fn know(&mut self, failures: Failures) {
         let known = Controllers::new(self.network.topology(), failures, &self.gbps);

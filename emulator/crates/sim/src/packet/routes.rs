@@ -87,7 +87,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Of all flows.
+    /// The pairs of all flows.
     pub fn new(flows: &Flows) -> Pairs {
         let mut seen = BTreeMap::new();
         let mut pairs = Vec::new();
@@ -123,19 +123,19 @@ fn together(paths: &Paths, of: &[u32]) -> Paths {
     same
 }
 
-/// What routing needs to know of a run.
+/// The input of routing for a run.
 pub struct Routing<'a> {
-    /// The network.
+    /// The network of the run.
     pub network: &'a Network,
-    /// The experiment.
+    /// The experiment of the run.
     pub experiment: &'a Experiment,
     /// Rates by directed link in Gb/s.
     pub gbps: &'a [f64],
-    /// Its flows.
+    /// The flows of the run.
     pub flows: &'a Flows,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// Routes a flow.
+    /// Number of routes per flow.
     pub subflows: u64,
     /// Where the connections of two servers take one route: those pairs.
     pub pairs: Option<&'a Pairs>,
@@ -169,7 +169,7 @@ pub struct Relays {
 }
 
 impl Relays {
-    /// Of a topology whose servers take time to relay if `costs`.
+    /// Relays of a topology; if `costs`, its servers take time to relay.
     pub fn new(topology: &Topology, costs: bool) -> Relays {
         let links = topology.links();
         Relays {
@@ -200,7 +200,7 @@ impl Relays {
     }
 }
 
-/// Idle round trips.
+/// Computes round trips in the idle network.
 pub struct Idle {
     delay: u64,
     relay: u64,
@@ -223,8 +223,8 @@ impl Idle {
         }
     }
 
-    /// Of a full packet and its acknowledgement, in ps. Relaying is counted as at every hop: an
-    /// upper bound.
+    /// Round trip of a full packet and its acknowledgement, in ps. It includes relaying at every
+    /// hop, so it is an upper bound.
     pub fn round_trip(&self, there: &[u32], back: &[u32]) -> u64 {
         let sum = |links: &[u32], times: &[u64]| -> u64 {
             links

@@ -1,5 +1,5 @@
-//! What a run does not change: packet sizes, timers, and how data is sent and losses and marks are
-//! answered.
+//! The constants of a run: packet sizes, timers, how data is sent, and the reactions to losses and
+//! marks.
 
 use super::qcn::Qcn;
 
@@ -12,7 +12,7 @@ pub enum Recovery {
     Reno,
     /// Fast recovery until all is acknowledged that was on the way (RFC 6582).
     NewReno,
-    /// The same, told by selective acknowledgements what is missing (RFC 6675).
+    /// The same, with the missing packets identified by selective acknowledgements (RFC 6675).
     Sack,
 }
 
@@ -41,7 +41,7 @@ pub enum Marks {
 pub enum Transport {
     /// With windows and acknowledgements.
     Tcp,
-    /// A packet every so many ps; with `drawn`, so many on average, in exponential gaps.
+    /// One packet per interval in ps; with `drawn`, intervals are exponential with this mean.
     Udp {
         /// Picoseconds from packet to packet.
         gap: u64,
@@ -50,22 +50,22 @@ pub enum Transport {
     },
 }
 
-/// What a run does not change. Times are in ps.
+/// The constants of a run. Times are in ps.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Of all that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
     /// How data is sent.
     pub transport: Transport,
     /// How losses are answered.
     pub recovery: Recovery,
-    /// How windows grow.
+    /// The algorithm by which windows grow.
     pub growth: Growth,
     /// How marks are answered.
     pub marks: Marks,
     /// Payload of a full packet, in bytes.
     pub payload: u32,
-    /// What a packet has beside its payload; an acknowledgement is nothing else.
+    /// Bytes of a packet in addition to its payload; an acknowledgement has only these.
     pub overhead: u32,
     /// Packets on the way from a subflow at most; a power of two from 64 to 16,384.
     pub most_window: u32,
@@ -73,7 +73,7 @@ pub struct Rules {
     pub initial_window: u32,
     /// The shortest retransmission timeout.
     pub least_timeout: u64,
-    /// The longest.
+    /// The longest retransmission timeout.
     pub most_timeout: u64,
     /// How long an acknowledgement may wait for a second packet; 0: none waits.
     pub delayed_ack: u64,

@@ -1,15 +1,16 @@
-//! Selective acknowledgement: what the sender knows to have arrived, and what it sends by that.
-//! (RFC 6675)
+//! Selective acknowledgement: the sender's record of arrived packets, and its choice of the next
+//! packet. (RFC 6675)
 //!
 //! A cheap form `[ours]`: an acknowledgement names one packet that has arrived, the one that it
-//! answers, instead of blocks of them (RFC 2018); if it is lost, so is what it says. Of the rules
-//! by which the next packet is chosen there are the first two: what counts as lost, in order, then
-//! what is fresh. There is no rescue retransmission. In recovery as much is sent as arrives, in
-//! proportion to the new window (RFC 9937): otherwise many losses at once would empty the pipe, and
-//! be answered by a burst that is lost again. Every packet is looked at a fixed number of times on
-//! its way through the scoreboard, so that no acknowledgement costs more than its own packets.
+//! answers, instead of blocks of them (RFC 2018); if it is lost, its information is lost too. Of
+//! RFC 6675's rules for the next packet, only the first two are implemented: packets that count as
+//! lost, in order, then new ones. There is no rescue retransmission. In recovery, the sending rate
+//! follows the arrivals in proportion to the new window (RFC 9937); otherwise many losses at once
+//! would empty the pipe and cause a burst that is lost again. Every packet is examined a fixed
+//! number of times on its way through the scoreboard, so the cost of an acknowledgement is
+//! proportional to its own packets.
 //!
-//! Not here: when recovery starts and ends, and what the window is then (`tcp`).
+//! Not here: start and end of recovery, and the window then (`tcp`).
 
 use super::flows::Early;
 use super::links::NONE;
@@ -20,20 +21,20 @@ const BEHIND: usize = 3;
 /// A subflow's scoreboard. All numbers are of packets.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    /// The page of [`Early`] with the packets that are known to have arrived out of order;
-    /// [`NONE`]: none are.
+    /// The page of [`Early`] with the packets that are known to have arrived out of order; [`NONE`]
+    /// if there are none.
     page: u32,
     /// How many it holds.
     named: u32,
     /// The highest of them that were ever named, descending.
     highest: [u32; BEHIND],
-    /// What was not named before this counts as lost.
+    /// Packets before this number that no acknowledgement named count as lost.
     lost_before: u32,
-    /// What counts as lost before this was sent again.
+    /// Lost packets before this number have been sent again.
     again_before: u32,
     /// Packets that are taken to be on the way.
     pub pipe: u32,
-    /// Of this recovery: packets on the way at its start, and since then those that arrived and
+    /// Packets on the way at the start of this recovery, and since then those that arrived and
     /// those that were sent.
     flight: u32,
     arrivals: u32,
@@ -63,7 +64,7 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Whether a packet has arrived, as far as the sender knows.
+    /// Whether a packet has arrived, according to the acknowledgements.
     fn is_named(&self, pages: &Early, number: u32) -> bool {
         self.page != NONE && pages.holds(self.page, number)
     }
@@ -132,7 +133,7 @@ impl Scoreboard {
         self.sent += 1;
     }
 
-    /// Recovery starts with so many packets that are not acknowledged.
+    /// Starts recovery with this number of unacknowledged packets.
     pub fn recover(&mut self, unacknowledged: u32) {
         self.flight = unacknowledged - self.named + self.news;
         (self.arrivals, self.sent) = (self.news, 0);
@@ -149,7 +150,7 @@ impl Scoreboard {
             let safe = advanced && !self.worse;
             (threshold - self.pipe).min(owed.max(self.news) + u32::from(safe))
         };
-        // The first lost packet goes out whatever is on the way.
+        // The first lost packet is sent regardless of the number of packets on the way.
         allowed.max(u32::from(self.sent == 0))
     }
 
@@ -172,8 +173,8 @@ impl Scoreboard {
         found.then_some(number)
     }
 
-    /// The timer has expired: everything up to `fresh` that is not named counts as lost, also what
-    /// was sent again.
+    /// The timer has expired: every packet before `fresh` that no acknowledgement named counts as
+    /// lost, including packets that were sent again.
     pub fn time_out(&mut self, first: u32, fresh: u32) {
         self.lost_before = fresh;
         self.again_before = first;
@@ -187,7 +188,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// What a sender knows, written down as RFC 6675 defines it.
+    /// A simple version of the sender's scoreboard, written as RFC 6675 defines it.
     #[derive(Default)]
     struct Naive {
         named: BTreeSet<u32>,

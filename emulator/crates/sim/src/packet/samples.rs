@@ -1,17 +1,17 @@
-//! What a run was like in time: columns of at most [`MOST`] moments, equally far apart.
+//! The course of a run over time: columns of at most [`MOST`] samples at equal intervals.
 //!
-//! How long a run takes is not known before: it starts with short steps, and whenever the columns
-//! are full every second moment is left out. `[ours]`
+//! The length of a run is not known in advance: sampling starts with short intervals, and whenever
+//! the columns are full, every second sample is dropped. `[ours]`
 
 use serde_json::{Value, json};
 
 use super::core::Core;
 use super::links::SECOND;
 
-/// Moments at most.
+/// The most samples in a column.
 const MOST: usize = 512;
 
-/// One moment.
+/// One sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     received: u64,
@@ -20,11 +20,11 @@ struct Sample {
     finished: u64,
     queue_bytes: u64,
     window: f64,
-    /// What congestion notices limit the flow to, in bit/s.
+    /// The flow's limit by congestion notifications, in bit/s.
     limit: Option<f64>,
 }
 
-/// The columns.
+/// The recorded samples, in columns.
 #[derive(Debug)]
 pub struct Samples {
     /// Between moments, in ps.
@@ -37,7 +37,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Columns for steps of at least `step` ps; what of a link and of a subflow is recorded.
+    /// Columns with intervals of at least `step` ps, which record one link and one subflow.
     pub fn new(step: u64, watch_link: Option<u32>, watch_subflow: Option<u32>) -> Samples {
         Samples {
             step: step.max(1),

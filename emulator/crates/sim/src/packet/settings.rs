@@ -1,4 +1,4 @@
-//! What can be set of a simulation, with limits and units. Every run prints what it used.
+//! The settings of a simulation, with limits and units. Every run prints the settings that it used.
 
 use cubeyard_topology::{Finding, number_text};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub enum TransportName {
     /// With windows and acknowledgements.
     #[default]
     Tcp,
-    /// At a rate.
+    /// UDP at a constant or random rate.
     Udp,
 }
 
@@ -21,12 +21,12 @@ pub enum TransportName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryName {
-    /// RFC 6582.
+    /// NewReno, RFC 6582.
     #[default]
     NewReno,
-    /// RFC 2581.
+    /// Reno, RFC 2581.
     Reno,
-    /// Without fast recovery.
+    /// Tahoe: no fast recovery.
     Tahoe,
     /// Selective acknowledgements, RFC 6675.
     Sack,
@@ -69,14 +69,14 @@ pub enum MarkResponse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UdpGaps {
-    /// All alike.
+    /// All gaps are equal.
     #[default]
     Constant,
     /// Drawn: a Poisson process.
     Exponential,
 }
 
-/// What a flow's path is chosen by, where there are several, or a trunk of several links.
+/// The input of the hash that chooses a flow's path, or a link of a trunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathHash {
@@ -89,18 +89,18 @@ pub enum PathHash {
     Addresses,
 }
 
-/// Whether queues tell the sources of packets that they are congested.
+/// Whether queues notify sources of congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoticesName {
-    /// No.
+    /// No notifications.
     #[default]
     None,
     /// By quantized congestion notification, IEEE 802.1Qau.
     Qcn,
 }
 
-/// The settings of a simulation; what is left out has its default.
+/// The settings of a simulation; omitted ones have their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -110,9 +110,9 @@ pub struct Settings {
     pub recovery: RecoveryName,
     /// How its window grows, and what a loss leaves of it.
     pub congestion: CongestionName,
-    /// Subflows of a connection (MPTCP), each on a path of its own.
+    /// Subflows per connection (MPTCP), each on a separate path.
     pub subflows: u64,
-    /// What its path is chosen by.
+    /// The input of the hash that chooses the path.
     pub path_hash: PathHash,
     /// How their windows grow.
     pub coupling: CouplingName,
@@ -120,20 +120,20 @@ pub struct Settings {
     pub mtu_bytes: u64,
     /// IP and TCP headers; an acknowledgement is nothing else.
     pub header_bytes: u64,
-    /// What the line adds to a packet: 38 for Ethernet with preamble and gap.
+    /// Bytes that the line adds to a packet: 38 for Ethernet with preamble and gap.
     pub framing_bytes: u64,
     /// Window at the start, in packets.
     pub initial_window: u64,
     /// Most packets of a subflow on the way, a power of two; by what its path can hold when left
     /// out.
     pub max_window: Option<u64>,
-    /// Shortest retransmission timeout.
+    /// The shortest retransmission timeout.
     pub rto_min_secs: f64,
-    /// Longest retransmission timeout.
+    /// The longest retransmission timeout.
     pub rto_max_secs: f64,
     /// How long an acknowledgement waits for a second packet; 0: each packet is acknowledged.
     pub delayed_ack_secs: f64,
-    /// What waits at a link's end at most; rate times idle round trip when left out.
+    /// Size of the queue at a link's end; if omitted, the rate times the idle round trip.
     pub queue_bytes: Option<u64>,
     /// Waiting bytes above which packets are marked (ECN); none are when left out.
     pub ecn_threshold_bytes: Option<u64>,
@@ -143,7 +143,7 @@ pub struct Settings {
     pub congestion_notices: NoticesName,
     /// QCN: the queue that is aimed at (`Q_EQ`).
     pub qcn_queue_bytes: u64,
-    /// QCN: how much a queue's growth counts beside its length (`w`).
+    /// QCN: weight of a queue's growth relative to its length (`w`).
     pub qcn_weight: f64,
     /// QCN: bytes between samples while there is no congestion.
     pub qcn_sample_bytes: u64,
@@ -155,7 +155,7 @@ pub struct Settings {
     pub qcn_recovery_cycles: u64,
     /// QCN: a source's cycle in time.
     pub qcn_timer_secs: f64,
-    /// QCN: what a cycle after fast recovery adds to a rate's target (`R_AI`).
+    /// QCN: the increase of a rate's target per cycle after fast recovery (`R_AI`).
     pub qcn_increase_gbps: f64,
     /// QCN: the same, times the cycles since, when bytes and time are both beyond fast recovery
     /// (`R_HAI`).
@@ -170,13 +170,13 @@ pub struct Settings {
     pub relay_queue_packets: u64,
     /// Flows start within this time, each at its own drawn moment.
     pub start_jitter_secs: f64,
-    /// What a flow sends with UDP; the rate of its first link when left out.
+    /// The rate of a UDP flow; if omitted, the rate of its first link.
     pub udp_gbps: Option<f64>,
     /// Gaps between packets of UDP.
     pub udp_gaps: UdpGaps,
-    /// When routing knows of a fault that the carrier tells.
+    /// Delay until routing knows of a fault with loss of carrier.
     pub carrier_detection_secs: f64,
-    /// When routing knows of a silent fault.
+    /// Delay until routing knows of a silent fault.
     pub silent_detection_secs: f64,
     /// Subways' controllers: from one rebinding to the next (`T_rebind`); 0: their settled weights
     /// from the start.
@@ -190,7 +190,7 @@ pub struct Settings {
     pub watch_flow: Option<u64>,
     /// Whether to give each flow's times.
     pub flow_times: bool,
-    /// Whether to give what links carried in time; not of sweeps, unless they say so.
+    /// Whether to record the load of links over time. Default: true, except in sweeps.
     pub link_heat: bool,
 }
 
@@ -351,7 +351,7 @@ const NUMBERS: &[Described] = &[
 ];
 
 impl Settings {
-    /// What a packet has beside its payload, in bytes on the line.
+    /// Bytes of a packet on the line in addition to its payload.
     pub fn overhead_bytes(&self) -> u64 {
         self.header_bytes + self.framing_bytes
     }
@@ -361,7 +361,7 @@ impl Settings {
         self.mtu_bytes.saturating_sub(self.header_bytes)
     }
 
-    /// The setting that CUBIC cannot stand beside, if there is one.
+    /// The first setting that is incompatible with CUBIC, if any.
     fn not_with_cubic(&self) -> Option<&'static str> {
         if self.congestion != CongestionName::Cubic {
             None
@@ -517,7 +517,7 @@ mod tests {
             .iter()
             .filter_map(|one| fields.keys().find(|name| one["name"] == **name).map(|_| ""))
             .collect();
-        // All but what is watched and listed is a setting of a form.
+        // All settings except watched and listed items appear in the form.
         assert_eq!(described.len(), fields.len() - 4);
     }
 

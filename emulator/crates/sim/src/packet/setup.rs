@@ -25,7 +25,7 @@ use crate::paths::Paths;
 use crate::scheme::{self, Scheme};
 use crate::workload::Demand;
 
-/// What a flow sends when nobody says so.
+/// The default size of a flow.
 pub const DEFAULT_BYTES: u64 = 1_000_000;
 /// How long a client waits for a response over UDP at least, and twice the bound, as in an
 /// emulation.
@@ -36,27 +36,27 @@ const SAMPLED_FLOWS: u64 = 1000;
 /// One seed's run, ready to start.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// The network.
+    /// The network of the run.
     pub network: &'a Network,
-    /// Its settings.
+    /// The settings of the experiment.
     pub settings: Settings,
-    /// Of all that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// The routing scheme.
+    /// The name of the routing scheme.
     pub routing: &'static str,
     /// The flows of the workload.
     pub demand: Demand,
     /// With one route for all connections of two servers: those pairs.
     pub pairs: Option<Pairs>,
-    /// Faults to come.
+    /// The future faults.
     pub timeline: Timeline,
-    /// What has failed at the start.
+    /// The failures at the start.
     pub failures: Failures,
     /// Controllers that move flows by the load, where the scheme has them.
     pub rebinding: Option<Rebinding<'a>>,
     /// Rates by directed link, in Gb/s, before faults.
     pub gbps: Vec<f64>,
-    /// The packets' network.
+    /// The simulated network.
     pub core: Core,
     /// The flow of each connection.
     pub flow_of: Vec<u64>,
@@ -66,26 +66,27 @@ pub struct Setup<'a> {
     pub dropped: (u64, u64),
     /// The directed link whose queue is recorded.
     pub watch: Option<u32>,
-    /// What was chosen where the experiment says nothing.
+    /// The choices made where the experiment sets nothing.
     pub choices: Map<String, Value>,
 }
 
-/// What is checked before any work is done.
+/// The checked input, before any work is done.
 pub struct Checked {
-    /// The flows.
+    /// The flows of the workload.
     pub demand: Demand,
-    /// Faults.
+    /// The faults over time.
     pub timeline: Timeline,
     /// Rates by directed link in Gb/s.
     pub gbps: Vec<f64>,
-    /// What the run would take.
+    /// The estimated cost of the run.
     pub estimate: Estimate,
-    /// What routing knows at the start.
+    /// The failures that routing knows at the start.
     pub failures: Failures,
 }
 
 /// # Errors
-/// The findings for whatever an experiment may not ask of this engine.
+///
+/// The findings for everything in the experiment that this engine does not support.
 pub fn check(
     network: &Network,
     experiment: &Experiment,
@@ -143,7 +144,7 @@ pub fn check(
     })
 }
 
-/// What a flow of weight 1 sends, in bytes.
+/// The size of a flow of weight 1, in bytes.
 fn size_of_flow(experiment: &Experiment) -> u64 {
     let gigabits = experiment
         .flow_gigabits
@@ -188,7 +189,7 @@ fn sample_of(flows: &Flows) -> Flows {
     Flows::new(Vec::new(), Pattern::Listed(pairs.collect()))
 }
 
-/// Twice what a path holds, with as much again in its queue, as a power of two of packets.
+/// Twice the capacity of a path, plus the same amount in its queue, as a power of two of packets.
 fn window_for(settings: &Settings, gbps: f64, round_trip: u64) -> u64 {
     let path = gbps * round_trip as f64 / 8e3 / settings.payload_bytes() as f64;
     let queue = settings

@@ -1,8 +1,8 @@
-//! TCP's reactions: to acknowledgements, to repeated ones, to marks, and to their absence.
+//! TCP's reactions: to acknowledgements, to repeated ones, to marks, and to timeouts.
 //!
-//! Windows and sequence numbers count packets. Tahoe and Reno are there to compare with; what a
-//! network is simulated with is NewReno, or selective acknowledgements. Not here: their scoreboard
-//! (`sack`), CUBIC's curve (`cubic`), and what a receiver does (`core`).
+//! Windows and sequence numbers count packets. Tahoe and Reno exist for comparisons; simulations
+//! use NewReno or selective acknowledgements. Not here: their scoreboard (`sack`), CUBIC's curve
+//! (`cubic`), and receivers (`ends`).
 
 use super::core::Core;
 use super::cubic;
@@ -24,8 +24,7 @@ impl Sender {
         f64::from(self.fresh - self.first)
     }
 
-    /// Half of what is on the way (RFC 5681); before NewReno, half of the window where that is
-    /// less.
+    /// Half of the data on the way (RFC 5681); before NewReno, half of the window if that is less.
     fn half(&self, recovery: Recovery) -> f64 {
         let whole = match recovery {
             Recovery::NewReno | Recovery::Sack => self.flight(),
@@ -63,7 +62,7 @@ impl Core {
         }
     }
 
-    /// The same by what is on the way: packets that count as lost first, then fresh ones.
+    /// The same by the number of packets on the way: lost packets first, then new ones.
     fn fill_selectively(&mut self, subflow: u32) {
         loop {
             let sender = &self.senders[subflow as usize];
@@ -132,7 +131,7 @@ impl Core {
 
     fn send_again(&mut self, subflow: u32, number: u32) {
         let sender = &mut self.senders[subflow as usize];
-        // Karn: what is sent twice is not timed.
+        // Karn's algorithm: a packet that is sent twice is not timed.
         sender.flags &= !flag::TIMED;
         self.connections[sender.connection as usize].again += 1;
         self.totals.again += 1;
@@ -168,7 +167,7 @@ impl Core {
         }
     }
 
-    /// The scoreboard takes in what an acknowledgement says.
+    /// Updates the scoreboard by an acknowledgement.
     fn score(&mut self, subflow: u32, header: Header, distance: i32) {
         let sender = &self.senders[subflow as usize];
         let board = &mut self.boards[subflow as usize];
@@ -183,8 +182,8 @@ impl Core {
         }
     }
 
-    /// Starts recovery if the scoreboard says that the first packet is lost (RFC 6675, 5), and lets
-    /// as much go in it as arrives.
+    /// Starts recovery if the first packet is lost according to the scoreboard (RFC 6675, 5);
+    /// during recovery, sends as much as arrives.
     fn recover_selectively(&mut self, subflow: u32, advanced: bool) {
         let sender = &self.senders[subflow as usize];
         let answered = sender.is(flag::RECOVERS) || sender.first < sender.recover;
@@ -205,7 +204,7 @@ impl Core {
         }
     }
 
-    /// So many packets more are acknowledged.
+    /// Handles `packets` newly acknowledged packets.
     fn advanced(&mut self, subflow: u32, packets: u32) {
         let (least, most) = (self.rules.least_timeout, self.rules.most_timeout);
         let sender = &mut self.senders[subflow as usize];
@@ -259,7 +258,7 @@ impl Core {
         self.fill(subflow);
     }
 
-    /// The window's growth by an acknowledgement of so many packets.
+    /// Grows the window for an acknowledgement of `packets` packets.
     fn grow(&mut self, subflow: u32, packets: u32) {
         let sender = &self.senders[subflow as usize];
         let most = f64::from(self.rules.most_window);
@@ -279,8 +278,8 @@ impl Core {
         self.senders[subflow as usize].window = window.min(most);
     }
 
-    /// What a coupled window grows by at an acknowledgement: alpha over all windows together. (RFC
-    /// 6356, 3 and 4)
+    /// The growth of a coupled window per acknowledgement: alpha divided by the sum of all windows.
+    /// (RFC 6356, 3 and 4)
     fn linked_step(&self, connection: u32, packets: u32) -> f64 {
         let connection = &self.connections[connection as usize];
         let range = connection.first as usize..connection.first as usize + usize::from(connection.subflows);
@@ -310,8 +309,8 @@ impl Core {
             return;
         }
         sender.repeats = sender.repeats.saturating_add(1);
-        // Repeats of what was sent before the last recovery say nothing new. (RFC 6582, 3.2, step
-        // 2)
+        // Duplicate acknowledgements for packets sent before the last recovery carry no new
+        // information. (RFC 6582, 3.2, step 2)
         let told = sender.first > sender.recover || sender.recover == 0;
         if sender.repeats != REPEATS || !told {
             return;
@@ -377,7 +376,7 @@ impl Core {
         self.fill(subflow);
     }
 
-    /// An acknowledgement echoes a mark, or DCTCP counts those that do not.
+    /// Handles the mark of an acknowledgement; DCTCP also counts acknowledgements without a mark.
     fn marked(&mut self, subflow: u32, header: Header, distance: i32) {
         let sender = &mut self.senders[subflow as usize];
         let clock = &mut self.clocks[subflow as usize];

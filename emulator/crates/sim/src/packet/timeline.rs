@@ -1,9 +1,9 @@
-//! Faults in time: when each begins and ends, when routing knows of it, and what links are like
-//! meanwhile.
+//! Faults over time: their begin and end, the time at which routing learns of them, and the links'
+//! properties at each moment.
 //!
-//! Faults at 0 s that are not over are known from the start, as in a prediction. A later one is
-//! known when its carrier or lost hellos tell. Rates, losses and delays are not known to routing at
-//! all.
+//! Routing knows faults that begin at 0 s from the start, as in a prediction. It learns of a later
+//! fault after the detection time of a lost carrier or of lost hellos. It never learns of changed
+//! rates, losses and delays.
 
 use cubeyard_routing::Failures;
 use cubeyard_topology::faults::{CATALOG, FaultKind};
@@ -14,23 +14,23 @@ use super::settings::Settings;
 use crate::faults::{self, Fault};
 use crate::network::Network;
 
-/// What happens to a fault.
+/// An event of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// It begins.
+    /// The fault begins.
     Begin,
-    /// It is over.
+    /// The fault ends.
     End,
-    /// Routing knows of it.
+    /// Routing learns that the fault has begun.
     Known,
-    /// Routing knows that it is over.
+    /// Routing learns that the fault has ended.
     Forgotten,
 }
 
-/// What links are like under the faults of a moment.
+/// The properties of a link under the current faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// Its rate.
+    /// The rate of the link.
     pub rate_bits_per_sec: f64,
     /// Share of packets lost at random.
     pub loss_ratio: f64,
@@ -55,7 +55,7 @@ struct Struck {
 #[derive(Clone, Debug)]
 pub struct Timeline {
     struck: Vec<Struck>,
-    /// What happens, by time: in ps, the fault, the step.
+    /// The events in order of time: time in ps, index of the fault, step.
     steps: Vec<(u64, usize, Step)>,
     done: usize,
 }
@@ -65,12 +65,12 @@ pub fn ps(secs: f64) -> u64 {
     (secs * SECOND as f64).round() as u64
 }
 
-/// Kinds that let nothing pass, and whether a carrier tells.
+/// Whether a kind of fault stops all traffic.
 fn stops(kind: FaultKind) -> bool {
     !kind.entry().carries && kind != FaultKind::ServerFrozen
 }
 
-/// Whether this engine knows a kind.
+/// Whether this engine supports a kind of fault.
 pub fn knows(kind: FaultKind) -> bool {
     stops(kind)
         || matches!(
@@ -80,11 +80,11 @@ pub fn knows(kind: FaultKind) -> bool {
 }
 
 impl Timeline {
-    /// Of a run's faults; what is drawn is drawn as in a prediction.
+    /// The timeline of a run's faults; random targets are drawn as in a prediction.
     ///
     /// # Errors
-    /// A finding for each kind that is not known, and each time, parameter and target that is not
-    /// possible.
+    ///
+    /// A finding for each unsupported kind, and for each invalid time, parameter and target.
     pub fn new(
         list: &[Fault],
         network: &Network,
@@ -175,9 +175,9 @@ impl Timeline {
         self.steps.get(self.done).map(|step| step.0)
     }
 
-    /// Takes all steps up to a time. The links whose condition may have changed are appended to
-    /// `changed`, ascending and once each; the answer is whether routing knows more or less than
-    /// before.
+    /// Applies all steps up to a time. Appends to `changed` the links whose properties may have
+    /// changed, ascending and once each; returns whether the failures that routing knows have
+    /// changed.
     pub fn advance(&mut self, now: u64, changed: &mut Vec<u32>) -> bool {
         let mut reroutes = false;
         while let Some(&(time, fault, step)) = self.steps.get(self.done) {
@@ -202,7 +202,7 @@ impl Timeline {
         reroutes
     }
 
-    /// What a link of this rate is like now.
+    /// The current properties of a link with this rate.
     pub fn condition(&self, link: u32, rate_bits_per_sec: f64) -> Condition {
         let mut condition = Condition {
             rate_bits_per_sec,
@@ -232,7 +232,7 @@ impl Timeline {
         condition
     }
 
-    /// What routing takes for failed.
+    /// The failures that routing knows.
     pub fn known(&self, topology: &Topology) -> Failures {
         let mut all = Failures::none(topology);
         for one in self.struck.iter().filter(|one| one.known) {

@@ -1,7 +1,7 @@
-//! Timers of subflows, and when the next one may be due.
+//! Timers of subflows, and the earliest time at which the next one can be due.
 //!
-//! Timers are few beside packets: they stand in an event queue of their own (`wheel`), and the loop
-//! looks at one number to know that none is due before the next packet.
+//! There are few timers compared with packets, so they have their own event queue (`wheel`). The
+//! event loop compares a single number to see that no timer is due before the next packet.
 
 use super::wheel::Wheel;
 

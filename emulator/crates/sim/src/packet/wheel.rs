@@ -1,21 +1,21 @@
-//! An event queue, of timers: a timing wheel in which every timer has at most one event. Packets
-//! stand in a `calendar`.
+//! An event queue for timers: a timing wheel in which every timer has at most one event. Packets
+//! are in a `calendar`.
 //!
-//! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel
-//! stands in the list of its bucket, which is threaded through the columns `next` and `time`; the
-//! bucket whose turn it is stands sorted in `current`. What is further away (retransmission timers,
-//! starts) waits in a heap. Events come out by time; nothing is allocated once the vectors have
-//! grown to what a run needs. `[ours]`
+//! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel is
+//! in the list of its bucket, which is linked through the columns `next` and `time`; the events of
+//! the current bucket are sorted in `current`. Later events (retransmission timers, starts) wait in
+//! a heap. Events come out by time; nothing is allocated once the vectors have grown to what a run
+//! needs. `[ours]`
 //!
-//! Which of several events at one time comes first is drawn, by a hash of that time.
-//! Acknowledgements clock senders by the departures of one queue, so that their packets reach it at
-//! one time again and again: were the least number always first, it would take every place that
-//! comes free, and the others would lose whole windows. `[floyd-jacobson: phase effects]`
+//! Events at the same time come in random order, by a hash of that time. Acknowledgements clock
+//! senders by the departures of one queue, so their packets reach the queue simultaneously again
+//! and again. If the lowest number were always first, its sender would take every free slot, and
+//! the others would lose whole windows. `[floyd-jacobson: phase effects]`
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// No event.
+/// Marks the absence of an event.
 pub const NEVER: u64 = u64::MAX;
 /// End of a bucket's list.
 const NONE: u32 = u32::MAX;
@@ -24,8 +24,8 @@ const IN_HEAP: u32 = u32::MAX - 1;
 /// The widest bucket, in bits of picoseconds: offsets within it fit the upper half of a key.
 const MAX_SHIFT: u32 = 31;
 
-/// What turns an event's number into its place among those of a time, and back: of any two, each is
-/// first at half of all times.
+/// A mask that converts an event's number to its order among the events of a time, and back: of any
+/// two events, each is first at half of all times.
 #[inline]
 pub(super) fn draw(time: u64) -> u32 {
     (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
@@ -37,7 +37,8 @@ pub struct Wheel {
     /// Log2 of a bucket's width in picoseconds.
     shift: u32,
     mask: u64,
-    /// What is added to an event's number where that decides which of a time is first.
+    /// An offset added to an event's number where the number decides the order of events at one
+    /// time.
     first: u32,
     /// The bucket whose events are in `current`.
     now: u64,
@@ -146,7 +147,7 @@ impl Wheel {
     pub fn remove(&mut self, event: u32) {
         let time = std::mem::replace(&mut self.time[event as usize], NEVER);
         if time == NEVER || self.next[event as usize] == IN_HEAP {
-            // What stays in the heap no longer has the event's time, and is passed over.
+            // The heap keeps a stale entry with another time, which is skipped later.
             self.next[event as usize] = NONE;
             return;
         }
@@ -202,8 +203,8 @@ impl Wheel {
         near.min(far)
     }
 
-    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there
-    /// is one.
+    /// Advances to the next bucket that is not empty and starts at `until` or before; returns
+    /// whether there is one.
     fn advance(&mut self, until: u64) -> bool {
         let mut bucket = self.next_bucket();
         // Far events that come before it, or into it, move to the wheel.
@@ -238,8 +239,8 @@ impl Wheel {
         self.now = bucket;
         let slot = (bucket & self.mask) as usize;
         let mut event = std::mem::replace(&mut self.heads[slot], NONE);
-        // A list has what was added last first, which is mostly what is due last: nearly sorted as
-        // `current` is.
+        // A list is in reverse order of insertion, and later insertions are mostly due later, so it
+        // is nearly in the order of `current`.
         while event != NONE {
             let key = self.key(event, self.time[event as usize]);
             self.current.push(key);
@@ -301,10 +302,10 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// What a caller may do, over and over.
+    /// A random action of a caller.
     #[derive(Clone, Debug)]
     enum Step {
-        /// Push an event so many picoseconds after the last one that came out.
+        /// Push an event this number of picoseconds after the last one that came out.
         Push(u32, u64),
         Remove(u32),
         Pop(u64),

@@ -25,7 +25,7 @@ pub(super) struct Exit {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Exits {
     pub ways: Vec<Exit>,
-    /// Of its flows on the backbone, by way.
+    /// The share of its backbone flows on each exit.
     pub share: Vec<f64>,
     /// Gigabits on each in the present period; at its end, Gb/s.
     pub sent: Vec<f64>,
@@ -54,7 +54,7 @@ impl Exits {
         Exits { ways, share, sent }
     }
 
-    /// Takes other ways; those that stay keep their share, new ones start from the least.
+    /// Replaces the exits; those that stay keep their share, new ones start with the least share.
     pub fn change(&mut self, ways: Vec<Exit>) {
         let share = |exit: &Exit| {
             let known = self.ways.iter().position(|other| other.links == exit.links);
@@ -67,7 +67,7 @@ impl Exits {
         self.ways = ways;
     }
 
-    /// Moves shares by what was measured. Without traffic they stay.
+    /// Adjusts shares by the measured load. Without traffic they stay.
     pub fn rebind(&mut self, network: &RackNetwork, rack: usize, way: Way, measured: Measured<'_>) {
         if self.sent.iter().sum::<f64>() <= 0.0 {
             return;
@@ -98,7 +98,7 @@ impl Exits {
     }
 }
 
-/// What the controllers' counters say of a period, by link in Gb/s.
+/// The controllers' counters for a period, by link in Gb/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured<'a> {
     pub used: &'a [f64],

@@ -23,13 +23,13 @@ impl Schedulers {
         }
     }
 
-    /// Plans the next period's detours from the present one's traffic: gives each rack its ways in
+    /// Plans the next period's detours from this period's traffic: sets each rack's paths in
     /// `exits`, and appends to `capacity` one link for the allowance of each ToR that takes
     /// detours.
     ///
-    /// A ToR's utilisation is that before detours: what a rack has sent by detour counts at its own
-    /// ToRs. A source's links are taken to have room for all but what it sends straight up; traffic
-    /// by shared ToRs gives way. `[ours]`
+    /// A ToR's utilisation is the value without detours: traffic that a rack has sent by detour
+    /// counts at its own ToRs. The free capacity of a source's links is their rate minus its
+    /// traffic without detours; traffic over shared ToRs is assumed to yield. `[ours]`
     pub fn plan(
         &mut self,
         now_secs: f64,
@@ -59,13 +59,13 @@ impl Schedulers {
     }
 }
 
-/// What a loop's scheduler sees: by place in the loop, in Gb/s.
+/// The input of a loop's scheduler: by position in the loop, in Gb/s.
 struct Seen {
     /// Share of a ToR's uplinks that traffic before detours used.
     utilisation: Vec<f64>,
-    /// Of a ToR's uplinks, what straight traffic left.
+    /// The capacity of a ToR's uplinks that traffic without detours left free.
     left_over: Vec<f64>,
-    /// Of a rack's links together, what straight traffic left.
+    /// The capacity of all of a rack's links that traffic without detours left free.
     link_capacity: Vec<f64>,
 }
 

@@ -10,7 +10,7 @@ use crate::count::{Cancelled, Progress};
 
 /// `T_rebind` and `T_detect`. `[subways §8.1]`
 const PERIOD_SECS: f64 = 0.01;
-/// A stream with less of its volume left is over: rounding only.
+/// A stream with a smaller share of its volume left has ended: the rest is rounding.
 const OVER_SHARE: f64 = 1e-9;
 
 /// How flows are spread over ToRs.
@@ -29,8 +29,8 @@ pub enum Balance {
 pub enum Between {
     /// Any: each end chooses by itself. `[subways §5.2]`
     Any,
-    /// Those of one cluster where there are such: always so where clusters are networks of their
-    /// own. `[subways §4.3]`
+    /// ToRs of one cluster, if both ends have such: always the case if clusters are separate
+    /// networks. `[subways §4.3]`
     SameCluster,
 }
 
@@ -46,13 +46,13 @@ pub struct Plan {
 /// Flows from one rack to another, or within one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// Sending rack.
+    /// The rack that sends.
     pub from: usize,
-    /// Receiving rack.
+    /// The rack that receives.
     pub to: usize,
     /// Number of flows.
     pub flows: f64,
-    /// Size of each.
+    /// Size of each flow.
     pub gigabits: f64,
 }
 
@@ -279,8 +279,8 @@ impl<'a> Job<'a> {
         self.move_flows();
     }
 
-    /// Places the flows on the backbone again; what is left of a demand is spread evenly over its
-    /// flows.
+    /// Assigns the flows on the backbone to paths again; the rest of a demand is spread evenly over
+    /// its flows.
     fn move_flows(&mut self) {
         let mut open = vec![(0.0, 0.0); self.demands.len()];
         self.parts.retain(|part| {

@@ -13,10 +13,10 @@ pub enum Way {
 }
 
 impl Way {
-    /// Both.
+    /// Both directions.
     pub const BOTH: [Way; 2] = [Way::Up, Way::Down];
 
-    /// 0 or 1.
+    /// The direction as an index, 0 or 1.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -26,7 +26,7 @@ impl Way {
 /// cluster's links to the core as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RackNetwork {
-    /// Racks and loops.
+    /// The racks and their loops.
     pub racks: Racks,
     cluster_of_tor: Vec<usize>,
     capacity_gbps: Vec<f64>,

@@ -1,5 +1,4 @@
-//! The flows that a workload stands for in a network: names, racks and random draws become pairs of
-//! servers.
+//! The flows of a workload in a network: names, racks and random draws become pairs of servers.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +16,27 @@ pub struct Demand {
     pub flows: Flows,
     /// The weight of every flow; `None` when all are alike.
     pub weights: Option<Vec<f64>>,
-    /// What every flow sends and when it starts, where the workload says so.
+    /// Size and start of every flow, if the workload sets them.
     pub timetable: Option<Timetable>,
-    /// Which flows wait for others, where the workload says so.
+    /// Which flows wait for others, if the workload sets it.
     pub exchanges: Option<Exchanges>,
 }
 
 /// Flows of a list, by their place in it.
 #[derive(Clone, Debug)]
 pub struct Timetable {
-    /// Payload in bytes.
+    /// Payload of each flow in bytes.
     pub bytes: Vec<u64>,
-    /// Start in seconds.
+    /// Start of each flow in seconds.
     pub starts_secs: Vec<f64>,
 }
 
 impl Workload {
-    /// The flows on a network; what is drawn is drawn from `seed`.
+    /// The flows on a network; random choices are drawn from `seed`.
     ///
     /// # Errors
-    /// A finding for each field that names what is not there or breaks a limit.
+    ///
+    /// A finding for each field that has an unknown name or is out of its limits.
     pub fn demand(&self, network: &Network, seed: u64) -> Result<Demand, Vec<Finding>> {
         let servers = network.topology().server_count();
         let all = || (0..servers).collect::<Vec<NodeId>>();

@@ -1,11 +1,10 @@
-//! Workloads: who sends to whom.
+//! Workloads: pairs of servers that send to each other.
 //!
-//! Inside: workloads as they are written in an experiment (here), and the flows that they stand for
-//! (`demand`, `requests`). Every field but `kind` may be left out; its default is documented at the
-//! field. Servers are named as in the plan, and the source and destination of a flow are always
-//! different servers.
+//! Inside: workloads as written in an experiment (here), and their flows (`demand`, `requests`).
+//! Every field but `kind` is optional; its default is documented at the field. Servers are named as
+//! in the plan, and the source and destination of a flow are always different servers.
 //!
-//! Not here: how flows are stored (`crate::flows`) and what they carry.
+//! Not here: how flows are stored (`crate::flows`) and their rates.
 
 mod demand;
 mod requests;
@@ -31,7 +30,7 @@ pub const MAX_LISTED_FLOWS: u64 = 50_000_000;
 pub enum Workload {
     /// Every server to every other. `[bcube §3.6]`
     AllToAll,
-    /// One flow.
+    /// A single flow.
     OneToOne {
         /// The sender; the first server.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,10 +80,10 @@ pub enum Workload {
     /// Every one of the chosen servers to every other one of them; all servers when none are
     /// chosen.
     Shuffle {
-        /// Chosen by name.
+        /// Servers by name.
         #[serde(skip_serializing_if = "Option::is_none")]
         servers: Option<Vec<String>>,
-        /// Chosen by the rack they stand in.
+        /// Servers by the racks that contain them.
         #[serde(skip_serializing_if = "Option::is_none")]
         racks: Option<Vec<String>>,
     },
@@ -99,7 +98,7 @@ pub enum Workload {
     },
     /// A traffic matrix: a flow for every entry above zero; the entry is its weight.
     Matrix {
-        /// What the rows and columns stand for; the first servers of the plan.
+        /// The servers of the rows and columns; by default the first servers of the plan.
         #[serde(skip_serializing_if = "Option::is_none")]
         servers: Option<Vec<String>>,
         /// A square matrix, sender by row.
@@ -114,7 +113,7 @@ pub enum Workload {
         /// Sender, receiver, bytes, and the start in seconds.
         flows: Vec<(String, String, u64, f64)>,
     },
-    /// Clients that ask servers. Of the engines, that of packets alone takes it.
+    /// Clients that send requests to servers. Only the packet engine supports it.
     Requests(Requests),
 }
 
@@ -226,8 +225,8 @@ impl<'de> Deserialize<'de> for Workload {
     }
 }
 
-/// A workload and what each of its flows sends. In JSON the workload with `bytes` beside its own
-/// fields.
+/// A workload and the size of each of its flows. In JSON, `bytes` is a field next to the workload's
+/// own fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Who sends to whom.
@@ -273,7 +272,7 @@ impl<'de> Deserialize<'de> for Traffic {
 }
 
 impl Workload {
-    /// The workload's kind.
+    /// The kind of the workload, as in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Workload::AllToAll => "all-to-all",

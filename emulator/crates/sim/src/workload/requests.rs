@@ -1,11 +1,11 @@
 //! Requests and responses: clients ask servers, which answer as soon as a request has arrived.
 //!
 //! Flows come in pairs: the request, then its response. A client draws a server for each request.
-//! It sends requests at drawn moments, as many a second as wanted on average, whatever is still
-//! unanswered; or one at a time, the next one when it has thought about the last response.
-//! `[subways §8.7]` has clients of the first kind; what it leaves open is `[ours]`.
+//! It either sends requests at random moments, at a set average rate and regardless of unanswered
+//! requests, or one at a time, each after a think time since the last response. `[subways §8.7]`
+//! has clients of the first kind; what it leaves open is `[ours]`.
 //!
-//! Not here: what a latency is measured from (`crate::packet`).
+//! Not here: the measurement of latencies (`crate::packet`).
 
 use std::collections::BTreeSet;
 
@@ -19,19 +19,19 @@ use crate::network::Network;
 
 /// Requests of all clients together, at most.
 pub const MAX_REQUESTS: u64 = 1_000_000;
-/// Requests of a client when the workload does not say how many.
+/// The default number of requests per client.
 const DEFAULT_COUNT: u64 = 100;
-/// Bytes of a request, and of a response, when the workload does not say how many.
+/// The default bytes of a request, and of a response.
 const DEFAULT_BYTES: (u64, u64) = (100, 1_000);
 
-/// What clients ask, as an experiment has it.
+/// The workload of clients and servers, as in an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
     /// Who answers; the first server of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
-    /// Who asks; all others.
+    /// The clients by name; by default all other servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<String>>,
     /// Requests of each client; 100.
@@ -50,38 +50,38 @@ pub struct Requests {
     /// Seconds from a response to the client's next request, without a rate; 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_secs: Option<f64>,
-    /// The latency that should not be exceeded, in seconds: the share of requests that keep it is
-    /// told.
+    /// The target latency in seconds: the result includes the share of requests within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_bound_secs: Option<f64>,
 }
 
-/// Who asks whom.
+/// A client and its servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Who asks.
+    /// The server that is the client.
     pub server: NodeId,
     /// Those it draws a server from for each request.
     pub asks: Vec<NodeId>,
-    /// What it draws from (`cubeyard_topology::asking`).
+    /// The seed of its draws (`cubeyard_topology::asking`).
     pub seed: u64,
 }
 
 /// The order in which flows are sent: flow `2 i` is a request, flow `2 i + 1` its response.
 #[derive(Clone, Debug)]
 pub struct Exchanges {
-    /// The flow after whose end each flow starts, and the seconds between; `None` for those that
-    /// start by the timetable.
+    /// For each flow, the flow after whose end it starts, and the delay in seconds; `None` if it
+    /// starts by the timetable.
     pub after: Vec<Option<(u64, f64)>>,
     /// The latency that should not be exceeded, in seconds.
     pub bound_secs: Option<f64>,
 }
 
 impl Requests {
-    /// Who asks whom, and with which draws.
+    /// The clients with their servers and seeds.
     ///
     /// # Errors
-    /// A finding for a name that is not there, and for a number out of its limits.
+    ///
+    /// A finding for an unknown name, and for a number out of its limits.
     pub fn clients(&self, network: &Network, seed: u64) -> Result<Vec<Client>, Vec<Finding>> {
         self.check()?;
         let servers = match &self.servers {
@@ -121,7 +121,8 @@ impl Requests {
     /// The flows on a network.
     ///
     /// # Errors
-    /// A finding for a name that is not there, and for a number out of its limits.
+    ///
+    /// A finding for an unknown name, and for a number out of its limits.
     pub(super) fn demand(&self, network: &Network, seed: u64) -> Result<Demand, Vec<Finding>> {
         let clients = self.clients(network, seed)?;
         let count = self.count.unwrap_or(DEFAULT_COUNT);

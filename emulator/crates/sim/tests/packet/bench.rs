@@ -33,7 +33,7 @@ pub struct Dumbbell {
     pub pairs: u32,
     pub access_bits: f64,
     pub bottleneck_bits: f64,
-    /// Of each of the three links on a round trip.
+    /// Delay of each of the three links on a round trip.
     pub delay: u64,
     pub queue_bytes: u64,
     pub rules: Rules,

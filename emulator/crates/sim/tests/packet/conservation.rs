@@ -1,4 +1,4 @@
-//! At every instant, bytes sent are bytes received, dropped or on a link; whatever happens to
+//! At every instant, bytes sent equal bytes received, dropped or on a link, for any change of
 //! links.
 
 use cubeyard_sim::packet::change::LinkState;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::bench::{Dumbbell, MS, US, rules};
 use crate::notices::qcn;
 
-/// A change of the bottleneck after so many events.
+/// A change of the bottleneck after a number of events.
 #[derive(Clone, Debug)]
 struct Change {
     events: u64,
@@ -57,7 +57,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
     )
         .prop_map(
             |(recovery, transport, growth, marks, delayed_ack, initial_window, (seed, aim))| Rules {
-                // Notices go back over whichever links the dumbbell has beside those of the data.
+                // Notifications return over the reverse links that the dumbbell has.
                 qcn: aim.map(qcn),
                 recovery,
                 transport,

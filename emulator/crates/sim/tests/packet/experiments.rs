@@ -1,5 +1,5 @@
-//! Whole experiments: the document, refusals, faults in time, and what is known of fat-trees and
-//! max-min rates.
+//! Whole experiments: the document, rejected input, faults over time, and known results for
+//! fat-trees and max-min rates.
 
 use std::sync::atomic::Ordering;
 
@@ -187,8 +187,7 @@ fn many_flows_are_listed_in_parts_while_they_end() {
     assert!(listed.iter().all(|one| last[one.0 as usize] == *one));
 }
 
-/// While a run goes on, the flows that are over are listed with the times that they have at the
-/// end.
+/// During a run, ended flows are listed with the times that they have in the final result.
 #[test]
 fn the_list_of_flows_grows_while_they_end() {
     let spec = json!({"family": "bcube", "n": 4, "k": 1});
@@ -293,7 +292,7 @@ fn memory_stays_within_what_is_promised() {
     assert!((10 << 20..1 << 30).contains(&memory), "{memory}");
 }
 
-/// What an experiment is refused for: code and field of the first finding.
+/// The reason for which an experiment is rejected: code and field of the first finding.
 fn refused(spec: &Value, fields: Value) -> (String, String, String) {
     let engine = EngineKind::Packet.engine();
     let mut fields = fields;
@@ -462,7 +461,7 @@ fn permutation(subflows: u64) -> f64 {
     late_goodput(&document) / 128.0 / 0.1
 }
 
-/// Goodput of all flows once slow start is over, in Gb/s on the line.
+/// Goodput of all flows after slow start, in Gb/s on the line.
 fn late_goodput(document: &Value) -> f64 {
     let rates: Vec<f64> = serde_json::from_value(document["series"]["goodput_gbps"].clone()).unwrap();
     let late = &rates[rates.len() / 2..];
@@ -476,8 +475,8 @@ fn subflows_fill_a_fat_tree_that_single_flows_half_fill() {
     assert!(eight > 0.85, "{eight}");
 }
 
-/// Of three permutations each: TCP is not max-min fair to a single flow, which other flows may keep
-/// from its share.
+/// Three permutations each. TCP is not max-min fair to a single flow, because other flows can push
+/// it below its share.
 #[test]
 fn long_flows_get_their_max_min_rates() {
     for spec in [

@@ -1,5 +1,5 @@
-//! What links carried in time: its sum is what they carried in all, it is bounded, and it grows
-//! while the run does.
+//! The load of links over time: its sum equals the total load, it is bounded, and it grows during
+//! the run.
 
 use cubeyard_sim::packet::heat::{MOST_FRAMES, MOST_LINKS, MOST_VALUES};
 use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
@@ -135,8 +135,8 @@ proptest! {
             let at = heat["names"].as_array().unwrap().iter().position(|name| *name == busy["link"]).unwrap();
             let told: f64 = rows.iter().zip(&lengths).map(|(row, secs)| row[at] / 1000.0 * secs).sum();
             let carried = busy["utilisation"].as_f64().unwrap() * end;
-            // At the end nothing waits that counts: all flows are over. A burst after a change of
-            // the rate is told with its frame's share.
+            // At the end all flows have ended, so waiting bytes do not matter. A burst after a
+            // change of the rate is limited to its frame's share.
             let least = if faulty { 0.5 * carried } else { carried };
             prop_assert!(told >= least - 1e-3 * end && told <= carried + 1e-3 * end, "{told} s of {carried}: {busy}");
         }

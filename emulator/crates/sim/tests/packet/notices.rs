@@ -59,7 +59,7 @@ fn shared(rules: Rules, bottleneck: f64, flows: &[(u64, u64)]) -> Core {
     core
 }
 
-/// Mean and most of what waits at a link, in bytes, looked at every tenth of a millisecond.
+/// Mean and maximum of the bytes that wait at a link, sampled every tenth of a millisecond.
 fn queue(core: &mut Core, link: u32, until: u64) -> (f64, u64) {
     let (mut sum, mut looks, mut most) = (0, 0u64, 0);
     while core.now < until {
@@ -72,8 +72,7 @@ fn queue(core: &mut Core, link: u32, until: u64) -> (f64, u64) {
 
 const ENDLESS: u64 = 100 << 30;
 
-/// A queue twice as long where twice as much is aimed at; and a line that stays full.
-/// `[serverswitch §6.3]`
+/// Twice the target gives a queue twice as long, and the line stays full. `[serverswitch §6.3]`
 #[test]
 fn the_queue_settles_where_it_should_and_nothing_is_dropped() {
     for aim in [25_000, 50_000, 100_000, 200_000] {
@@ -179,7 +178,7 @@ fn simulate(settings: &Value) -> Result<Value, String> {
         .map_err(|error| format!("{error:?}"))
 }
 
-/// Notices find their way over relays with processors, and what was chosen is printed.
+/// Notifications pass relays with processors, and the chosen settings are printed.
 #[test]
 fn an_experiment_prints_what_its_notices_did() {
     let settings = json!({

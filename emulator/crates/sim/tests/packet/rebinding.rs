@@ -39,9 +39,9 @@ fn last(document: &Value) -> f64 {
     document["completion_secs"]["max"].as_f64().unwrap()
 }
 
-/// The example of §5: two racks side by side load the ToR that they share twice, 1:2:1. Balanced,
-/// all three carry as much, so that the last flow ends in two thirds of the time; flows that move
-/// lose no byte.
+/// The example of §5: two adjacent racks put twice the load on the ToR that they share, 1:2:1. With
+/// balancing, all three ToRs carry the same load, so the last flow ends in two thirds of the time;
+/// flows that move lose no byte.
 #[test]
 fn flows_move_until_three_tors_carry_as_much() {
     let run = |routing, more| simulate(routing, &[2, 3], &settings(&more), &json!([]));

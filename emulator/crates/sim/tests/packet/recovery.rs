@@ -7,7 +7,7 @@ use cubeyard_sim::packet::rules::Recovery;
 
 use crate::bench::{Dumbbell, MS, PAYLOAD, US, rules};
 
-/// What became of a flow that lost packets in a row of one window.
+/// The result of a flow that lost consecutive packets of one window.
 #[derive(Debug)]
 struct Told {
     timeouts: u64,
@@ -159,9 +159,9 @@ fn scattered_losses_in_a_window_cost_selective_acknowledgements_no_timeouts() {
     assert!(ends[1] < ends[0], "{ends:?}");
 }
 
-/// A timer that expires in recovery leaves no larger threshold than recovery began with: what was
-/// sent meanwhile is more than the path holds. Otherwise each timeout is followed by the next burst
-/// of losses; ns-3 fills nine tenths of this line.
+/// A timer that expires in recovery must not raise the threshold above its value at the start of
+/// recovery, because the data sent meanwhile exceeds the capacity of the path. Otherwise each
+/// timeout is followed by the next burst of losses; ns-3 fills nine tenths of this line.
 #[test]
 fn a_burst_of_losses_in_slow_start_is_not_followed_by_others() {
     let bell = Dumbbell {

@@ -1,4 +1,4 @@
-//! Requests and responses: exact latencies of idle networks, rates, chains, and what is refused.
+//! Requests and responses: exact latencies of idle networks, rates, chains, and rejected input.
 
 use cubeyard_sim::packet::answered_since;
 use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
@@ -182,8 +182,8 @@ fn a_client_that_waits_over_udp_gives_up_after_two_seconds_and_asks_again() {
     assert_eq!((listed("flows"), listed("unfinished")), (8, 2));
 }
 
-/// Of the requests after a moment: below the server's line rate all are answered at once, above it
-/// most wait or are lost.
+/// Statistics of the requests after a moment: below the server's line rate all are answered at
+/// once, above it most wait or are lost.
 #[test]
 fn requests_of_a_time_are_told_with_what_became_of_them() {
     let network = Network::open(SPEC).unwrap();

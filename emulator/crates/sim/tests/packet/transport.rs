@@ -47,7 +47,7 @@ fn one_flow_fills_the_line_with_a_product_of_queue_and_three_quarters_without() 
             ..gigabit(1)
         };
         let mut core = bell.build(&[(0, 10 << 30, 0)]);
-        // Start from a threshold as after a loss: slow start is not what is tested.
+        // Start from the threshold after a loss, because slow start is not tested here.
         core.senders[0].threshold = 10.0;
         delivered_between(&mut core, 2 * SECOND, 10 * SECOND)[0] as f64 / 8.0 / line
     };
@@ -168,9 +168,9 @@ fn incast_collapses_with_a_long_timeout_only() {
 
 #[test]
 fn linked_subflows_take_the_share_of_one_flow_and_unlinked_ones_their_number() {
-    // One connection of two subflows beside eight of one, where one packet in 2,000 is lost at
-    // random. In a drop-tail queue without any noise, losses hit the flows that grow, which linked
-    // subflows hardly do.
+    // One connection of two subflows competes with eight connections of one, with random loss of
+    // one packet in 2,000. In a drop-tail queue without noise, losses would hit the growing flows
+    // only, and linked subflows hardly grow.
     let shares = |growth| {
         let mut rules = rules();
         rules.growth = growth;
@@ -251,7 +251,7 @@ fn mean_window(growth: Growth, apart: u64, round_trip: u64, losses: u64) -> f64 
         ..gigabit(1)
     };
     let mut core = bell.build(&[(0, 1 << 40, 0)]);
-    // No slow start: it would take the window far beyond what so many losses leave.
+    // Skip slow start: it would raise the window far above the level that this loss rate allows.
     core.senders[0].threshold = 10.0;
     let settled = losses / 4;
     let mut from = (0, 0);
@@ -344,7 +344,7 @@ fn opposite_flows_fill_a_line_in_both_directions_without_timeouts() {
         let there = core.add_route(there, flow as u32, false);
         let back = core.add_route(back, flow as u32, true);
         core.add_connection(50_000_000, flow as u64 * 37 * US, &[(there, back, 4 * delay)]);
-        // Slow start, which loses packets by the dozen here, is not what is tested.
+        // Slow start is not tested here, and would lose packets by the dozen.
         core.senders[flow].threshold = 20.0;
     }
     core.start();

@@ -11,7 +11,7 @@ use crate::flow::PredictError;
 const IN_ALL: &str =
     "a fluid of packets: where the routing service's own paths meet late enough, it loses nothing";
 
-/// One destination's paths.
+/// The paths to one destination.
 struct Reached {
     paths: usize,
     /// First links that lie on a shortest path.

@@ -14,8 +14,8 @@ use super::{ROOT, shape};
 use crate::count::Cancelled;
 use crate::flow::PredictError;
 
-/// Packets on all links for one that arrives, over all destinations: disjoint paths against the
-/// routing service, whose source sends again what was dropped.
+/// Packets on all links per delivered packet, over all destinations: disjoint paths compared with
+/// the routing service, whose source sends dropped packets again.
 fn tcp_overhead(shape: &Shape) -> f64 {
     let mut paths = PathSet::default();
     let (mut own, mut base) = (0.0, 0.0);

@@ -63,8 +63,8 @@ fn cache(shape: &Shape, service: &Multipath, draws: &mut Draws) -> Result<Used, 
     Ok(used)
 }
 
-/// The same with the answers, which return by the replica that passed a lookup on: what the links
-/// of real servers carry.
+/// The same including the answers, which return by the replica that forwarded a lookup: this is the
+/// load on the links of real servers.
 fn cache_with_answers(shape: &Shape, ways: Ways, draws: &mut Draws) -> Used {
     let mut used = vec![false; shape.directed_links()];
     let primary = draws.below(shape.servers());

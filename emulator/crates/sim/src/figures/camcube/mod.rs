@@ -1,12 +1,11 @@
 //! CamCube's services on a 20-ary 3-cube of 8,000 servers. `[camcube §3]`
 //!
-//! Inside: one file a figure (`fig1` to `fig5`) the links of aggregation (`table1`) and the network
-//! itself (`structure`), which they share.
+//! Inside: one file for each figure (`fig1` to `fig5`), the links of aggregation (`table1`), and
+//! the network itself (`structure`), which they share.
 //!
-//! Packets of a service are counted over the paths that its routing gives; there are no clocks or
-//! queues.
+//! Packets of a service are counted on the paths of its routing, without clocks or queues.
 //!
-//! All but `structure` can be asked for with a smaller torus, to stand beside what is measured.
+//! All but `structure` accept a smaller torus, to compare them with measured results.
 //!
 //! Not here: the services' routing (`cubeyard_routing::torus`).
 

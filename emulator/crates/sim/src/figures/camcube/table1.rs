@@ -7,7 +7,7 @@ use super::super::{Context, Outcome, Row};
 use super::{ROOT, shape, topology};
 use crate::flow::PredictError;
 
-/// Links and packets of the aggregation service beside the routing service.
+/// Links and packets of the aggregation service, compared with the routing service.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let shape = shape(context)?;
     let links = shape.directed_links() as f64;
@@ -105,7 +105,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     })
 }
 
-/// Of all servers, the most packets that come over its links and its own one.
+/// The most packets that any server merges: those from its links, and its own.
 fn most_merged(topology: &Topology, loads: &[u32]) -> f64 {
     let links = topology.links();
     let mut packets = vec![1u32; topology.server_count() as usize];

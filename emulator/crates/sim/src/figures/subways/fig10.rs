@@ -10,7 +10,7 @@ use crate::rack_fluid::{Balance, Between};
 
 /// Loops that fill a cluster of 12 racks.
 const LOOPS: [usize; 5] = [2, 3, 4, 6, 12];
-/// 90 servers.
+/// Six racks, 90 servers.
 const RACKS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
 const EVEN: &str = "in loops of 3 two jobs of three racks load all ToRs alike: in a fluid there is nothing left to balance, and no cool ToR to detour to; ECMP's uneven hashing, which LB repairs in the paper, is not in it";

@@ -50,7 +50,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             ))
         })
         .collect::<Result<Vec<Series>, PredictError>>()?;
-    // What LB or D adds to the plain type, at one number of ports.
+    // The gain of LB or D over the plain type, at one number of ports.
     let benefit = |balanced: usize, plain: usize, at: usize| lines[balanced].y[at] / lines[plain].y[at];
     let shrinking = [1, 2]
         .into_iter()

@@ -20,7 +20,7 @@ const REQUEST_GIGABITS: f64 = 50.0 * 8e-9;
 const STATIC: &str = "a fluid: 1/10 of the traffic takes short paths, and the shared ToR carries the rest of one rack, so 1 / 0.9";
 const TWO_HOPS: &str = "a fluid fills every detour to the last bit: two cool ToRs on either side at 60 % are 5.4 ToRs for 1.8 racks' traffic, so 3; at low ratios the servers' own links limit it";
 
-/// As many queries from every web server to every memcache server.
+/// Equal numbers of queries from every web server to every memcache server.
 fn demands(network: &RackNetwork) -> Vec<Demand> {
     let web: Vec<usize> = (0..network.racks.count)
         .filter(|rack| !MEMCACHE.contains(rack))
@@ -81,8 +81,8 @@ pub(super) fn lines(context: &Context<'_>) -> Result<Vec<Series>, PredictError> 
         .collect()
 }
 
-/// The paper's numbers beside these lines of all variants, with the reasons of those of type 1, LB,
-/// D, and of type 0 at 5:1.
+/// The paper's numbers next to these lines of all variants, with the reasons for differences of
+/// type 1, LB, D, and of type 0 at 5:1.
 pub(super) fn rows(lines: &[Series], reasons: [&'static str; 4]) -> Result<Vec<Row>, PredictError> {
     let [of_type_1, of_balancing, of_detours, of_type_0] = reasons;
     let speedups = |line: usize| -> Vec<f64> {
@@ -110,7 +110,7 @@ pub(super) fn rows(lines: &[Series], reasons: [&'static str; 4]) -> Result<Vec<R
     ])
 }
 
-/// What the paper prints of its lines.
+/// The points of its lines that the paper prints.
 pub(super) fn printed() -> [Series; 2] {
     [
         Series::paper("paper: Type 0", [(5.0, 10.0)]),

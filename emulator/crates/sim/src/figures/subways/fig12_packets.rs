@@ -76,8 +76,8 @@ impl Cluster {
         })
     }
 
-    /// What becomes of requests after the warm-up when all web servers together send so many
-    /// millions a second.
+    /// The results of the requests after the warm-up, if all web servers together send `rate`
+    /// million requests per second.
     fn answered(&self, context: &Context<'_>, rate: f64, seed: u64) -> Result<Answered, PredictError> {
         let period = REBIND_SECS / FASTER;
         let each = rate * 1e6 / self.clients.len() as f64;

@@ -18,7 +18,7 @@ fn single(gbps: f64) -> Result<RackNetwork, PredictError> {
     }))
 }
 
-/// A second network of another rate beside the one of 10 Gb/s, ToRs in turn.
+/// A second network of another rate in addition to the one of 10 Gb/s; ToRs alternate.
 fn augmented(gbps: f64) -> Result<RackNetwork, PredictError> {
     let both = network(json!({
         "type": 2, "p": 2, "q": 30, "l": 12, "c": 2, "clusters": 2, "cluster_gbps": [10, gbps],

@@ -30,7 +30,7 @@ use super::{Context, Series, built, setup};
 use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, Demand, Plan, RackNetwork, run, shuffle};
 
-/// What a mapper sends to a reducer: 15 MB of 10^6 bytes.
+/// Data from a mapper to a reducer: 15 MB of 10^6 bytes.
 const SHUFFLE_GIGABITS: f64 = 0.12;
 
 /// The three ways to spread flows, and what the paper appends to a type's number for each.
@@ -61,7 +61,7 @@ fn default_network(wiring_type: u8) -> Result<RackNetwork, PredictError> {
     network(json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": spread, "clusters": 2}))
 }
 
-/// Seconds until a job is over. Counts as one unit of progress.
+/// Seconds until a job ends. Counts as one unit of progress.
 fn job_secs(
     context: &Context<'_>,
     network: &RackNetwork,
@@ -74,7 +74,7 @@ fn job_secs(
     Ok(secs)
 }
 
-/// Seconds until the shuffle among the servers of `racks` is over.
+/// Seconds until the shuffle among the servers of `racks` ends.
 fn shuffle_secs(
     context: &Context<'_>,
     network: &RackNetwork,

@@ -1,5 +1,5 @@
 //! Shuffles of Figs 8 to 11 packet by packet; load balancing and detours move flows while packets
-//! are on their way. The fluid's lines stand beside. `[subways §8.3-§8.6]`
+//! are on their way. The charts also show the fluid's lines. `[subways §8.3-§8.6]`
 //!
 //! Not here: Fig. 12, whose requests go without TCP (`fig12_packets`).
 
@@ -16,9 +16,9 @@ use crate::experiment::Experiment;
 use crate::network::Network;
 use crate::rack_fluid::{Balance, Between};
 
-/// What a mapper sends to a reducer: 15 MB of 10^6 bytes.
+/// Data from a mapper to a reducer: 15 MB of 10^6 bytes.
 const BYTES: u64 = 15_000_000;
-/// The shortest timeout with the whole data; of a part of it, the same part.
+/// The shortest retransmission timeout for the whole data; scaled down for a part of it.
 const RTO_MIN_SECS: f64 = 0.2;
 /// The paper's T_rebind, of a part of the data the same part. `[subways §8.1]`
 const REBIND_SECS: f64 = 0.01;
@@ -59,7 +59,7 @@ impl Shuffle {
         Shuffle { balance, ..self }
     }
 
-    /// Among as many racks of each of two loops.
+    /// The same number of racks in each of two loops.
     fn of_two_loops(self) -> Shuffle {
         Shuffle { loops: 2, ..self }
     }
@@ -132,7 +132,7 @@ pub(super) fn routing_of(balance: Balance) -> &'static str {
     }
 }
 
-/// What becomes of the shuffles of one figure.
+/// The state of the shuffles of one figure.
 struct Figure<'a> {
     context: &'a Context<'a>,
     axes: Axes,
@@ -153,7 +153,7 @@ impl Line {
         }
     }
 
-    /// Lines of the same shuffles under each of these balances; the name says which.
+    /// Lines of the same shuffles under each of these balances, which the names include.
     fn balanced(
         name: impl Fn(&str) -> String,
         points: &[(f64, Shuffle, Shuffle)],
@@ -188,7 +188,7 @@ impl Drawn {
 struct Times {
     shuffles: Vec<Shuffle>,
     fluid: Vec<f64>,
-    /// By shuffle and seed, as far as they are there.
+    /// Results by shuffle and seed; `None` until computed.
     packets: Vec<Vec<Option<f64>>>,
 }
 
@@ -198,7 +198,7 @@ impl Times {
         self.shuffles.iter().position(same).unwrap_or(usize::MAX)
     }
 
-    /// Speedups by seed; nothing until all of them are there.
+    /// Speedups by seed; `None` until all are computed.
     fn sample(&self, shuffle: &Shuffle, before: &Shuffle) -> Option<Vec<f64>> {
         let (ours, theirs) = (
             self.packets.get(self.place(shuffle))?,
@@ -242,7 +242,7 @@ impl Times {
 
 impl Figure<'_> {
     /// Runs all shuffles of all lines: packet by packet for each seed, and as a fluid. Shows each
-    /// place when it is there.
+    /// point as soon as it is computed.
     fn drawn(&self) -> Result<Drawn, PredictError> {
         let context = self.context;
         let mut shuffles: Vec<Shuffle> = Vec::new();
@@ -369,7 +369,7 @@ pub(in super::super) fn fig8(context: &Context<'_>) -> Result<Outcome, PredictEr
     Ok(figure.outcome(rows, drawn.series))
 }
 
-/// Fig. 9: one network replaced by a faster one, or another of 10 GbE added beside it.
+/// Fig. 9: one network replaced by a faster one, or extended by a second network of 10 GbE.
 pub(in super::super) fn fig9(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let single = |gbps: f64| {
         let spec = json!({
@@ -515,7 +515,7 @@ pub(in super::super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictE
         lines.iter().filter(|line| line[more] > line[fewer]).count()
     };
     let diminishing = within.iter().filter(|line| line[2] - line[1] < line[1] - line[0]);
-    // What LB or D adds to the plain type, at one number of ports.
+    // The gain of LB or D over the plain type, at one number of ports.
     let benefit = |balanced: usize, plain: usize, at: usize| speedups[balanced][at] / speedups[plain][at];
     let shrinking = [1, 2]
         .into_iter()

@@ -32,7 +32,7 @@ fn tail_secs(context: &Context<'_>, wiring_type: u8, seed: u64) -> Result<f64, P
     Ok(done.makespan_secs())
 }
 
-/// Both wirings beside the paper's simulator and testbed.
+/// Both wirings, compared with the paper's simulator and testbed.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     // Each of the flows is routed, then runs.
     context.expect(2 * context.seeds * u64::from(12 * 4 * FLOWS) * 2);

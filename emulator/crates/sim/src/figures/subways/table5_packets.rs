@@ -14,8 +14,8 @@ use crate::network::Network;
 const BYTES: u64 = 100_000_000;
 /// Flows from each sender to each receiver.
 const FLOWS: u32 = 4;
-/// The queue whose tails stand beside the paper's: a port's rate times 600 us, as in a network of
-/// 60 us a hop. `[subways §8.1]`
+/// The queue size whose tail latencies are compared with the paper's: a port's rate times 600 us,
+/// as in a network of 60 us per hop. `[subways §8.1]`
 const QUEUE_BYTES: u64 = 37_500;
 /// Queues of the sweep.
 const QUEUES: [u64; 3] = [QUEUE_BYTES, 150_000, 500_000];
@@ -42,7 +42,8 @@ fn tail_secs(
     document["completion_secs"]["max"].as_f64().ok_or_else(setup)
 }
 
-/// Both wirings over the sizes of queues, the smallest beside the paper's simulator and testbed.
+/// Both wirings over the sizes of queues; the smallest one is compared with the paper's simulator
+/// and testbed.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     context.expect(2 * QUEUES.len() as u64 * context.seeds * u64::from(12 * 4 * FLOWS) * BYTES);
     let mut rows = Vec::new();

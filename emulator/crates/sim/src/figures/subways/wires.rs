@@ -34,7 +34,7 @@ fn book() -> Result<Book, PredictError> {
 
 /// The longest wire by the paper's measure, and with the ToRs that servers are wired to.
 fn longest(policy: &str, p: u32, l: u32, b: u32) -> Result<(f64, f64), PredictError> {
-    // Few servers: what counts is where the logical racks stand.
+    // Few servers are enough: only the positions of the logical racks matter.
     let spec: PlanSpec = serde_json::from_value(json!({
         "topology": {"family": "subways", "type": 1, "p": p, "q": 2 * p, "l": l, "clusters": 1},
         "site": {"enclosure": "rows", "rack": "SUBWAYS", "aisle_metres": 1.2},
