@@ -4,9 +4,9 @@
 //! Inside: the lines and their totals (here), cables (`cables`), racks, trays, labels and fittings
 //! (`site`), work (`labour`).
 //!
-//! Built only from the layout, the wiring and the book. Every cable of the plan is in exactly one
-//! line (or one entry of the cut list, when cut from bulk); the plan's cost is the sum of the
-//! lines.
+//! It is computed from the layout, the wiring and the book only. Every cable of the plan is in
+//! exactly one line (or one entry of the cut list, when cut from bulk); the plan's cost is the sum
+//! of the lines.
 
 mod cables;
 mod labour;
@@ -25,7 +25,7 @@ use cables::{cable_lines, transceiver_lines};
 pub use labour::tasks;
 use site::{label_line, site_lines};
 
-/// What a line is for; the order of the lines.
+/// The purpose of a line; lines are sorted in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
@@ -50,7 +50,7 @@ pub enum Category {
     Labour,
 }
 
-/// What a quantity counts.
+/// The unit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Unit {
     #[serde(rename = "each")]
@@ -62,7 +62,7 @@ pub enum Unit {
     Sheet,
     #[serde(rename = "pack")]
     Pack,
-    /// What the book sells by no piece.
+    /// For parts that the book does not sell by the piece.
     #[serde(rename = "m")]
     Metre,
     #[serde(rename = "h")]
@@ -78,11 +78,11 @@ pub struct BomLine {
     pub sku: String,
     pub name: String,
     pub manufacturer: String,
-    /// The manufacturer's; empty when the book does not say.
+    /// The manufacturer's part number; empty if the book has none.
     pub part_number: String,
     pub supplier: String,
     pub lead_time_days: Option<u32>,
-    /// Of one piece: a cable, a box of cable, a tray.
+    /// Length of one piece: a cable, a box of cable, a tray.
     #[serde(serialize_with = "whole_f64_option")]
     pub length_metres: Option<f64>,
     pub colour: Option<&'static str>,
@@ -151,7 +151,7 @@ fn whole_f64_option<S: Serializer>(value: &Option<f64>, serializer: S) -> Result
     }
 }
 
-/// Spares as a share of what is installed, rounded up.
+/// The number of spares: a share of the installed quantity, rounded up.
 fn spares_of(quantity: f64, ratio: f64) -> f64 {
     // The small step back keeps 0.03 * 100 from becoming 4.
     (quantity * ratio - 1e-9).ceil().max(0.0)
@@ -255,7 +255,8 @@ fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// Bill a plan. Deterministic; never fails: what has no part or price is a line without one.
+/// Computes the bill of a plan. It is deterministic and never fails: items without a part or price
+/// become lines without one.
 pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, wiring: &Wiring) -> Bom {
     let selection = &layout.parts;
     let mut out = Bom::default();

@@ -1,8 +1,8 @@
-//! A price book: the parts a plan may use, each value with the place it comes from.
+//! A price book: the parts that a plan can use, each value with its source.
 //!
 //! A book is data (`books/*.json`), pinned by a plan through its content hash. Nothing here invents
-//! a value: a price the source does not give is `null`, and every total that meets it says "at
-//! least".
+//! a value: a price that the source does not state is `null`, and every total that includes such an
+//! item is marked "at least".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub enum PartKind {
     Transceiver,
     Rack,
     Container,
-    /// What holds the racks where no container is bought: open rows, or an enclosure of one's own.
+    /// The room for racks without a purchased container: open rows, or the customer's enclosure.
     Room,
     Tray,
     /// Carries devices that stand side by side in a rack.
@@ -81,8 +81,8 @@ impl Basis {
     }
 }
 
-/// Where a value comes from. `date` is ISO `YYYY-MM-DD`: when the source said so, not when it was
-/// typed in.
+/// The source of a value. `date` is ISO `YYYY-MM-DD`: the date of the source, not of its entry
+/// here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -108,10 +108,10 @@ pub struct Attributes {
     /// switch: spares to buy, as a share of those in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare_ratio: Option<f64>,
-    /// switch, server: cords that one device takes; 1 where the book does not say.
+    /// switch, server: power cords per device; 1 if the book does not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_cords: Option<u32>,
-    /// pdu: sockets.
+    /// pdu: number of sockets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outlets: Option<u32>,
     /// label: labels on a sheet; tie: ties in a pack. The price and weight are those of a sheet or
@@ -165,7 +165,7 @@ pub struct Attributes {
     /// Smallest bend radius as a multiple of the diameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bend_radius_multiple: Option<f64>,
-    /// Stock lengths, ascending.
+    /// Stock lengths in metres, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths_metres: Option<Vec<f64>>,
     /// One price per stock length; null where a length has none.
@@ -190,10 +190,10 @@ pub struct Attributes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gbps: Option<f64>,
 
-    /// rack: usable units.
+    /// rack: number of usable units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<u32>,
-    /// container: inside; tray: of one piece.
+    /// container: inner length; tray: length of one piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ pub struct Attributes {
     pub height_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_weight_kg: Option<f64>,
-    /// rack, container, room: what the usual power feed gives; pdu: what one carries.
+    /// rack, container, room: power of the usual feed; pdu: the power that it can carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_limit_watts: Option<f64>,
     /// container, room: heat that the usual cooling takes away.
@@ -220,7 +220,7 @@ pub struct Attributes {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enclosure: Option<String>,
 
-    /// tray: inner cross-section.
+    /// tray: width of the inner cross-section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width_mm: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,7 @@ pub struct Attributes {
     pub usd_per_hour: Option<f64>,
 }
 
-/// One catalog row.
+/// One row of the catalog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -264,12 +264,12 @@ impl Part {
         self.sources.get(field).or_else(|| self.sources.get("*"))
     }
 
-    /// Rack units one device takes (1 where the book does not say).
+    /// Height of the device in rack units (1 if the book does not state it).
     pub fn height_units(&self) -> u32 {
         self.attributes.height_units.unwrap_or(1).max(1)
     }
 
-    /// Devices of this part side by side in one shelf (1 where the book does not say).
+    /// Number of devices of this part side by side in one shelf (1 if the book does not state it).
     pub fn per_unit(&self) -> u32 {
         self.attributes.per_unit.unwrap_or(1).max(1)
     }
@@ -302,7 +302,7 @@ impl Part {
         Some(self.weight_kg.unwrap_or(0.0) + per_metre * f64::from(length_mm) / 1000.0)
     }
 
-    /// Line rate capacity of a switch or NIC: what "smallest that fits" compares.
+    /// Total line rate of a switch or NIC, by which the smallest part that fits is chosen.
     pub(crate) fn capacity_gbps(&self) -> f64 {
         let own = self.attributes.ports.unwrap_or(0) as f64 * self.attributes.port_gbps.unwrap_or(0.0);
         let up =
@@ -332,8 +332,8 @@ pub const CURRENCIES: [&str; 155] = [
     "XPF", "YER", "ZAR", "ZMW", "ZWG",
 ];
 
-/// A versioned price book. Every amount in it, and in what is computed from it, is in `currency`:
-/// the fields that end in `_usd` have that name from when all books were in dollars.
+/// A versioned price book. All amounts in it, and all amounts computed from it, are in `currency`.
+/// The fields that end in `_usd` keep that name from a time when all books were in dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
@@ -386,7 +386,7 @@ impl Book {
         }
     }
 
-    /// What is wrong with the book's values; empty when it can be used.
+    /// The errors in the book's values; empty if it can be used.
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if !CURRENCIES.contains(&self.currency.as_str()) {
@@ -458,7 +458,7 @@ impl Book {
 }
 
 impl Part {
-    /// Attributes this kind cannot do without, or that are out of range: (field, what is wrong).
+    /// Attributes that this kind requires and that are missing or out of range: (field, error).
     fn missing(&self) -> Vec<(&'static str, String)> {
         let a = &self.attributes;
         let mut out = Vec::new();

@@ -1,6 +1,6 @@
-//! Which part of a book fits a need: the smallest or cheapest one that is enough.
+//! Chooses the part of a book for a need: the smallest or cheapest one that is sufficient.
 //!
-//! Not here: what a plan needs (`selection`), and what a part is (`book`).
+//! Not here: the needs of a plan (`selection`), and the parts (`book`).
 
 use std::cmp::Ordering;
 
@@ -90,8 +90,8 @@ impl Book {
             .map(|(i, _)| i)
     }
 
-    /// The part that an enclosure is: the container of that inside length, or the room of that
-    /// name. What the book says of its limits holds for one container, or for the whole room.
+    /// The part of an enclosure: the container with that inner length, or the room with that name.
+    /// Its limits in the book apply to one container, or to the whole room.
     pub fn enclosure_for(&self, enclosure: Enclosure, length_metres: f64) -> Option<usize> {
         let container = matches!(enclosure, Enclosure::Container40Ft | Enclosure::Container20Ft);
         let kind = if container {

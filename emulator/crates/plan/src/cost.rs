@@ -1,4 +1,4 @@
-//! What a plan costs, by category: nothing but sums of the bill's lines.
+//! The cost of a plan by category: sums of the bill's lines.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Cost {
     pub labour: f64,
     /// Switches, NICs, cables and transceivers.
     pub network: f64,
-    /// Every priced line.
+    /// The sum of all lines with a price.
     pub total: f64,
     pub at_least: bool,
 }

@@ -1,11 +1,12 @@
 //! The work order between two plans: which cables stay, move, are added and are taken out.
 //!
-//! Devices are matched first (by name, or by place along the loop where a Subways upgrade renames
-//! logical racks), then links: the same two ports, the same two devices, then those that keep one
-//! end; and a leg only becomes a leg of the breakout cable that its own becomes. `[ours]`
+//! Devices are matched first (by name, or by position along the loop if a Subways upgrade renames
+//! logical racks), then links: first those with the same two ports, then the same two devices, then
+//! one common end. A leg is matched only with a leg of the breakout cable with which its own cable
+//! is matched. `[ours]`
 //!
 //! Inside: the order and its steps (here), matched devices (`correspondence`), breakout cables that
-//! stay whole (`breakouts`), what papers claim (`claims`). Not here: prices.
+//! stay whole (`breakouts`), the papers' claims (`claims`). Not here: prices.
 
 mod breakouts;
 mod claims;
@@ -20,7 +21,7 @@ use crate::wiring::NO_PART;
 pub use claims::Claim;
 pub use correspondence::Correspondence;
 
-/// What becomes of a cable.
+/// The work on a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Action {
@@ -37,7 +38,7 @@ pub const ACTIONS: [&str; 4] = ["keep", "move", "add", "remove"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
-    /// Not moved.
+    /// The device did not move.
     None = 0,
     /// One end goes to another device.
     OtherDevice = 1,
@@ -64,8 +65,8 @@ pub const REASONS: [&str; 6] = [
 /// No cable on this side.
 pub const NO_CABLE: u32 = u32::MAX;
 
-/// Cables to keep, move, add and remove. One entry a link: a cable, or a leg of a breakout cable.
-/// Removals first, then moves, additions, keeps; entries of one cable beside each other.
+/// Cables to keep, move, add and remove. One entry per link: a cable, or a leg of a breakout cable.
+/// The order is removals, moves, additions, keeps; the entries of one cable are adjacent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkOrder {
     pub action: Vec<Action>,
@@ -290,9 +291,9 @@ struct Counts {
 
 #[derive(Default, Serialize)]
 struct Columns {
-    /// Index into `actions`.
+    /// The action of each entry, as an index into `actions`.
     action: Vec<u8>,
-    /// Index into `reasons`.
+    /// The reason of each entry, as an index into `reasons`.
     reason: Vec<u8>,
     /// The cable; the legs of a breakout have the same.
     cable: Vec<u32>,

@@ -1,9 +1,8 @@
-//! What a container or a room takes: its power feed, its cooling, its gross mass and the load on
-//! its floor.
+//! Limits of a container or a room: power feed, cooling, gross mass and floor load.
 //!
-//! The limits are data of the enclosure's part in the price book, each with its source; the spec's
-//! site may state others. They hold for one container, or for the whole room. A limit that nobody
-//! states is not checked, and the summary says so.
+//! The limits are data of the enclosure's part in the price book, each with its source; the plan's
+//! `site` can override them. They apply to one container, or to the whole room. A limit without a
+//! value is not checked, and the summary reports that.
 
 use cubeyard_topology::Finding;
 use serde::Serialize;
@@ -19,7 +18,8 @@ const MOST_CONTAINERS: u32 = 64;
 /// Most repairs that are tried by planning again.
 const MOST_TRIALS: usize = 3;
 
-/// What is limited. All electric power becomes heat, so power and cooling compare the same watts.
+/// The limited quantity. All electric power becomes heat, so power and cooling compare the same
+/// watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -103,7 +103,8 @@ impl Quantity {
         }
     }
 
-    /// The least limit of whole steps that takes `value`: what accepting writes into the spec.
+    /// The least limit, in whole steps, that allows `value`: the number that accepting writes into
+    /// the spec.
     fn whole(self, value: f64) -> f64 {
         let step = match self {
             Quantity::Power | Quantity::Cooling => 1000.0,
@@ -149,7 +150,7 @@ pub struct SiteLimit {
     pub basis: Option<Basis>,
 }
 
-/// What each container (or the room) holds.
+/// The load of each container (or of the room).
 struct Loads {
     watts: Vec<f64>,
     /// With racks, cables, trays and the container's own weight.
@@ -158,7 +159,7 @@ struct Loads {
     rack_kg: Vec<f64>,
     /// By rack: its weight over the floor that is its own.
     floor_kg_per_m2: Vec<f64>,
-    /// The empty container.
+    /// The mass of the empty container.
     tare_kg: f64,
     mass_at_least: bool,
 }
@@ -225,16 +226,17 @@ impl Loads {
     }
 }
 
-/// What each container weighs with everything in it, in kilograms; the room as a whole where there
-/// are none.
+/// The mass of each container with everything in it, in kilograms; of the whole room if there are
+/// no containers.
 pub(crate) fn gross_kg(layout: &Layout, book: &Book, bom: &Bom) -> Vec<f64> {
     let part = book.enclosure_for(layout.site.enclosure, layout.site.length_metres);
     Loads::of(layout, book, bom, part).gross_kg
 }
 
-/// The limits of the enclosure with what comes nearest to each; what is over a limit, or over the
-/// catalog's and accepted, is a finding. `gross_kg_in` plans with another number of containers, for
-/// [`gross_kg`]; it is called a few times where the mass is over its limit.
+/// The limits of the enclosure, each with the container that comes nearest to it. Exceeding a limit
+/// is a finding, and so is exceeding the catalog's limit with acceptance. `gross_kg_in` plans with
+/// another number of containers, for [`gross_kg`]; it is called a few times if the mass exceeds its
+/// limit.
 pub(crate) fn check(
     spec: &PlanSpec,
     layout: &Layout,
@@ -361,7 +363,7 @@ fn finding(
     })
 }
 
-/// What helps, in words and, where it surely does, as a patch.
+/// A fix in words and, if it certainly helps, as a patch.
 fn repair(
     quantity: Quantity,
     limit: f64,

@@ -1,9 +1,10 @@
-//! Lengths of cable routes: one frame of measures, one function, whatever the plan.
+//! Lengths of cable routes: one frame of measures and one function for all plans.
 //!
 //! A route is rectilinear: out of the port to the rack's side manager, up (or down) the manager,
 //! back to the tray's centreline, along the tray over the column of racks, over the aisle on a
-//! crossing, and the same way in. The frame holds the measures; with other measures the same
-//! function gives the idealised lengths of the Subways paper (see `wiring::paper_measure`).
+//! crossing, and into the other rack in the reverse order. The frame holds the measures; with other
+//! measures the same function gives the idealised lengths of the Subways paper (see
+//! `wiring::paper_measure`).
 
 use crate::layout::{Facing, Site};
 use crate::spec::Face;

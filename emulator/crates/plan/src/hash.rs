@@ -25,7 +25,7 @@ pub fn plan_hash(resolved_spec: &impl Serialize, book: &Book) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// SHA-256 of a book's content alone: what a pinned price book version is checked against.
+/// SHA-256 of a book's content, against which a pinned price book version is checked.
 pub fn book_hash(book: &Book) -> String {
     let mut text = String::new();
     write_canonical(&to_value(book), &mut text);

@@ -1,9 +1,9 @@
-//! How hard a plan's wiring is to put up and to grow, by the metrics of Zhang et al. (NSDI 2019),
-//! as far as a plan knows them.
+//! The effort to install and to grow a plan's wiring, by the metrics of Zhang et al. (NSDI 2019),
+//! as far as a plan has the data.
 //!
-//! Inside: of one plan, what is bundled between racks; of two, what a crew rewires to get from one
-//! to the other, from the work order. Not here: the work order itself (`diff`) and the minutes that
-//! work takes (`bom`).
+//! Inside: for one plan, the bundles between racks; for two plans, the links that a crew rewires to
+//! get from one to the other, from the work order. Not here: the work order itself (`diff`) and the
+//! duration of the work (`bom`).
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const OUT_AT_ONCE: f64 = 0.25;
 /// Putting up. `[nsdi19 §3]`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Deployment {
-    /// Cables between racks.
+    /// Number of cables between racks.
     pub inter_rack_cables: u32,
     /// Cables between the same two racks over the same trays, pulled together.
     pub bundles: u32,
@@ -36,13 +36,13 @@ pub struct Deployment {
 /// Growing from another plan. `[nsdi19 §4]`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expansion {
-    /// Links that are there and are moved or taken out.
+    /// Number of existing links that are moved or removed.
     pub links_rewired: u32,
-    /// New links.
+    /// Number of new links.
     pub links_added: u32,
     /// The fewest steps in each of which every device keeps three quarters of its links.
     pub steps: u32,
-    /// Of the racks where cables are rewired, cable ends at one, in the mean and in one step.
+    /// Cable ends to rewire per rack and step, averaged over the racks where cables are rewired.
     pub rewired_per_rack_and_step: f64,
     /// Trays that hold cables that are rewired.
     pub trays_touched: u32,
@@ -50,7 +50,7 @@ pub struct Expansion {
     pub rewired_per_tray: f64,
 }
 
-/// What of a plan is bundled. Linear in bundles.
+/// Counts the bundles of a plan. Linear in bundles.
 pub fn deployment(plan: &Plan) -> Deployment {
     let bundles = &plan.wiring.bundles;
     let types: BTreeSet<(u32, u64)> = bundles
@@ -68,7 +68,8 @@ pub fn deployment(plan: &Plan) -> Deployment {
     }
 }
 
-/// What a work order from `before` rewires. Linear in cables and in the trays that they lie in.
+/// Counts the links that a work order from `before` rewires. Linear in cables and in the trays that
+/// they use.
 pub fn expansion(before: &Plan, order: &WorkOrder) -> Expansion {
     let links = before.topology.links();
     let rewired: Vec<usize> = order

@@ -1,4 +1,4 @@
-//! One pure function from a spec and a price book to everything there is to know about a plan.
+//! A pure function from a spec and a price book to all results of a plan.
 
 use std::sync::OnceLock;
 
@@ -105,11 +105,11 @@ pub struct Plan {
     pub cost: Cost,
     pub power: Power,
     pub used_parts: UsedParts,
-    /// What the enclosure takes beside what stands in it.
+    /// The limits of the enclosure and the loads on them.
     pub site_limits: Vec<SiteLimit>,
     /// Errors first, then warnings, then remarks.
     pub findings: Vec<Finding>,
-    /// See [`plan_hash`].
+    /// The hash of the plan; see [`plan_hash`].
     pub hash: String,
     certificate: OnceLock<Certificate>,
     adjacency: OnceLock<Csr>,
@@ -121,12 +121,12 @@ impl Plan {
         self.certificate.get_or_init(|| self.topology.certificate())
     }
 
-    /// What is printed on a cable at its `a` end: that end first.
+    /// The text on a cable's label at its `a` end, which names that end first.
     pub fn label(&self, cable: usize) -> String {
         labels::label(&self.topology, &self.layout, &self.wiring.breakouts, cable, true)
     }
 
-    /// What is printed on a cable at its `b` end.
+    /// The text on a cable's label at its `b` end.
     pub fn far_label(&self, cable: usize) -> String {
         labels::label(&self.topology, &self.layout, &self.wiring.breakouts, cable, false)
     }

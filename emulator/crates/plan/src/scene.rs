@@ -1,5 +1,5 @@
-//! What a picture needs, in columns: racks, devices, trays and bundles. Cables travel as arrays,
-//! not here.
+//! The data for pictures, in columns: racks, devices, trays and bundles. Cables are transferred as
+//! separate arrays.
 
 use std::iter;
 
@@ -36,7 +36,7 @@ impl Serialize for Rows<'_> {
 /// How to spell the name of a node: [`Topology::write_name`] or [`Topology::write_host_name`].
 type Spelling = fn(&Topology, NodeId, &mut String);
 
-/// The names of all devices: what each begins with, and its spelling.
+/// Writes the names of all devices: prefix and spelling.
 struct DeviceNames<'a>(&'a Topology, &'a str, Spelling);
 
 impl Serialize for DeviceNames<'_> {
@@ -59,7 +59,7 @@ impl Serialize for DeviceNames<'_> {
 struct ByDevice<'a, T> {
     topology: &'a Topology,
     servers: T,
-    /// One a tier.
+    /// One entry per tier.
     tiers: Vec<T>,
 }
 
@@ -364,7 +364,7 @@ struct CableTables<'a> {
     parts: Vec<PartName<'a>>,
 }
 
-/// What the `route`, `colour` and `part` columns of cables mean.
+/// The meanings of the values in the `route`, `colour` and `part` columns of cables.
 pub fn cable_tables_json(plan: &Plan) -> String {
     json(&CableTables {
         routes: &ROUTES,

@@ -1,8 +1,8 @@
-//! Which part stands for each logical device: one switch model per tier, NIC cards per server, one
+//! Chooses the part for each logical device: one switch model per tier, NIC cards per server, one
 //! server model.
 //!
-//! The rule is the same everywhere: the smallest part that fits. What nothing fits is a finding and
-//! stays without a part (and so without a price), never a failure.
+//! The rule is the same everywhere: the smallest part that fits. If no part fits, that is a
+//! finding, and the device stays without a part (and so without a price); planning continues.
 
 use cubeyard_topology::{Finding, SwitchTier, Topology};
 
@@ -11,7 +11,7 @@ use crate::choice::{NicChoice, PortDemand};
 use crate::spec::BreakoutRule;
 use crate::wiring::breakouts::{BundledPorts, bundled_ports};
 
-/// What the caller would rather have where several parts fit.
+/// The caller's preference if several parts fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PartPreferences<'a> {
     /// Servers side by side in one rack unit.
@@ -141,8 +141,8 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
     out
 }
 
-/// RJ45 at 1G, and up to 10G where the spec wants copper; SFP cages otherwise, which DAC, AOC and
-/// fibre all fit.
+/// RJ45 at 1G, and up to 10G if the spec requires copper; else SFP cages, which accept DAC, AOC and
+/// fibre.
 fn wanted_connector(media: Option<&str>, gbps: f64) -> Option<&'static str> {
     match media {
         Some("cat6") if gbps <= 10.0 => Some("rj45"),
@@ -180,8 +180,8 @@ fn no_part(code: &'static str, field: &str, message: String, hint: String) -> Fi
     Finding::warning(code, field, message, hint)
 }
 
-/// Ports of one switch of a tier: all that the model must have, wired or not (a partial BCube's
-/// last level keeps 8-port switches with 4 ports in use [bcube §5.1]).
+/// All ports that a switch model of a tier must have, whether wired or not (a partial BCube's last
+/// level keeps 8-port switches with 4 ports in use [bcube §5.1]).
 fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
     let gbps = |bits_per_sec: f64| link_gbps.unwrap_or(bits_per_sec / 1e9);
     merge(&[
@@ -193,8 +193,8 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
     ])
 }
 
-/// The same demand where ports are bundled: as many fewer of their rate, and one of all their rates
-/// together for each cable.
+/// The demand with bundled ports: for each cable, one port of the combined rate replaces the ports
+/// that it bundles.
 fn with_breakouts(demand: &[PortDemand], bundled: &[BundledPorts]) -> Vec<PortDemand> {
     let mut ports: Vec<(f64, u32)> = demand.iter().map(|d| (d.gbps, d.ports)).collect();
     for one in bundled {

@@ -1,8 +1,8 @@
-//! What a planner writes: topology, site, packaging, cabling, and the price book to use.
+//! The input of a plan: topology, site, packaging, cabling, and the price book.
 //!
-//! Every field but the topology may be left out; [`PlanSpec::filled`] puts in place what was chosen
-//! instead, so that a plan can be hashed and shown with nothing hidden. Unknown fields are errors
-//! that name the field.
+//! Every field but the topology is optional; [`PlanSpec::filled`] fills in the defaults, so that
+//! the hash and the display of a plan include every value. Unknown fields are errors that name the
+//! field.
 
 use cubeyard_topology::{Finding, HOST_NAME_MAX_CHARACTERS, TopologySpec};
 use serde::de::Error as _;
@@ -92,12 +92,12 @@ impl Enclosure {
 #[serde(deny_unknown_fields, default)]
 pub struct SiteSpec {
     pub enclosure: Enclosure,
-    /// What every host name of the plan begins with, so that the devices of two plans differ:
-    /// `dc-a` gives `dc-a-h0132`.
+    /// Prefix of every host name of the plan, so that the devices of two plans differ: `dc-a` gives
+    /// `dc-a-h0132`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_prefix: Option<String>,
-    /// What the workbook and the label sheets are printed on: `a4` (by default) or `letter`. The
-    /// bill buys labels of that size.
+    /// Paper size of the workbook and the label sheets: `a4` (by default) or `letter`. The bill
+    /// buys labels of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +213,7 @@ pub struct PackagingSpec {
     pub switches_per_unit: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers_per_rack: Option<u32>,
-    /// Subways' b.
+    /// Logical racks per rack, Subways' b.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical_racks_per_rack: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +222,7 @@ pub struct PackagingSpec {
     pub pins: Vec<Pin>,
 }
 
-/// "This one stands there": a device into a rack (and unit), or a rack to a spot on the floor.
+/// Fixes a position: a device in a rack (and unit), or a rack on the floor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -369,7 +369,7 @@ impl PlanSpec {
         out
     }
 
-    /// What goes before every host name of the plan: the site's prefix and a hyphen, or nothing.
+    /// The prefix of every host name of the plan: the site's prefix and a hyphen, or nothing.
     pub fn host_prefix(&self) -> String {
         self.site
             .host_prefix

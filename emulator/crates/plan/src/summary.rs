@@ -23,7 +23,7 @@ struct Summary<'a> {
     title: String,
     spec: &'a PlanSpec,
     book: BookName<'a>,
-    /// Of every amount, as an ISO 4217 code.
+    /// The currency of every amount, as an ISO 4217 code.
     currency: &'a str,
     counts: Counts,
     certificate: &'a Certificate,
@@ -172,7 +172,7 @@ fn longest_route_limit_metres(plan: &Plan) -> Option<f64> {
     plan.book.parts.get(part)?.attributes.reach_metres
 }
 
-/// The summary document.
+/// The summary as a JSON document.
 pub fn summary_json(plan: &Plan) -> String {
     let wiring = &plan.wiring;
     let metres = |lengths: &[u32]| lengths.iter().map(|&mm| u64::from(mm)).sum::<u64>() as f64 / 1e3;

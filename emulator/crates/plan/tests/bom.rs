@@ -73,7 +73,7 @@ proptest! {
         let optical = plan.wiring.transceiver.iter().filter(|&&t| t != NO_PART).count();
         prop_assert_eq!(of(Category::Transceiver).map(|l| l.quantity).sum::<f64>(), 2.0 * optical as f64);
 
-        // Ends by port: what is plugged in = twice the cables = what the devices' links say.
+        // Plugged cable ends by port = twice the number of cables = the sum of the devices' links.
         let degrees: u32 = (0..plan.topology.node_count()).map(|d| plan.adjacency().degree(d)).sum();
         prop_assert_eq!(f64::from(degrees), 2.0 * (bought + f64::from(cut)));
 
@@ -112,14 +112,13 @@ proptest! {
             prop_assert!(line.spares >= line.quantity * ratio - 1e-6 && line.spares < line.quantity * ratio + 1.0);
         }
 
-        // Bulk: what is bought is what is cut and what is left.
+        // Bulk cable: the bought length equals the cut length plus the rest.
         let boxes = of(Category::Cable).filter(|l| l.unit == Unit::Box);
         let boxed: f64 = boxes.map(|l| l.quantity * l.length_metres.unwrap_or(0.0)).sum();
         let used: f64 = bom.cut_list.iter().map(|c| c.length_metres * f64::from(c.pieces)).sum();
         prop_assert!((boxed - used - bom.waste_metres).abs() < 1e-3, "{boxed} {used} {}", bom.waste_metres);
 
-        // One figure for all cable in the order: what is cut or in use, what is left in boxes, and
-        // the spares.
+        // One sum for all cable in the order: cut or in use, left in boxes, and spare.
         let spare: f64 = of(Category::Cable).map(|l| l.spares * l.length_metres.unwrap_or(0.0)).sum();
         let pieces: f64 = of(Category::Cable).filter(|l| l.unit == Unit::Each).map(|l| l.quantity * l.length_metres.unwrap_or(0.0)).sum();
         prop_assert!((bom.cable_order_metres - pieces - boxed - spare).abs() < 0.1);
@@ -136,7 +135,7 @@ proptest! {
             prop_assert!(metres > 0.0);
         }
 
-        // What holds and feeds the devices, counted from where they stand.
+        // Parts that hold and power the devices, counted from the devices' positions.
         let at = &plan.layout.placements;
         let devices = plan.topology.node_count() as usize;
         let shelves: BTreeSet<(u32, u16)> =
@@ -159,7 +158,7 @@ proptest! {
     }
 }
 
-/// A price of the book is the unit price divided by the factor, whatever the line is ordered by.
+/// The book's price equals the unit price divided by the factor, for every unit of order.
 #[test]
 fn each_line_says_where_its_price_is_in_the_book() {
     for stock in ["stock", "bulk"] {

@@ -1,4 +1,4 @@
-//! The price books: well-formed, sourced, and chosen from as the rules say.
+//! The price books are well-formed and have sources, and parts are chosen by the rules.
 
 use cubeyard_plan::book::{Basis, Book, PartKind};
 use cubeyard_plan::choice::{NicChoice, PortDemand};
@@ -41,8 +41,7 @@ fn the_built_in_books_are_sound_and_say_where_every_value_is_from() {
     }
 }
 
-/// What we made up says so: nothing of the current book claims a vendor's or a paper's word for a
-/// price.
+/// Our estimates are marked as such: no price of the current book cites a vendor or a paper.
 #[test]
 fn our_estimates_are_marked_assumed() {
     for part in &book("current-2026").parts {
@@ -187,7 +186,7 @@ fn the_hash_of_a_book_follows_its_content() {
 }
 
 proptest! {
-    /// What is chosen fits, and nothing smaller does.
+    /// The chosen switch fits, and no smaller one does.
     #[test]
     fn no_smaller_switch_would_do(count in 1u32..200, gbps in prop::sample::select(vec![1.0, 10.0, 25.0, 40.0, 100.0, 400.0])) {
         let book = book("current-2026");

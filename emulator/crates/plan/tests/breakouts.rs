@@ -1,5 +1,4 @@
-//! Breakout cables: which links share one, what is bought, labelled and plugged, and what is
-//! refused.
+//! Breakout cables: the links that share one, the bill, labels and plugs, and rejected rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +58,7 @@ fn servers_share_the_ports_of_their_leaf() {
         Some(&12.0),
         "8 leaves and 4 spines: {bought:?}"
     );
-    // Labels at the trunks say which ports the plug takes, and are the same for all its legs.
+    // Labels at the trunks name all ports of the plug, and are the same for all its legs.
     let leaf = broken.topology.node_by_name("<0,0.0>").unwrap();
     let at_leaf: BTreeSet<String> = (0..broken.topology.links().len())
         .filter(|&link| broken.topology.links().b[link] == leaf)
@@ -75,7 +74,7 @@ fn servers_share_the_ports_of_their_leaf() {
         of_ports("P0-P3", "+3") && of_ports("P4-P7", "+3") && of_ports("P8-P9", "+1"),
         "{at_leaf:?}"
     );
-    // What is printed at the servers names one port.
+    // Labels at the servers name one port.
     assert!(broken.label(5).ends_with(":P5"), "{}", broken.label(5));
 }
 
@@ -149,7 +148,7 @@ fn rules_that_do_not_fit_are_refused_by_field() {
         );
         assert!(found.unwrap().fix.is_some() && found.unwrap().value.is_some());
     }
-    // A book without such a cable: planned, but with an error that names what is missing.
+    // With a book that lacks the cable, the plan has an error that names the missing part.
     let without = planned(&pods(&json!([{"level": 0, "links": 5}])));
     let finding = without
         .findings
@@ -166,9 +165,9 @@ fn rules_that_do_not_fit_are_refused_by_field() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
-    /// Every link of a level that is broken out is a leg of one cable, whose trunk is one switch;
-    /// its legs are as long as each other and at least as long as each route; links of other levels
-    /// keep cables of their own; the bill has one piece a cable.
+    /// Every link of a broken-out level is a leg of one cable, whose trunk is at one switch. Its
+    /// legs have equal lengths, at least as long as each route. Links of other levels have their
+    /// own cables. The bill has one piece per cable.
     #[test]
     fn legs_and_cables_add_up(
         leaves in 1u32..=4, spines in 1u32..=3, servers in 1u32..=9, uplinks in 1u32..=3, pods in 1u32..=2,

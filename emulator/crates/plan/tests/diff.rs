@@ -60,8 +60,8 @@ fn bcube_grows_from_two_groups_to_four_without_touching_a_link() {
     );
 }
 
-/// Growth from the top down adds DCell_1s to many DCell_2s and moves nothing; from filling in order
-/// to it, what is wired changes, and the claim says so `[dcell §5]`.
+/// Growth from the top down adds DCell_1s to many DCell_2s and moves nothing. A change to it from
+/// filling in order rewires links, and the claim reports that `[dcell §5]`.
 #[test]
 fn dcell_grows_from_the_top_down_without_touching_a_link() {
     let of = |racks: u32, growth: u8| {
@@ -111,8 +111,8 @@ fn doubling_ports_with_new_tors_rewires_no_server_link() {
     }
 }
 
-/// From p = 2 to p = 3 with the same ToR models the runs of servers no longer begin at the same
-/// places: the claim fails there for half of the ToRs, and the check says so.
+/// From p = 2 to p = 3 with the same ToR models, the ranges of servers start at other positions:
+/// the claim fails for half of the ToRs, and the check reports it.
 #[test]
 fn the_claim_can_fail() {
     let order = diff(&plan_of(&subways(1, 2, 24, 12)), &plan_of(&subways(1, 3, 24, 18)));
@@ -245,8 +245,8 @@ fn breakout_cables_move_as_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the two plans: every cable before is kept, moved or removed once, every cable after
-    /// kept, moved or added.
+    /// For any two plans: every cable of the first is kept, moved or removed once; every cable of
+    /// the second is kept, moved or added.
     #[test]
     fn every_cable_has_one_fate(a in any_topology(), b in any_topology()) {
         let (before, after) = (plan_of(&a), plan_of(&b));
@@ -265,8 +265,8 @@ proptest! {
         prop_assert_eq!(order.counts.iter().sum::<u32>() as usize, order.action.len());
     }
 
-    /// A leg never leaves its trunk: whatever the two plans, each of their cables is in one piece
-    /// of work, and each piece of work has one cable of each plan at most.
+    /// A leg never leaves its trunk: for any two plans, each cable belongs to one piece of work,
+    /// and each piece of work has at most one cable of each plan.
     #[test]
     fn breakout_cables_stay_whole(a in any_breakouts(), b in any_breakouts()) {
         let (before, after) = (plan_of(&a), plan_of(&b));
@@ -292,8 +292,7 @@ proptest! {
         }
     }
 
-    /// Nothing has to be moved that need not be: with the same topology and book, no link changes
-    /// its ends.
+    /// No unnecessary work: with the same topology and book, no link changes its ends.
     #[test]
     fn another_layout_moves_cables_but_rewires_none(a in any_topology(), slack in 0.0f64..4.0) {
         let (before, after) = (plan_of(&json!({"topology": a})), plan_of(&json!({

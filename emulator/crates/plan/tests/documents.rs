@@ -179,7 +179,7 @@ fn scene_columns_are_as_long_as_what_they_list() {
     }
 }
 
-/// Every cable end is on exactly one rack sheet, and both ends tell of each other.
+/// Every cable end is on exactly one rack sheet, and each end names the other.
 #[test]
 fn rack_sheets_hold_every_cable_end_once() {
     for spec in SPECS {
@@ -270,7 +270,7 @@ fn a_bad_spec_names_field_value_and_fix() {
     assert!(several.findings.len() >= 3, "{several}");
 }
 
-/// The schema and the reader know the same fields.
+/// The schema and the parser have the same fields.
 #[test]
 fn the_schema_has_the_spec_s_fields() {
     let schema = plan_schema();
@@ -290,7 +290,7 @@ fn the_schema_has_the_spec_s_fields() {
             assert!(!known["properties"][field].is_null(), "{section}.{field}");
         }
     }
-    // And the other way: what the schema allows, the reader knows.
+    // Conversely, the parser accepts every field of the schema.
     for section in ["site", "packaging", "cabling"] {
         for field in schema["properties"][section]["properties"]
             .as_object()
@@ -309,8 +309,7 @@ fn the_schema_has_the_spec_s_fields() {
     }
 }
 
-/// The site's prefix stands before every host name and nothing else; a prefix that DNS refuses is
-/// refused here.
+/// The site's prefix is added to host names only; a prefix that is invalid in DNS is rejected.
 #[test]
 fn host_names_carry_the_prefix_of_the_site() {
     let hosts = |spec: &str| parsed(&scene_json(&plan_of(spec)))["devices"]["host"].clone();

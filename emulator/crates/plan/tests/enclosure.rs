@@ -1,5 +1,5 @@
-//! What a container or a room takes: values against an independent sum, findings exactly where a
-//! limit is exceeded, and repairs and acceptances that do what they say.
+//! Limits of a container or a room: values compared with an independent sum, findings exactly if a
+//! limit is exceeded, and fixes and acceptances that work.
 
 use cubeyard_plan::enclosure::{Quantity, SiteLimit};
 use cubeyard_plan::{Plan, builtin_book, plan};
@@ -201,7 +201,7 @@ proptest! {
                 let rows = fix["site"]["enclosure"] == "rows";
                 prop_assert!(rows || finding(&again, found.code).is_none(), "{} after {fix}", found.message);
             }
-            // Accepting changes nothing but the limit, and says what was accepted.
+            // Accepting changes only the limit, and reports the acceptance.
             if let Some(accept) = &found.accept {
                 let mut taken = spec.clone();
                 merge(&mut taken, &accept.patch);

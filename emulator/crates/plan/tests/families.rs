@@ -1,12 +1,12 @@
-//! One line a family: what its default layout and wiring come to. A change of behaviour shows as a
-//! diff.
+//! One line per family: a summary of its default layout and wiring. A change of behaviour shows as
+//! a diff.
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::PlanSpec;
 use cubeyard_plan::{ROUTES, lay_out, wire};
 use cubeyard_topology::{Severity, Topology, families};
 
-/// Book and plan.
+/// Price book and plan.
 const SPECS: &[(&str, &str)] = &[
     ("paper-2009", r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#),
     ("paper-2009", r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#),

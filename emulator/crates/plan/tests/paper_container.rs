@@ -154,7 +154,7 @@ fn any_n_and_k_that_fit_are_packed_evenly() {
         );
         assert!(most - least <= k, "n={n} k={k}: {least} to {most} switches");
         assert!(layout.placements.unit.iter().all(|&u| u > 0), "n={n} k={k}");
-        // Every switch stands in a rack it serves.
+        // Every switch is in a rack that contains one of its servers.
         let mut serves = vec![false; topology.node_count() as usize];
         for (&a, &b) in topology.links().a.iter().zip(&topology.links().b) {
             serves[b as usize] |= layout.placements.rack[a as usize] == layout.placements.rack[b as usize];

@@ -1,4 +1,4 @@
-//! What holds of every layout and wiring, over random structures, sites, policies and pins.
+//! Properties of every layout and wiring, over random structures, sites, policies and pins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,7 +120,7 @@ fn cabling() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Pins need names, which only the topology knows.
+/// Pins use names, so the topology is built first.
 fn spec_of(topology: &Value, site: &Value, packaging: &Value, cabling: &Value) -> Option<PlanSpec> {
     let mut packaging = packaging.clone();
     let map = packaging.as_object_mut()?;
@@ -188,7 +188,7 @@ fn check_placements(p: &Planned) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The place of a port, worked out anew from the racks' centres.
+/// The position of a port, computed independently from the racks' centres.
 fn port_metres(p: &Planned, node: u32, port: u16) -> [f64; 3] {
     let (v, at, racks) = (node as usize, &p.layout.placements, &p.layout.racks);
     let rack = at.rack[v] as usize;
@@ -283,7 +283,7 @@ fn check_trays(p: &Planned) -> Result<(), TestCaseError> {
         let by_level: u32 = trays.cables_by_level[t * levels..(t + 1) * levels].iter().sum();
         prop_assert_eq!(by_level, trays.cables[t]);
     }
-    // Between rows: whatever way a cable takes, it crosses each gap between its rows once.
+    // Between rows: every route crosses each gap between its two rows exactly once.
     for gap in 1..p.layout.column_y_metres.len() as u32 {
         let crossing = ends
             .iter()
@@ -462,7 +462,7 @@ fn a_pin_moves_its_device_and_hardly_anybody_else() {
     assert_eq!(after.findings, []);
 }
 
-/// Everything that cannot be done is said, with the field it concerns.
+/// Everything that does not fit is reported with its field.
 #[test]
 fn what_does_not_fit_is_a_finding_with_a_fix() {
     let book = builtin_book("current-2026").unwrap();

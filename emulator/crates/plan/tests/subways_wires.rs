@@ -20,7 +20,7 @@ fn book() -> Book {
 }
 
 fn plan(policy: &str, p: u32, l: u32, b: u32) -> (Topology, Layout, Wiring, Vec<Finding>) {
-    // Few servers: what counts is where the logical racks stand. q is a multiple of p.
+    // Few servers are enough: only the positions of the logical racks matter. q is a multiple of p.
     let spec: PlanSpec = serde_json::from_value(json!({
         "topology": {"family": "subways", "type": 1, "p": p, "q": 2 * p, "l": l, "clusters": 1},
         "site": {"enclosure": "rows", "rack": "SUBWAYS", "aisle_metres": 1.2},

@@ -101,7 +101,8 @@ proptest! {
                 let mut fixed = spec.clone();
                 fixed["cabling"]["trays_side_by_side"] = fix["cabling"]["trays_side_by_side"].clone();
                 let again = planned(&fixed);
-                // Each kind has its own finding, and the largest number of them mends all.
+                // Each kind has its own finding, and the largest of the suggested numbers fixes
+                // all.
                 prop_assert!(over(&again).len() < over(&p).len(), "{fix} of {}", found.message);
             } else {
                 prop_assert!(found.hint.contains("would help"), "{}", found.hint);
@@ -110,7 +111,7 @@ proptest! {
                 prop_assert!(accept.patch["cabling"]["tray_fill_limit"].as_f64().unwrap() <= 0.7);
             }
         }
-        // What passes only because the limit is above the usual fill is said.
+        // Trays that pass only because the limit is above the usual fill are reported.
         let passes = trays.fill.iter().any(|&fill| fill > 0.5 && fill <= limit);
         prop_assert_eq!(p.findings.iter().any(|f| f.code == "tray-fill-accepted"), passes);
     }

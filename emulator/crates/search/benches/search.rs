@@ -1,5 +1,5 @@
-//! Candidates enumerated and priced beside a bare loop over their counts: CPU time. Run with
-//! `cargo bench -p cubeyard-search`.
+//! Compares enumerating and pricing candidates with a bare loop over their counts: CPU time. Run
+//! with `cargo bench -p cubeyard-search`.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::time::{Duration, Instant};

@@ -13,14 +13,14 @@ pub struct Front {
 }
 
 impl Front {
-    /// Whether a member is at least as good in everything: what is entered later and is no better
-    /// adds nothing.
+    /// Whether a member is at least as good in every component, so that entering the vector would
+    /// add nothing.
     pub fn covers(&self, vector: &[f64]) -> bool {
         self.members.iter().any(|(_, member)| covers(member, vector))
     }
 
-    /// Enters a vector unless a member covers it; gives the numbers of the members that it covers
-    /// and so replaces. Of equal vectors the first stays.
+    /// Enters a vector unless a member covers it; returns the numbers of the members that it
+    /// replaces because it covers them. Of equal vectors the first stays.
     pub fn enter(&mut self, number: usize, vector: Vec<f64>) -> Option<Vec<usize>> {
         if self.covers(&vector) {
             return None;
@@ -37,7 +37,7 @@ impl Front {
         Some(replaced)
     }
 
-    /// The members' numbers.
+    /// The numbers of the members.
     pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
         self.members.iter().map(|(number, _)| *number)
     }

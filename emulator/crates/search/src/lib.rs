@@ -1,13 +1,13 @@
-//! The search of the design space: which plan is cheapest, or which plans are on the front of
-//! several objectives.
+//! The search of the design space: finds the cheapest plan, or the Pareto front of several
+//! objectives.
 //!
 //! Inside: the catalogue of metrics with their units (`metric`), the question with its checks
-//! (`spec`), the candidates that it stands for (`space`), what a plan's counts, price and power are
-//! (`price`), what of its throughput survives and what it can be at most (`survive`), dominance
-//! (`front`), and the search that puts them in order (`run`).
+//! (`spec`), its candidates (`space`), a plan's counts, price and power (`price`), its throughput
+//! after failures with upper bounds (`survive`), dominance (`front`), and the search itself
+//! (`run`).
 //!
-//! Metrics are worked out in the order of what they cost: closed forms in microseconds, a plan in
-//! milliseconds, throughput in up to seconds. A candidate goes on only while it can still be on the
+//! Metrics are computed in order of their cost: closed forms in microseconds, a plan in
+//! milliseconds, throughput in up to seconds. A candidate is dropped as soon as it cannot be on the
 //! front, judged by bounds that hold for any routing.
 //!
 //! Deterministic: the same question and book give the same frames and the same document. Not here:

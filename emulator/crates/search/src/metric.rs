@@ -1,5 +1,5 @@
-//! What a plan can be judged by: one catalogue, from which questions, documents, forms and help
-//! come.
+//! The metrics of a plan: one catalogue, from which questions, documents, forms and help are
+//! derived.
 
 use cubeyard_plan::book::CURRENCIES;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// How much work a metric is. Each stage needs those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Closed forms: microseconds.
+    /// Closed forms, computed in microseconds.
     Counts,
     /// The whole plan: milliseconds.
     Plan,
@@ -17,22 +17,22 @@ pub enum Stage {
     Degraded,
 }
 
-/// What values are counted in, and what else they may be written in.
+/// The unit of a metric's values, and other units that users can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A number of things.
     Count,
-    /// What the price book is in.
+    /// In the currency of the price book.
     Money,
-    /// Power.
+    /// In watts and their multiples.
     Watts,
-    /// Length.
+    /// In metres.
     Metres,
-    /// Mass.
+    /// In kilograms and tonnes.
     Kilograms,
-    /// Work.
+    /// Duration of work, in minutes and hours.
     Minutes,
-    /// Rate.
+    /// A data rate.
     Gbps,
     /// A part of a whole, 0 to 1.
     Share,
@@ -43,7 +43,7 @@ impl Unit {
     pub fn names(self) -> &'static [(&'static str, f64)] {
         match self {
             Unit::Count => &[("", 1.0)],
-            // The code of the price book's currency stands in place of USD.
+            // The code of the price book's currency replaces USD.
             Unit::Money => &[("USD", 1.0), ("kUSD", 1e3), ("MUSD", 1e6)],
             Unit::Watts => &[("W", 1.0), ("kW", 1e3), ("MW", 1e6)],
             Unit::Metres => &[("m", 1.0), ("km", 1e3)],
@@ -54,8 +54,8 @@ impl Unit {
         }
     }
 
-    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another
-    /// unit or no number. Of money in any currency: [`Unit::currency`] says which.
+    /// Parses a value like `1.5 Tb/s` into base units; a bare number is in base units. `None` for
+    /// another unit or no number. Money can be in any currency, which [`Unit::currency`] returns.
     pub fn read(self, text: &str) -> Option<f64> {
         let (number, unit) = split(text)?;
         let dollars = self.currency(text).map(|code| unit.replace(code, "USD"));
@@ -74,7 +74,7 @@ impl Unit {
         CURRENCIES.into_iter().find(|code| unit.ends_with(code))
     }
 
-    /// Its base unit in documents; the price book says which currency `money` is.
+    /// The base unit in documents; for `money`, the price book defines the currency.
     fn base(self) -> &'static str {
         if self == Unit::Money {
             "money"
@@ -100,20 +100,20 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, unit.trim()))
 }
 
-/// One metric.
+/// One metric of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
     /// Its name in questions and documents.
     pub name: &'static str,
-    /// For people.
+    /// Name shown to users.
     pub title: &'static str,
-    /// What its values are counted in.
+    /// The unit of its values.
     pub unit: Unit,
-    /// What it takes to know it.
+    /// The stage of the computation in which it becomes known.
     pub stage: Stage,
     /// Whether more is better.
     pub more: bool,
-    /// What it says, and where it comes from.
+    /// Its definition and source.
     pub doc: &'static str,
 }
 
@@ -316,7 +316,7 @@ pub fn metrics_json() -> Value {
 /// A candidate's values by place in [`METRICS`]; `None`: not worked out, or the plan has none.
 pub type Values = [Option<f64>; METRICS.len()];
 
-/// Values with what is known of them, by name.
+/// Values by name, with bounds where they are not exact.
 pub fn values_json(values: &Values) -> Value {
     let known = METRICS.iter().zip(values);
     Value::Object(

@@ -1,4 +1,4 @@
-//! What is known of a candidate without traffic: its counts, then its plan's price, power and
+//! The metrics of a candidate that need no traffic: its counts, then its plan's price, power and
 //! sizes.
 
 use cubeyard_plan::layout::parts_of;
@@ -24,15 +24,15 @@ pub enum Out {
     Unknown,
 }
 
-/// A candidate that is out: why, and what is known of it.
+/// A rejected candidate: the reason, and its known values.
 pub type Left = Box<(Out, Values)>;
 
 /// A candidate with what its plan costs.
 #[derive(Clone, Debug)]
 pub struct Priced {
-    /// What is known so far.
+    /// The values known so far.
     pub values: Values,
-    /// What its throughput can be at most.
+    /// The upper bounds of its throughput.
     pub most: Most,
 }
 
@@ -74,7 +74,8 @@ pub fn hopeless(limits: &[Limit], best: &Values) -> Option<usize> {
 /// The candidate's plan in numbers: about two milliseconds for 2,000 servers.
 ///
 /// # Errors
-/// Why it is out, with what is known of it.
+///
+/// The reason why it is rejected, with its known values.
 pub fn price(asked: &Asked, candidate: &Candidate, book: &Book) -> Result<Priced, Left> {
     let mut values = counts(candidate);
     if let Some(limit) = broken(&asked.limits, &values, Stage::Counts..=Stage::Counts) {

@@ -27,16 +27,17 @@ use crate::survive::Survival;
 const CHUNK: usize = 128;
 /// Candidates that are passed over between two frames of progress.
 const PASSED: usize = 256;
-/// The most points beside the front in a document.
+/// The most points in a document that are not on the front.
 const MOST_OTHERS: usize = 400;
 
 /// Searches. `frames` gets, from the calling thread and in this order: `space`, `progress` of
 /// pricing, then `progress` of throughput with a `point` for each candidate whose objectives are
-/// known. The document has the front and what was done.
+/// known. The document contains the front and statistics of the search.
 ///
 /// # Errors
-/// Findings for a question that is not possible; [`PredictError::Cancelled`] soon after
-/// `progress.cancelled` is set.
+///
+/// Findings for an invalid question; [`PredictError::Cancelled`] soon after `progress.cancelled` is
+/// set.
 pub fn search(
     question: &str,
     book: &Book,
@@ -140,8 +141,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The objectives of values, turned so that less is better. What is not known and made small is
-    /// 0 at best.
+    /// The objectives of values, with signs such that less is better. An unknown value that should
+    /// be small counts as 0, its best case.
     fn vector(&self, values: &Values, known: &Values) -> Vec<f64> {
         let of = |&(metric, more): &(usize, bool)| {
             let value = values[metric].unwrap_or(f64::NAN);
@@ -158,8 +159,8 @@ impl<'a> Search<'a> {
         self.vector(&priced.most.at_best(&priced.values), &priced.values)
     }
 
-    /// Prices every candidate, on all cores; leaves those that can keep the constraints, the best
-    /// first.
+    /// Prices every candidate, on all cores, and keeps those that can satisfy the constraints, the
+    /// best first.
     fn price(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let all = &self.space.candidates;
         for (chunk, candidates) in all.chunks(CHUNK).enumerate() {
@@ -227,7 +228,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at the candidates in their order, and works out the throughput of those that may be on
+    /// Visits the candidates in their order, and computes the throughput of those that can be on
     /// the front.
     fn walk(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let priced = std::mem::take(&mut self.priced);
@@ -334,7 +335,8 @@ impl<'a> Search<'a> {
                 .any(|(metric, _)| wanted.contains(metric))
     }
 
-    /// A candidate whose values are all known: on the front, beside it, or short of a constraint.
+    /// Classifies a candidate whose values are all known: on the front, dominated, or violating a
+    /// constraint.
     fn settle(&mut self, number: usize, values: Values, unharmed: bool, frames: &mut dyn FnMut(Value)) {
         let short = broken(&self.asked.limits, &values, Stage::Counts..=Stage::Degraded);
         let replaced = match short {
@@ -397,7 +399,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The front in its order, what is beside it, and where every candidate ended.
+    /// The front in its order, the dominated points, and the number of candidates by result.
     fn document(&self) -> Value {
         let (mut front, mut others) = (Vec::new(), Vec::new());
         for point in &self.points {

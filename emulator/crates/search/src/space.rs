@@ -2,8 +2,8 @@
 //! servers.
 //!
 //! A family's parameters, their names and limits are those of its own description in `topology`;
-//! here stand only the values that are tried (`AXES`), which a question may replace. One parameter
-//! of a family gives its size and follows from the number of servers.
+//! only the values to try (`AXES`) are here, and a question can replace them. One parameter of a
+//! family determines its size and is computed from the number of servers.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 256;
 const DEFAULT_STEPS: u32 = 8;
 const MOST_STEPS: u32 = 64;
 
-/// Which plans are tried. Whatever is left out has a default.
+/// The plans to try. Omitted fields have defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpaceSpec {
@@ -31,8 +31,7 @@ pub struct SpaceSpec {
     /// How many numbers of servers are tried, evenly from the least to the most, where a family
     /// takes any.
     pub server_steps: u32,
-    /// The most servers of a plan; twice the least that the constraints allow when nothing says
-    /// more.
+    /// The most servers of a plan; default: twice the least number that the constraints allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_servers: Option<u64>,
 }
@@ -68,8 +67,8 @@ const fn range(from: u32, to: u32, step: u32) -> Tried {
     Tried::Range { from, to, step }
 }
 
-/// What is tried of each family but custom networks, which have no parameters to vary. `sized`: the
-/// parameter that follows from the number of servers, if there is one.
+/// The values to try for each family except custom networks, which have no parameters to vary.
+/// `sized`: the parameter that is computed from the number of servers, if there is one.
 struct Axes {
     family: &'static str,
     tried: &'static [(&'static str, Tried)],
@@ -177,16 +176,16 @@ const AXES: &[Axes] = &[
 pub struct Candidate {
     /// With the parameters that were tried.
     pub topology: TopologySpec,
-    /// Its counts.
+    /// The candidate's counts.
     pub size: Size,
 }
 
-/// The candidates of a space, and what was looked at to find them.
+/// The candidates of a space, with statistics of the enumeration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     /// Family by family, in the order of their parameters' values.
     pub candidates: Vec<Candidate>,
-    /// Combinations of values.
+    /// Number of combinations of values.
     pub combinations: u64,
 }
 
@@ -289,8 +288,8 @@ impl SpaceSpec {
             .fold(0, u64::saturating_add)
     }
 
-    /// Every candidate with `least..=most` servers. `goes_on` is asked often; the answer `false`
-    /// ends it with what there is.
+    /// Every candidate with `least..=most` servers. `goes_on` is called often; if it returns
+    /// `false`, the enumeration ends with the candidates found.
     pub fn candidates(&self, (least, most): (u64, u64), goes_on: &dyn Fn() -> bool) -> Space {
         let mut space = Space::default();
         let mut seen = HashSet::new();
@@ -372,8 +371,8 @@ fn sizes(
     let Some(name) = axes.sized else {
         return vec![None];
     };
-    // Of the family's own rule: whole BCubes of the level below, whole edge groups, as many whole
-    // leaves in each pod.
+    // Follows the family's own rule: whole BCubes of the level below, whole edge groups, equal
+    // numbers of whole leaves in each pod.
     let group = match axes.family {
         "bcube" => value_of(fields, "n").powf(value_of(fields, "k")) as u64,
         "fat_tree" => value_of(fields, "ports") as u64 / 2,

@@ -18,27 +18,28 @@ const MOST_SEEDS: usize = 20;
 const MOST_CONSTRAINTS: usize = 32;
 const MOST_OBJECTIVES: usize = 4;
 
-/// What is searched for.
+/// The question of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSpec {
-    /// What every plan on the front keeps.
+    /// The constraints that every plan on the front satisfies.
     #[serde(default)]
     pub constraints: Vec<Constraint>,
-    /// What is made as small or as large as possible: one gives the best plan, several the front
-    /// between them.
+    /// Values to minimise or maximise: one objective gives the best plan, several give the Pareto
+    /// front.
     #[serde(default = "cheapest")]
     pub objectives: Vec<Objective>,
-    /// What fails, for the metrics after failures.
+    /// The failures for the metrics after failures.
     #[serde(default)]
     pub failures: FailureSpec,
     /// Which plans are tried.
     #[serde(default)]
     pub space: SpaceSpec,
-    /// What all plans have in common: a plan spec without `topology`.
+    /// The common part of all plans: a plan spec without `topology`.
     #[serde(default)]
     pub plan: Map<String, Value>,
-    /// The most candidates whose throughput is worked out; the search says if that was not enough.
+    /// The most candidates whose throughput is computed; the document reports if that was not
+    /// enough.
     #[serde(default = "default_evaluations")]
     pub evaluations: usize,
 }
@@ -47,12 +48,12 @@ pub struct SearchSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// Its name.
+    /// The name of the metric.
     pub metric: String,
     /// At least this, as a number in the metric's base unit or as text with a unit, like `1 Tb/s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Value>,
-    /// At most this.
+    /// Upper limit, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Value>,
 }
@@ -61,9 +62,9 @@ pub struct Constraint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
-    /// Less.
+    /// Less is better.
     Minimise,
-    /// More.
+    /// More is better.
     Maximise,
 }
 
@@ -71,9 +72,9 @@ pub enum Goal {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
-    /// Its name.
+    /// The name of the metric.
     pub metric: String,
-    /// Less or more; what is better for the metric by default.
+    /// Less or more; default: the metric's usual goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
 }
@@ -116,9 +117,9 @@ fn default_evaluations() -> usize {
 pub struct Limit {
     /// Place of the metric in [`METRICS`].
     pub metric: usize,
-    /// At least this.
+    /// The lower limit.
     pub least: f64,
-    /// At most this.
+    /// The upper limit.
     pub most: f64,
 }
 
@@ -129,10 +130,10 @@ impl Limit {
     }
 }
 
-/// A question that was checked: what the search works with.
+/// A checked question, the input of the search.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// As it was asked, with the servers' limits of the space filled in.
+    /// The question as given, with the space's limits on servers filled in.
     pub spec: SearchSpec,
     /// The constraints, in their order.
     pub limits: Vec<Limit>,
@@ -148,8 +149,9 @@ pub struct Asked {
 
 impl Asked {
     /// # Errors
-    /// Findings for amounts in another currency than the price book's: nothing says what they are
-    /// worth in it.
+    ///
+    /// Findings for amounts in another currency than the price book's, because there is no exchange
+    /// rate.
     pub fn check_currency(&self, own: &str) -> Result<(), Vec<Finding>> {
         let mut findings = Vec::new();
         for (i, (constraint, limit)) in self.spec.constraints.iter().zip(&self.limits).enumerate() {
@@ -345,7 +347,8 @@ impl SearchSpec {
         }
     }
 
-    /// From the constraints and the space; at most twice the least where nothing says more.
+    /// The limits on servers from the constraints and the space; without an upper limit, twice the
+    /// least number.
     fn servers(&self, limits: &[Limit], findings: &mut Vec<Finding>) -> (u64, u64) {
         let on_servers = || limits.iter().filter(|limit| limit.metric == at::SERVERS);
         let least = on_servers().map(|limit| limit.least).fold(1.0, f64::max).ceil();

@@ -1,12 +1,13 @@
-//! What of a candidate's throughput is left after failures, and what it can be at most.
+//! A candidate's throughput with and without failures, and upper bounds of it.
 //!
-//! The bounds hold for any routing. In all-to-all traffic a server `d` gets `f_d` flows over links
-//! of rate `R_d`, so that the slowest flow has at most `R_d / f_d`; summed over all servers with
-//! flows, flows times the slowest rate, which is the ABT, is at most the sum of `R_d`. This also
-//! holds where failures leave flows without a path, when the ABT of the others can exceed the
-//! healthy one. Where every flow has a path, the links' rates of both directions together carry the
-//! flows' rates times their links: ABT is at most that capacity over the mean path. Where every
-//! pair has one path, the bound is the ABT itself (`only_path`). `[ours]`
+//! The bounds hold for any routing. In all-to-all traffic a server `d` receives `f_d` flows over
+//! links of total rate `R_d`, so the slowest flow has at most `R_d / f_d`. The ABT is the number of
+//! flows times the slowest rate; summed over all servers with flows, it is at most the sum of
+//! `R_d`. This also holds if failures leave flows without a path, although the ABT of the others
+//! can then exceed the healthy one. If every flow has a path, the total rate of all links in both
+//! directions is at least the sum over flows of rate times path length: the ABT is at most that
+//! capacity divided by the mean path length. If every pair has only one path, the bound is the ABT
+//! itself (`only_path`). `[ours]`
 
 use cubeyard_plan::PlanSpec;
 use cubeyard_sim::faults::{self, Fault, TargetKind};
@@ -21,12 +22,12 @@ use crate::spec::{Asked, FailureSpec};
 /// A bound that is the value itself is rounded otherwise than the value.
 const ROUNDED_UP: f64 = 1.0 + 1e-9;
 
-/// What the ABT can be at most, in Gb/s.
+/// Upper bounds of the ABT, in Gb/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Most {
-    /// Without failures.
+    /// The bound without failures.
     pub healthy: f64,
-    /// With the failures.
+    /// The bound with the failures.
     pub degraded: f64,
     /// The share of the first that the second is, where nothing is known of either.
     pub kept: f64,
@@ -124,8 +125,8 @@ impl<'a> Survival<'a> {
         Ok(most)
     }
 
-    /// The rates into servers over what is left, or what the only paths there allow; the least of
-    /// the seeds.
+    /// The sum of the remaining rates into servers, or the ABT if only one path per pair remains;
+    /// the least over the seeds.
     fn bound_by_what_is_left_gbps(&self) -> Result<f64, PredictError> {
         let (topology, faults) = (self.network.topology(), self.faults());
         let links = topology.links();
@@ -160,11 +161,12 @@ impl<'a> Survival<'a> {
         serde_json::from_value(one).unwrap_or_default()
     }
 
-    /// Works out one stage: all-to-all traffic, counted flow by flow on the paths of the family's
-    /// own routing. `goes_on` gets what the stage's ABT can be at most by now; after a no the
-    /// values stay as they are. Whether it went to the end.
+    /// Computes one stage: all-to-all traffic, counted flow by flow on the paths of the family's
+    /// own routing. `goes_on` gets the current upper bound of the stage's ABT; if it returns false,
+    /// the values stay as they are. Returns whether the stage was completed.
     ///
     /// # Errors
+    ///
     /// Cancelled, or the findings of a prediction.
     pub fn enter(
         &self,

@@ -190,7 +190,7 @@ fn a_search_is_cancelled_at_any_frame() {
                 progress.cancelled.store(true, Ordering::Relaxed);
             }
         });
-        // What is cancelled at its very end may be done.
+        // A search cancelled at its very end may already be complete.
         assert!(
             outcome == Err(PredictError::Cancelled) || at + 1 >= whole,
             "at frame {at} of {whole}"

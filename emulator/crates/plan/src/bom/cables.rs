@@ -13,7 +13,7 @@ use crate::wiring::{NO_PART, Wiring};
 /// Counts of cables by (part, transceiver-independent) key.
 type CableGroups = BTreeMap<(u16, u8, u32), u32>;
 
-/// What labour needs to know of the cables.
+/// Counts of cables from which labour is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CableCounts {
     pub in_rack: u64,
@@ -22,7 +22,8 @@ pub(super) struct CableCounts {
     pub cut: u64,
 }
 
-/// One line for each part, length and colour; what is cut from bulk as boxes, plugs and a cut list.
+/// One line for each part, length and colour. Cables cut from bulk appear as boxes, plugs and a cut
+/// list.
 pub(super) fn cable_lines(
     to: &mut Builder<'_>,
     spec: &PlanSpec,
@@ -126,7 +127,7 @@ pub(super) fn cable_lines(
             .attributes
             .bulk_price_usd_per_metre
             .map(|usd| usd * box_metres);
-        // Only what is hung in the trays weighs on them, not what stays in the box.
+        // Only the cable hung in the trays loads them, not the rest in the box.
         line.unit_weight_kg = part
             .attributes
             .kg_per_metre
@@ -149,8 +150,8 @@ pub(super) fn cable_lines(
     counts
 }
 
-/// Box length when the plan cuts this part to length itself: the spec says so, and the part is sold
-/// by the box.
+/// Box length if the plan cuts this part from bulk: the spec requires it, and the book sells the
+/// part by the box.
 fn cut_from_bulk(spec: &PlanSpec, part: Option<&Part>) -> Option<f64> {
     part.filter(|_| spec.cabling.stock == Stock::Bulk)?
         .attributes

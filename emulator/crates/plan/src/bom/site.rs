@@ -1,4 +1,4 @@
-//! Racks, what holds and feeds the devices in them, containers, trays, ties and labels.
+//! Bill lines for racks with their shelves and power supply, containers, trays, ties and labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,14 @@ use crate::layout::Layout;
 use crate::spec::{Enclosure, PlanSpec};
 use crate::wiring::Wiring;
 
-/// One tie every so many metres of a bundle, and one for so many cable ends in a rack. `[ours]`
+/// Distance between ties along a bundle in metres; the next constant is the number of cable ends
+/// per tie in a rack. `[ours]`
 const METRES_PER_TIE: f64 = 0.5;
 const ENDS_PER_TIE: u64 = 8;
 /// A rack's devices without a part of the book still have a cord each.
 const CORDS_PER_DEVICE: u32 = 1;
 
-/// Racks, what holds and feeds the devices in them, containers, trays and ties; gives the metres of
+/// Adds lines for racks, shelves, power supply, containers, trays and ties; returns the metres of
 /// tray.
 pub(super) fn site_lines(to: &mut Builder<'_>, topology: &Topology, layout: &Layout, wiring: &Wiring) -> f64 {
     let book = to.book;
@@ -64,8 +65,8 @@ fn tray_lines(to: &mut Builder<'_>, wiring: &Wiring) -> f64 {
         total += metres;
         let mut line = NewLine::each(Category::Tray, part, "no tray in the book".to_owned(), 0);
         let per_metre = part.and_then(|p| p.attributes.kg_per_metre);
-        // Whole trays where the book says how long one is, else whole metres. Offcuts are used up:
-        // the trays of a row are joined end to end.
+        // Whole trays if the book has the length of a tray, else whole metres. Offcuts are used up,
+        // because the trays of a row are joined end to end.
         let piece = part.and_then(|p| p.attributes.length_metres);
         line.quantity = (metres / piece.unwrap_or(1.0) - 1e-6).ceil().max(0.0);
         line.unit = if piece.is_some() { Unit::Each } else { Unit::Metre };

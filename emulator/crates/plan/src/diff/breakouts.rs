@@ -16,10 +16,9 @@ pub(super) struct Pieces<'a> {
     made_of: Vec<Option<usize>>,
 }
 
-/// Pairs the breakout cables of two plans, those that have the most links in common first, and
-/// takes apart what is matched across cables: a leg's link becomes one of its own cable or none,
-/// and so does a cable of a single link. Links of paired cables that are left over become each
-/// other, leg by leg.
+/// Pairs the breakout cables of two plans, those with the most common links first. It then removes
+/// matches across cables: a leg matches only a leg of its cable's partner, and a single-link cable
+/// never matches a leg. The remaining links of paired cables are matched leg by leg.
 pub(super) fn keep_together<'a>(
     before: &'a Plan,
     after: &'a Plan,

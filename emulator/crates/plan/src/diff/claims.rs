@@ -1,4 +1,4 @@
-//! What the papers say of growing a network, checked on the work order.
+//! The papers' claims about growing a network, checked on the work order.
 
 use cubeyard_topology::TopologySpec;
 use serde::Serialize;
@@ -24,7 +24,7 @@ struct Fate {
     /// One end plugged into another device.
     rewired: u32,
     removed: u32,
-    /// Links after that were not there.
+    /// Number of links that did not exist before.
     added: u32,
 }
 

@@ -88,8 +88,8 @@ fn rack_sizes(n: u32, k: u32) -> Vec<(u32, u32, u32)> {
     out
 }
 
-/// Whether a rack has room for its servers and its share of each switch level. Shares can be
-/// uneven: [`relief`] moves what is too much for one rack to others.
+/// Whether a rack has room for its servers and its share of each switch level. If shares are
+/// uneven, [`relief`] moves the excess of one rack to others.
 fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool {
     let racks = topology.server_count().div_ceil(per_rack);
     let share: Vec<u32> = topology
@@ -105,8 +105,8 @@ fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool 
 fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32]) {
     let servers = topology.server_count();
     let links = topology.links();
-    // A switch's servers in ascending order: its first server and the racks they stand in, from one
-    // pass over the links.
+    // In one pass over the links: each switch's first server, and the racks that contain its
+    // servers.
     let switches = topology.switch_count() as usize;
     let mut first = vec![u32::MAX; switches];
     let mut in_first_rack = vec![0u32; switches];

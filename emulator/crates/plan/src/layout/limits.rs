@@ -1,4 +1,4 @@
-//! What each rack holds, and whether it may: units, weight, power, devices that found no place.
+//! The load of each rack and its limits: units, weight, power, and devices without a position.
 
 use cubeyard_topology::{Finding, Topology};
 use serde_json::json;

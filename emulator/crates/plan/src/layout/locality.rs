@@ -1,7 +1,7 @@
-//! Locality first `[ours]`: servers fill racks in address order, and each switch stands in the rack
-//! where most of its neighbours below are (the emptiest of those when several tie, so that upper
-//! tiers are spread evenly). What finds no room there goes to network racks at the end. One pass
-//! over servers, switches and links.
+//! Locality first `[ours]`: servers fill racks in address order, and each switch goes to the rack
+//! that contains most of its lower neighbours (if several tie, to the emptiest, so that upper tiers
+//! spread evenly). Switches without room there go to network racks at the end. One pass over
+//! servers, switches and links.
 
 use cubeyard_topology::{DcellGrowth, Topology, TopologySpec};
 
@@ -73,8 +73,7 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
     assignment
 }
 
-/// Switches that found no room among the servers, in order, into as many racks of their own as it
-/// takes.
+/// Puts the switches that had no room among the servers, in order, into additional racks.
 fn fill_network_racks(
     topology: &Topology,
     sizes: &Sizes,
@@ -111,7 +110,7 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
         .tiers()
         .iter()
         .zip(&sizes.tiers)
-        // A chassis as high as half a rack gets a rack of its own anyway.
+        // A chassis of more than a quarter of a rack gets its own rack anyway.
         .filter(|(_, size)| u32::from(size.height_units) * 4 <= site.rack_units)
         .map(|(tier, size)| f64::from(tier.count) * f64::from(size.height_units) / f64::from(size.slots))
         .sum();

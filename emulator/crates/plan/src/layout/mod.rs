@@ -1,10 +1,11 @@
-//! Where everything stands: racks on the floor, devices in the racks.
+//! The layout: positions of racks on the floor and of devices in the racks.
 //!
-//! A policy (`bcube_packaging`, `locality`, `subways`) says which device belongs in which rack: an
-//! `Assignment`. The rest is the same for all: switches of racks that are too full move (`relief`),
-//! racks are put on the floor (`site`), devices stacked in their rack (`stacking`, with `sizes`),
-//! pins applied (`pins`), limits checked (`limits`). Each step is one pass over devices or links.
-//! What does not fit is a finding; nothing is left out silently.
+//! A policy (`bcube_packaging`, `locality`, `subways`) assigns each device to a rack: an
+//! `Assignment`. The other steps are the same for all policies: move switches out of racks that are
+//! too full (`relief`), place racks on the floor (`site`), stack devices in their racks
+//! (`stacking`, with `sizes`), apply pins (`pins`), check limits (`limits`). Each step is one pass
+//! over devices or links. Anything that does not fit becomes a finding; nothing is omitted
+//! silently.
 //!
 //! Not here: cables and trays (`wiring`), parts and prices (`book`, `bom`).
 
@@ -30,7 +31,7 @@ pub use sizes::{DeviceSize, Sizes};
 /// across the columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
-    /// Never `Auto`.
+    /// The enclosure as decided, never `Auto`.
     pub enclosure: Enclosure,
     /// Inside measures of one container, or of the whole room for rows.
     pub length_metres: f64,
@@ -58,12 +59,13 @@ pub struct Site {
 }
 
 impl Site {
-    /// Racks in one of so many containers: an even share, in whole groups where those fit.
+    /// Racks per container if there are `containers` of them: an even share, in whole groups if
+    /// those fit.
     pub(crate) fn racks_per_container(&self, racks: u32, containers: u32) -> u32 {
         self.whole_groups(racks.div_ceil(containers), self.columns * self.positions)
     }
 
-    /// `racks` rounded up to whole groups, if so many have room.
+    /// `racks` rounded up to whole groups, if the capacity allows it.
     fn whole_groups(&self, racks: u32, capacity: u32) -> u32 {
         let rounded = racks.div_ceil(self.column_multiple) * self.column_multiple;
         if rounded <= capacity { rounded } else { racks }
@@ -73,9 +75,9 @@ impl Site {
 /// Where the ports of a rack's devices look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facing {
-    /// Towards larger y.
+    /// Faces larger y.
     North,
-    /// Towards smaller y.
+    /// Faces smaller y.
     South,
 }
 
@@ -83,7 +85,7 @@ pub enum Facing {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Racks {
     pub name: Vec<String>,
-    /// Centre.
+    /// The x of the rack's centre.
     pub x_metres: Vec<f64>,
     pub y_metres: Vec<f64>,
     pub facing: Vec<Facing>,
@@ -98,9 +100,9 @@ pub struct Racks {
     pub units_used: Vec<u16>,
     pub servers: Vec<u32>,
     pub switches: Vec<u32>,
-    /// Rated power of what stands in it.
+    /// Rated power of the devices in it.
     pub power_watts: Vec<f64>,
-    /// Weight of what stands in it, without the rack; parts of unknown weight count nothing.
+    /// Weight of the devices in it, without the rack; parts of unknown weight count as 0.
     pub weight_kg: Vec<f64>,
 }
 
@@ -118,7 +120,7 @@ impl Racks {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Placements {
     pub rack: Vec<u32>,
-    /// Bottom unit, from 1; 0 when the device did not fit (a finding says so).
+    /// Bottom unit, from 1; 0 if the device did not fit (which is a finding).
     pub unit: Vec<u16>,
     pub height_units: Vec<u8>,
     /// Place from the left among `slots` devices side by side in that unit.
@@ -128,11 +130,11 @@ pub struct Placements {
     pub face: Vec<Face>,
 }
 
-/// All placements, and the floor they stand on.
+/// All placements, and the floor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     pub site: Site,
-    /// Never `Auto`.
+    /// The policy as decided, never `Auto`.
     pub policy: Policy,
     pub parts: PartSelection,
     pub racks: Racks,
@@ -152,7 +154,7 @@ pub struct Layout {
     pub logical_racks_per_rack: u32,
 }
 
-/// What a policy decides; everything else follows.
+/// The decisions of a policy, from which the rest of the layout follows.
 pub(crate) struct Assignment {
     pub rack: Vec<u32>,
     /// Logical rack within the physical one, from the bottom; empty when racks have one zone.
@@ -191,7 +193,7 @@ impl Assignment {
     }
 }
 
-/// The part that stands for each kind of device, as [`lay_out`] chooses them: without a layout.
+/// The part of each kind of device, as chosen by [`lay_out`], without computing a layout.
 pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelection {
     select_parts(
         topology,
@@ -208,8 +210,8 @@ pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelect
     )
 }
 
-/// Places every device of a topology. What does not fit is in `findings`; nothing is left out
-/// silently.
+/// Places every device of a topology. Devices that do not fit are reported in `findings`; nothing
+/// is omitted silently.
 pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
     let mut parts = parts_of(spec, topology, book);
     // Without a density in the spec, a book with other servers is no finding.
@@ -327,7 +329,7 @@ fn assign(
     (policy, assignment)
 }
 
-/// A setting that the policy in use does not look at is said to be idle, not dropped in silence.
+/// Reports settings that the current policy ignores as having no effect.
 fn settings_without_effect(spec: &PlanSpec, assignment: &Assignment, policy: Policy) -> Option<Finding> {
     let packaging = &spec.packaging;
     let field = match assignment.loop_racks {

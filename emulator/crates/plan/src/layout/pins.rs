@@ -1,6 +1,6 @@
-//! Pins: "this device stands there", "this rack stands there". The pinned device moves, those in
-//! its way move to the nearest free units of the same rack; nothing else moves. A pin that cannot
-//! be applied is a finding.
+//! Pins fix the position of a device or a rack. The pinned device moves; devices in its way move to
+//! the nearest free units of the same rack; nothing else moves. A pin that cannot be applied
+//! becomes a finding.
 
 use std::collections::BTreeSet;
 
@@ -196,7 +196,7 @@ fn move_rack(
     None
 }
 
-/// Racks that were moved must not stand in others.
+/// Racks that were moved must not overlap others.
 fn check_rack_overlaps(
     spec: &PlanSpec,
     site: &Site,
@@ -230,7 +230,7 @@ fn check_rack_overlaps(
     }
 }
 
-/// Who stands in which rack, kept only when there are pins.
+/// The occupied units of each rack, recorded only if there are pins.
 struct Seats {
     rack_units: u32,
     devices: Vec<Vec<u32>>,

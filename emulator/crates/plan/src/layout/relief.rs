@@ -1,8 +1,8 @@
 //! Relief for racks that a policy has filled beyond their height: switches move to racks with room.
 //!
-//! A policy shares switches out by rules of its family; the shares can be uneven, while other racks
-//! have room left. The highest tiers move first, since their cables leave the rack anyway, and each
-//! switch moves to the rack with most of its own servers or switches. `[ours]`
+//! A policy distributes switches by rules of its family; a rack's share can be too large while
+//! other racks have room. The highest tiers move first, since their cables leave the rack anyway,
+//! and each switch moves to the rack with most of its own servers or switches. `[ours]`
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn neighbour_racks(
     near
 }
 
-/// What each rack holds.
+/// The used units of each rack, and its devices.
 struct Load<'a> {
     sizes: &'a Sizes,
     servers: Vec<u32>,

@@ -23,8 +23,8 @@ pub const ROOM_HEIGHT_METRES: f64 = 3.2;
 pub const CONTAINER_GAP_METRES: f64 = 1.0;
 /// Narrowest aisle a person can work in `[ours]`.
 pub const MIN_AISLE_METRES: f64 = 0.6;
-/// In open rows trays cross the aisles at both ends and at every so many racks `[ours]`; in a
-/// container at each rack.
+/// In open rows, trays cross the aisles at both ends and at every tenth rack `[ours]`; in a
+/// container, at each rack.
 pub const ROW_CROSSING_EVERY: u32 = 10;
 /// Racks the book should offer: the paper's `[bcube §5.2]`.
 const WANTED_RACK_UNITS: u32 = 44;
@@ -39,8 +39,8 @@ pub(super) struct Floor {
     pub crossing_at: Vec<bool>,
 }
 
-/// The site before any rack stands on it: measures of enclosure and rack. `auto` stays until the
-/// racks are counted.
+/// The site without racks: measures of enclosure and rack. `auto` is decided later, once the racks
+/// are counted.
 pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>) -> Site {
     let asked = &spec.site;
     if let Some(sku) = asked.rack.as_deref() {
@@ -102,8 +102,8 @@ pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>)
     site
 }
 
-/// Whether racks of this size can stand in the container at all, with an aisle (as wide as the spec
-/// says) between them.
+/// Whether the container is large enough for racks of this size, with an aisle (as wide as the spec
+/// requires) between them.
 fn container_takes(site: &Site, aisle_metres: Option<f64>) -> bool {
     let free = site.width_metres - f64::from(site.columns) * site.rack_depth_metres;
     let possible = free / f64::from(aisles(site.columns));
@@ -153,7 +153,7 @@ fn custom_metres(spec: &PlanSpec, findings: &mut Vec<Finding>) -> [f64; 3] {
     out
 }
 
-/// Decides the enclosure, puts every rack on the floor and reports what does not fit.
+/// Decides the enclosure, places every rack on the floor and reports racks that do not fit.
 pub(super) fn furnish(
     spec: &PlanSpec,
     site: &mut Site,
@@ -220,7 +220,7 @@ fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mu
         .max()
         .unwrap_or(1)
         .max(site.columns * site.containers);
-    // What an aisle narrower than the free width leaves over is shared by both walls.
+    // If the aisle is narrower than the free width, the rest is split between both walls.
     let wall = ((free - site.aisle_metres * gaps) / 2.0).max(0.0);
     let (mut y, mut facing, mut container) = (Vec::new(), Vec::new(), Vec::new());
     for column in 0..columns {

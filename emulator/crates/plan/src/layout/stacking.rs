@@ -6,7 +6,7 @@ use cubeyard_topology::Topology;
 use super::{Assignment, Placements, Site, Sizes};
 use crate::spec::Face;
 
-/// Stacks every device. One that finds no unit left keeps its rack and gets unit 0.
+/// Stacks every device. A device without a free unit keeps its rack and gets unit 0.
 pub(super) fn stack(
     topology: &Topology,
     site: &Site,
@@ -100,7 +100,7 @@ struct Shape {
     /// Top unit left for switches, counted from the zone's bottom.
     switch_top: u32,
     switch_units: u32,
-    /// Servers that stand below the switches; the others stand above.
+    /// Number of servers below the switches; the other servers are above.
     servers_below: u32,
     /// Units servers may take below the switches.
     server_room: u32,

@@ -1,15 +1,15 @@
 //! Loops of logical racks on the floor `[subways §7.2]`: side to side, paired rows, inter-chassis.
 //!
-//! A physical rack is cut into b equal zones, one a logical rack with its ToR. Aggregation and core
-//! switches stand in network racks, each cluster's at the end of the row its first loop is in
-//! `[subways §7.1]`.
+//! A physical rack is divided into b equal zones, each for one logical rack with its ToR.
+//! Aggregation and core switches are in network racks, those of a cluster at the end of the row of
+//! its first loop `[subways §7.1]`.
 
 use cubeyard_topology::{Topology, TopologySpec};
 
 use super::{Assignment, Site, Sizes};
 use crate::spec::{Enclosure, PlanSpec, Policy};
 
-/// Racks in a row of the room when the site does not say: about a square room.
+/// The default number of racks per row, for a room that is about square.
 fn default_row(racks: u32) -> u32 {
     ((3.0 * f64::from(racks)).sqrt().ceil() as u32).max(10)
 }
@@ -130,7 +130,7 @@ pub(super) fn assign(
     assignment
 }
 
-/// Positions a row of the room offers: as the site says, else enough for whole loops in a room that
+/// Positions in a row of the room: as set by the site, else enough for whole loops in a room that
 /// is about square.
 fn row_length(spec: &PlanSpec, policy: Policy, loop_racks: u32, racks: u32) -> u32 {
     let width = if policy == Policy::PairedRows {
@@ -189,7 +189,7 @@ struct Floor {
 }
 
 impl Floor {
-    /// (row, position) of every rack, and where trays cross the aisle when the policy says so.
+    /// (row, position) of every rack, and where trays cross the aisle if the policy decides that.
     fn place(&self, cluster_of: &[Option<u32>], clusters: u32) -> (Vec<(u32, u32)>, Option<Vec<bool>>) {
         let paired = self.policy == Policy::PairedRows;
         let (rows_per_loop, half) = if paired {

@@ -1,12 +1,12 @@
 //! Breakout cables: one plug at a switch, split into several links.
 //!
-//! A rule of the spec breaks the links of a level out: at their trunk ends, those of each switch
-//! are taken in the order of their ports, so many to a cable, and each is a leg of it. The last
-//! cable of a switch may have legs to spare. `[ours]`
+//! A rule of the spec groups the links of a level into breakout cables: at their trunk ends, the
+//! links of each switch are taken in the order of their ports, a fixed number per cable, and each
+//! becomes a leg of it. The last cable of a switch can have unused legs. `[ours]`
 //!
-//! A leg keeps its own route, length and place in the trays, because the legs part right behind the
-//! trunk's plug; all legs of a cable have the length of the longest. What is bought, named and
-//! plugged at the trunk is the cable.
+//! Each leg has its own route and position in the trays, because the legs separate right behind the
+//! trunk's plug; all legs of a cable have the length of the longest. The bill, the labels and the
+//! plugs at the trunk are per cable.
 
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde_json::json;
@@ -91,7 +91,7 @@ impl Breakouts {
         self.of(link).is_none_or(|(_, leg)| leg == 0)
     }
 
-    /// Links beside the one that each cable is counted by.
+    /// Number of links in addition to the first link of each cable.
     pub fn further_links(&self) -> usize {
         self.cables.iter().map(|cable| cable.links.len() - 1).sum()
     }
@@ -113,7 +113,7 @@ fn trunk_end(topology: &Topology, rule: &BreakoutRule, link: usize) -> (NodeId, 
     }
 }
 
-/// What is wrong with the rules for this topology.
+/// The errors in the rules for this topology.
 pub(crate) fn check(rules: &[BreakoutRule], topology: &Topology) -> Vec<Finding> {
     let links = topology.links();
     let mut findings = Vec::new();
@@ -167,8 +167,8 @@ pub(crate) fn check(rules: &[BreakoutRule], topology: &Topology) -> Vec<Finding>
     findings
 }
 
-/// Ports of a tier's switches that breakouts bundle: of this rate, so many at most, so many to a
-/// cable.
+/// The ports of a tier's switches that breakouts bundle: their rate, the most of them on one
+/// switch, and the number per cable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BundledPorts {
     pub gbps: f64,

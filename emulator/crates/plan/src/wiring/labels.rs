@@ -17,7 +17,7 @@ pub fn write_port_label(topology: &Topology, layout: &Layout, node: NodeId, port
     out.push_str(&layout.racks.name[placements.rack[v] as usize]);
     out.push('-');
     if placements.unit[v] == 0 {
-        // Not placed (an error finding says so): the device's name keeps the label unique.
+        // The device was not placed (which is an error finding): its name keeps the label unique.
         topology.write_name(node, out);
     } else {
         let _ = write!(out, "{:02}", placements.unit[v]);

@@ -160,8 +160,8 @@ impl<'a> Choices<'a> {
         let links = self.topology.links();
         let gbps = self.link_gbps.unwrap_or(links.rate_bits_per_sec(link) / 1e9);
         let ends = match breakout {
-            // What is plugged at the branches; the trunk's plug follows from the number of links
-            // and their rate.
+            // The plug at the branches; the trunk's plug follows from the number of links and their
+            // rate.
             Some(cable) => {
                 let branch = if cable.trunk_is_a {
                     links.b[link]
@@ -194,7 +194,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// The connector of a device's ports at this rate, where the book says.
+    /// The connector of a device's ports at this rate, if the book states it.
     fn connector(&self, node: NodeId, gbps: f64) -> Option<&'a str> {
         let parts = &self.layout.parts;
         let tier = self

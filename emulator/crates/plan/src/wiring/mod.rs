@@ -55,7 +55,7 @@ pub const COLOURS: [(&str, &str); 8] = [
     ("white", "#F2F2F0"),
 ];
 
-/// One entry a link; the index is the topology's link index. A link has a cable of its own, or is a
+/// One entry per link; the index is the topology's link index. A link has its own cable, or is a
 /// leg of a breakout cable.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wiring {
@@ -68,9 +68,9 @@ pub struct Wiring {
     pub part: Vec<u16>,
     /// Book part index of the transceiver, one at each end, or `NO_PART` when none is needed.
     pub transceiver: Vec<u16>,
-    /// Index into `ROUTES`.
+    /// The route of each link, as an index into `ROUTES`.
     pub route: Vec<u8>,
-    /// Index into `COLOURS`.
+    /// The colour of each link, as an index into `COLOURS`.
     pub colour: Vec<u8>,
     /// Index into `bundles`, -1 within a rack.
     pub bundle: Vec<i32>,
@@ -105,7 +105,7 @@ pub(crate) fn rack_taps(layout: &Layout) -> (Vec<f64>, Vec<f64>) {
     )
 }
 
-/// Runs every cable.
+/// Computes the route, length and medium of every cable.
 pub fn wire(
     spec: &PlanSpec,
     topology: &Topology,

@@ -1,9 +1,9 @@
-//! The route of one cable: which trays it takes and how long it is.
+//! The route of one cable: its trays and its length.
 //!
 //! Between columns a cable runs along the column of its far (switch) end and crosses at the rack of
 //! its near (server) end, or at the nearest crossing on the way. So the cables of a level-3 switch
-//! stay in its own column until they are abreast of their server, which is what makes 512 of them
-//! meet in the middle of a column in BCube's container `[bcube §5.2]`.
+//! stay in its column until they are level with their server; that is why 512 of them meet in the
+//! middle of a column in BCube's container `[bcube §5.2]`.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -40,8 +40,8 @@ pub(super) enum Legs {
 }
 
 impl Legs {
-    /// Which of the routes between its two racks this is, whichever end comes first; -1 within a
-    /// rack. Cables of the same two racks and the same variant lie in the same trays.
+    /// Identifies the route between the two racks, independent of the order of the ends; -1 within
+    /// a rack. Cables with the same two racks and the same variant are in the same trays.
     pub(super) fn variant(&self) -> i32 {
         match *self {
             Legs::InRack => -1,
@@ -152,7 +152,7 @@ impl<'a> Router<'a> {
             .map_or(1, |&(_, ports)| ports)
     }
 
-    /// The place of a port. A device that found no unit is taken to stand above the top one.
+    /// The position of a port. A device without a unit counts as being above the top one.
     fn end(&self, node: NodeId, port: u16) -> End {
         let (v, placements, racks) = (node as usize, &self.layout.placements, &self.layout.racks);
         let rack = placements.rack[v] as usize;
@@ -293,7 +293,7 @@ fn nearest_crossings(at: &[bool]) -> (Vec<u32>, Vec<u32>) {
     (before, after)
 }
 
-/// The y of the tray over each column: over the racks' centres, whatever side the ports are on.
+/// The y of the tray over each column: over the racks' centres, for ports on either side.
 pub(super) fn tray_ys(frame: &Frame, layout: &Layout) -> Vec<f64> {
     let facing = |c: usize| layout.column_facing.get(c).copied().unwrap_or(Facing::North);
     layout

@@ -1,5 +1,5 @@
-//! Which trays hang where: the smallest that hold the cables at their fullest place, one or several
-//! side by side; what is too full all the same, what would help, and what the plan accepts.
+//! Chooses the trays: the smallest that hold the cables at their fullest point, one or several side
+//! by side. Reports trays that are still too full, with fixes and with the plan's acceptances.
 
 use cubeyard_topology::Finding;
 use serde_json::json;
@@ -77,7 +77,7 @@ fn room_metres(layout: &Layout, kind: TrayKind) -> f64 {
     }
 }
 
-/// What may hang in one line: a single tray of any model, and several as far as they have room.
+/// The possible choices for one line: a single tray of any model, or several if they have room.
 fn possible(offers: &[Offer], most: u32, room_metres: f64) -> impl Iterator<Item = Choice> {
     (1..=most).flat_map(move |count| {
         offers
@@ -97,7 +97,7 @@ pub(super) fn choose_trays(
     findings: &mut Vec<Finding>,
 ) {
     let limit = spec.cabling.tray_fill_limit;
-    // A limit above the usual fill accepts what is fuller; it is no wish for smaller trays.
+    // A limit above the usual fill allows fuller trays; it does not request smaller ones.
     let wanted = limit.min(USUAL_TRAY_FILL);
     let most = spec.cabling.trays_side_by_side.unwrap_or(1);
     let offers = offers_of(book);

@@ -1,8 +1,9 @@
-//! What lies in each tray segment: cables by level, cross-section, fill; and the cuts of
+//! The content of each tray segment: cables by level, cross-section, fill; and the cuts of
 //! `[bcube §5.2]`.
 //!
-//! A cable adds one at the first segment of each leg and takes one away behind the last; running
-//! sums then give every segment, so the work is linear in cables whatever their length.
+//! A cable adds one at the first segment of each leg and subtracts one after the last; running sums
+//! then give the count of every segment, so the work is linear in the number of cables, independent
+//! of their length.
 
 use std::cmp::Ordering;
 
@@ -312,8 +313,8 @@ impl Load {
         }
     }
 
-    /// Sums up, chooses trays, reports what is too full. Also the index of each segment in the
-    /// trays.
+    /// Sums up the segments, chooses trays and reports overfull ones. Also returns the index of
+    /// each segment in the trays.
     pub(super) fn finish(
         self,
         spec: &PlanSpec,
