@@ -15,17 +15,17 @@ use crate::parts::{Parts, Target};
 use crate::rates::{KINDS, Lifetime};
 use crate::spec::Policy;
 
-/// What is swapped at a visit.
+/// The kinds of units that are swapped at a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum UnitKind {
     /// With its disk, memory, supply, fans, card and ports.
     Server = 0,
-    /// With its ports.
+    /// A switch with its ports.
     Switch = 1,
-    /// With its transceivers.
+    /// A cable with its transceivers.
     Cable = 2,
-    /// Of a rack.
+    /// A power distribution unit of a rack.
     Pdu = 3,
 }
 
@@ -47,7 +47,8 @@ impl UnitKind {
     }
 }
 
-/// A stretch without repairs: what is alive at its start, and when each of it fails.
+/// A period without repairs: the parts alive at its start, and the time at which each of them
+/// fails.
 #[derive(Clone, Debug, Default)]
 pub struct Stretch {
     /// In months; the repairs of its visit are done.
@@ -62,10 +63,10 @@ pub struct Stretch {
     pub pdu_down: Vec<f64>,
 }
 
-/// What a life took.
+/// The swaps and visits of a life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Visits.
+    /// Number of visits.
     pub visits: u32,
     /// Units swapped, by kind.
     pub swaps: [u32; UnitKind::COUNT],
@@ -86,7 +87,7 @@ pub struct Life<'a> {
     /// How often each part has been renewed.
     renewed: BTreeMap<usize, u64>,
     kit: [Option<u32>; UnitKind::COUNT],
-    /// What it has taken so far.
+    /// The swaps and visits so far.
     pub taken: Taken,
 }
 
@@ -185,7 +186,7 @@ impl<'a> Life<'a> {
         *call + self.policy.lead_months()
     }
 
-    /// Swaps what is broken, the longest broken first, while the kit lasts.
+    /// Swaps the failed units, the longest failed first, while the kit lasts.
     fn visit(&mut self, now: f64) {
         self.taken.visits += 1;
         let mut broken: BTreeMap<(UnitKind, u32), f64> = BTreeMap::new();

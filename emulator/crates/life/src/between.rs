@@ -1,10 +1,10 @@
-//! Throughput between computed states: a curve that never rises over a weighted share of what is
-//! down.
+//! Throughput between computed states: a curve that never rises, over a weighted share of failed
+//! parts.
 //!
-//! The weights of servers, switches and links are those, of a coarse grid, under which states that
-//! were left out are met best; the curve is the isotonic regression of the computed states (pool
-//! adjacent violators) with straight lines between. Each value has the error of the states left
-//! out, and lives scatter around the curve as those states do. `[ours]`
+//! The weights of servers, switches and links are chosen from a coarse grid by cross-validation:
+//! those that best predict states left out of the fit. The curve is the isotonic regression of the
+//! computed states (pool adjacent violators) with straight lines between. Each value has the
+//! cross-validation error, and lives scatter around the curve like the left-out states. `[ours]`
 
 /// Shares of servers, switches, links and PDUs that are down. A PDU's servers and switches count by
 /// themselves too; that they go together costs more.
@@ -19,19 +19,20 @@ const LEAST_LOSS: f64 = 0.03;
 /// The loss from which on lives scatter as far as states do, or the farthest state if that is more.
 const FULL_SCATTER: f64 = 0.1;
 
-/// A computed state: what is down, and the share of the whole network's throughput that is left.
+/// A computed state: the shares that are down, and the remaining share of the whole network's
+/// throughput.
 pub type Known = (Shares, f64);
 
-/// The curve.
+/// The fitted curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Between {
-    /// Of servers, switches, links and PDUs; together 1.
+    /// Weights of servers, switches, links and PDUs; their sum is 1.
     pub weights: Shares,
-    /// Ascending weighted shares, and what is left at each.
+    /// Ascending weighted shares, with the remaining throughput at each.
     knots: Vec<(f64, f64)>,
-    /// Ascending: what the states left out have more than the curve.
+    /// The differences of left-out states from the curve, ascending.
     scatter: Vec<f64>,
-    /// Of the states left out, by how much of the whole network's throughput the curve was off:
+    /// The error of the curve for left-out states, as a share of the whole network's throughput:
     /// mean and largest.
     pub error: Option<(f64, f64)>,
 }
@@ -59,15 +60,15 @@ impl Between {
         }
     }
 
-    /// The share of the throughput that is left when so much is down.
+    /// The remaining share of the throughput if these shares are down.
     pub fn left(&self, shares: Shares) -> f64 {
         on_line(&self.knots, weighed(shares, self.weights))
     }
 
-    /// The same for a life that has this place, 0 to 1, among those with as much down: where
-    /// servers and switches fail matters too, so that states scatter around the curve. A life keeps
-    /// its place, so that its throughput never rises by itself; with little lost there is little
-    /// scatter, and none with nothing down.
+    /// The same for a life with this rank, 0 to 1, among lives with the same shares down. The
+    /// position of failed servers and switches matters too, so states scatter around the curve. A
+    /// life keeps its rank, so that its throughput never rises by itself. The scatter is small if
+    /// few parts are down, and zero if none are.
     pub fn left_at(&self, shares: Shares, place: f64) -> f64 {
         let left = self.left(shares);
         let at = (place * self.scatter.len() as f64) as usize;
@@ -99,7 +100,7 @@ fn weighed(shares: Shares, weights: Shares) -> f64 {
         .sum()
 }
 
-/// What curves give for states that they were fitted without.
+/// The predictions of curves for states that were left out of their fit.
 fn left_out(known: &[Known], weights: Shares) -> Vec<f64> {
     let folds = FOLDS.min(known.len());
     let mut told = vec![1.0; known.len()];
@@ -202,8 +203,8 @@ mod tests {
         assert!(between.error.unwrap().1 < 0.1, "{:?}", between.error);
     }
 
-    /// Of two kinds of states with as much down, one loses twice as much: places are on both sides
-    /// of the curve, in order.
+    /// With two kinds of states of equal shares, where one kind loses twice as much, ranks are on
+    /// both sides of the curve, in order.
     #[test]
     fn places_spread_as_the_states_do() {
         let known: Vec<Known> = (1..60)

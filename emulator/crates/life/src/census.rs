@@ -1,5 +1,4 @@
-//! What is alive at each point of a curve: servers, servers that are connected, failed switches and
-//! links.
+//! The parts alive at each point of a curve: servers, connected servers, failed switches and links.
 
 use cubeyard_routing::random::mix;
 
@@ -11,7 +10,7 @@ use crate::parts::Parts;
 pub(crate) struct Census {
     /// Servers that are up.
     pub servers: Vec<u32>,
-    /// Of these, those in the largest connected part.
+    /// Number of these in the largest connected part.
     pub connected: Vec<u32>,
     /// Failed switches, those without power included.
     pub switches_down: Vec<u32>,
@@ -19,7 +18,8 @@ pub(crate) struct Census {
     pub links_down: Vec<u32>,
     /// PDUs that have failed.
     pub pdus_down: Vec<u32>,
-    /// A fingerprint of what is up: equal ones are the same state, but for a chance of 2^-128.
+    /// A fingerprint of the parts that are up: equal fingerprints mean equal states, except with a
+    /// chance of 2^-128.
     pub state: Vec<u128>,
 }
 

@@ -1,8 +1,8 @@
-//! What spares and visits cost, from the plan's bill and the price book.
+//! The cost of spares and visits, from the plan's bill and the price book.
 //!
 //! A unit's price is the mean of its lines in the bill: a server with its cards, a switch, a cable
-//! with its transceivers, a PDU. Work is the book's minutes for putting the unit in; taking the old
-//! one out is not counted. `[ours]`
+//! with its transceivers, a PDU. Work is the book's minutes to install the unit; removing the old
+//! one does not count. `[ours]`
 
 use cubeyard_plan::Plan;
 use cubeyard_plan::bom::Category;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::ageing::{Taken, UnitKind};
 use crate::spec::Policy;
 
-/// Prices of one swap by kind of unit; `None` where the book does not say.
+/// Prices of one swap by kind of unit; `None` if the book has no price.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Prices {
     part: [Option<f64>; UnitKind::COUNT],
@@ -68,8 +68,8 @@ impl Prices {
             .into()
     }
 
-    /// What the lives of a policy cost in the mean. A kit is bought whole; without one, what is
-    /// swapped is bought.
+    /// The mean cost of a policy's lives. A kit is bought as a whole; without a kit, each swapped
+    /// unit is bought.
     pub fn of_policy(&self, policy: &Policy, taken: &[Taken]) -> Value {
         let mean = |of: &dyn Fn(&Taken) -> u32| {
             taken.iter().map(|one| f64::from(of(one))).sum::<f64>() / taken.len().max(1) as f64

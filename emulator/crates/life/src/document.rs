@@ -11,7 +11,7 @@ use crate::rates::{PartKind, RATES};
 use crate::run::{Lived, Measured, Prepared};
 use crate::spec::Policy;
 
-/// What the lives are of, before any is lived.
+/// The frame that describes the plan, before any life is simulated.
 pub(crate) fn plan_frame(prepared: &Prepared) -> Value {
     let parts = &prepared.parts;
     json!({
@@ -48,7 +48,7 @@ fn count_band(censuses: &[Census], of: impl Fn(&Census) -> &Vec<u32>) -> Value {
     band(points, censuses.len(), at, u32::cmp, |value| value)
 }
 
-/// Bands of what is exact for every life.
+/// Bands of the values that are exact for every life.
 pub(crate) fn server_curves(censuses: &[Census]) -> Value {
     let points = censuses.first().map_or(0, |census| census.state.len());
     let mean: Vec<f64> = (0..points)
@@ -170,7 +170,7 @@ fn policy_document(prepared: &Prepared, policy: &Policy, lived: &Lived, measured
     })
 }
 
-/// What a policy gives over the first one, and what each server-year of it costs.
+/// The gain of each policy over the first one, and its cost per server-year gained.
 fn bought(policies: &mut [Value]) {
     let Some(first) = policies.first().cloned() else {
         return;
@@ -230,7 +230,7 @@ fn rates(prepared: &Prepared) -> Vec<Value> {
         .collect()
 }
 
-/// Everything.
+/// The complete document.
 pub(crate) fn document(prepared: &Prepared, lived: &[Lived], measured: &Measured) -> Value {
     let spec = &prepared.spec;
     let mut policies: Vec<Value> = spec

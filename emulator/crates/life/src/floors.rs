@@ -17,7 +17,7 @@ pub(crate) fn below<'a>(lives: impl Iterator<Item = &'a [f64]>, floor: f64, mont
     let count = firsts.len().max(1) as f64;
     let mut fallen: Vec<usize> = firsts.iter().flatten().copied().collect();
     fallen.sort_unstable();
-    // Lives that never fall stand at the end.
+    // Lives that never fall below the floor are sorted to the end.
     let at = |share: f64| {
         let rank = (share * count).ceil().max(1.0) as usize - 1;
         fallen.get(rank).map(|&point| months[point])

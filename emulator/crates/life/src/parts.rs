@@ -17,30 +17,30 @@ const OF_SERVER: [PartKind; 6] = [
     PartKind::Nic,
 ];
 
-/// What goes down with a part.
+/// The device or link that fails with a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A server or switch.
     Node(NodeId),
-    /// A link.
+    /// A single link.
     Link(u32),
     /// Everything that a PDU feeds.
     Pdu(u32),
 }
 
-/// One part.
+/// A part that can fail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// How long it lasts.
     pub kind: PartKind,
-    /// What goes down with it.
+    /// The device or link that fails with it.
     pub target: Target,
-    /// What is swapped to repair it.
+    /// The kind of unit that is swapped to repair it.
     pub unit_kind: UnitKind,
-    /// Which of these.
+    /// The number of the unit within its kind.
     pub unit: u32,
-    /// What its lifetimes are drawn by: the kind and a number within it, so that a plan's other
-    /// parts change nothing.
+    /// The key from which its lifetimes are drawn: the kind and a number within it, so that other
+    /// parts of the plan do not change them.
     pub draw: u64,
 }
 

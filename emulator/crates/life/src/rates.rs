@@ -34,7 +34,7 @@ pub struct Rate {
     pub part: String,
     /// The kind's name for people.
     pub title: String,
-    /// What it belongs to: `server`, `switch`, `port`, `cable` or `pdu`.
+    /// The unit that contains the part: `server`, `switch`, `port`, `cable` or `pdu`.
     pub unit: String,
     /// The share of new parts that fail within their first year of use.
     pub afr: f64,
@@ -43,15 +43,15 @@ pub struct Rate {
     /// `high`: measured on many parts like this; `medium`: derived from such a measurement; `low`:
     /// our estimate or split.
     pub confidence: String,
-    /// When the source said so, ISO.
+    /// The date of the source, ISO.
     pub date: String,
-    /// Who says so.
+    /// The publication from which the rate comes.
     pub source: String,
     /// How the value follows from the source.
     pub note: String,
 }
 
-/// The built-in catalogue.
+/// The built-in catalogue of failure rates.
 pub static RATES: LazyLock<Vec<Rate>> = LazyLock::new(|| {
     // The embedded text is checked by a test, so that a failure here cannot be seen by a user.
     serde_json::from_str(include_str!("failure-rates.json")).unwrap_or_default()
@@ -76,7 +76,7 @@ impl Lifetime {
     /// A Weibull lifetime has the survival `exp(-(t / scale)^shape)`; shape 1 is the exponential
     /// one.
     pub fn new(afr: f64, factor: f64, shape: f64) -> Lifetime {
-        // Of a rate of 0 the logarithm is a negative zero.
+        // For a rate of 0 the logarithm is a negative zero.
         let hazard_of_a_year = ((1.0 - afr).ln() * factor).abs();
         Lifetime {
             scale_months: 12.0 / hazard_of_a_year.powf(1.0 / shape),

@@ -24,12 +24,12 @@ use crate::throughput::{Carrier, Down, budget, chosen, down_at};
 
 /// Lives between two frames of progress.
 const LIVES: usize = 32;
-/// What a life's place among states with as much down is drawn by; no part has this number.
+/// The key from which a life's rank among equal states is drawn; no part has this number.
 const PLACE: u64 = u64::MAX;
 /// Flows of the states between two frames of progress.
 const FLOWS: u64 = 8_000_000;
 
-/// A question with all that it is asked of.
+/// A checked question with its plan and failure rates.
 pub struct Prepared {
     pub(crate) spec: LifeSpec,
     pub(crate) plan: Plan,
@@ -50,7 +50,7 @@ pub(crate) struct Lived {
     pub exact: Vec<Vec<bool>>,
 }
 
-/// What is known of the throughput.
+/// The measured throughput.
 pub(crate) struct Measured {
     pub whole_gbps: f64,
     /// By fingerprint; the whole network's too.
@@ -61,9 +61,10 @@ pub(crate) struct Measured {
 }
 
 impl Prepared {
-    /// Reads a question, plans, and finds what can fail.
+    /// Parses a question, computes its plan, and lists the parts that can fail.
     ///
     /// # Errors
+    ///
     /// Findings of the question (by its fields) or of the plan.
     pub fn new(question: &str, book: &Book) -> Result<Prepared, PredictError> {
         let spec = LifeSpec::from_json(question)?;
@@ -216,7 +217,8 @@ impl Prepared {
             .par_iter()
             .enumerate()
             .map(|(life, census)| {
-                // Of the life, not of the policy: policies are compared at the same place.
+                // The seed depends on the life, not on the policy, so that policies are compared at
+                // equal ranks.
                 let seed = self.spec.first_seed.wrapping_add(life as u64);
                 let place = Draws::of(seed, PLACE).unit();
                 points.clone().map(|point| of(census, place, point)).unzip()

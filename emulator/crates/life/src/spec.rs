@@ -19,16 +19,16 @@ const MOST_SPARES: u32 = 1_000_000;
 /// Grid points of a curve: 30 years by month.
 const MOST_MONTHS: u32 = 360;
 
-/// What is simulated.
+/// The question of a simulation of lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LifeSpec {
     /// A plan spec or a topology spec.
     pub plan: Value,
-    /// How long.
+    /// The simulated time in years.
     #[serde(default = "five")]
     pub years: f64,
-    /// How many lives.
+    /// Number of lives.
     #[serde(default = "two_hundred")]
     pub seeds: usize,
     /// The first life's seed; the others follow.
@@ -40,19 +40,20 @@ pub struct LifeSpec {
     /// Annual failure rates by part that replace the catalogue's, 0 to below 1.
     #[serde(default)]
     pub rates: BTreeMap<String, f64>,
-    /// Multiplies every hazard: 0.125 for what was seen in a sealed container full of nitrogen.
+    /// Multiplies every hazard; 0.125 is the value observed in a sealed container filled with
+    /// nitrogen.
     #[serde(default = "unit")]
     pub rate_factor: f64,
-    /// Of Weibull lifetimes; 1 is exponential, above 1 parts wear out.
+    /// The shape of Weibull lifetimes; 1 is exponential, above 1 parts wear out.
     #[serde(default = "unit")]
     pub shape: f64,
     /// Who repairs what; the first is what the others are compared with.
     #[serde(default = "sealed")]
     pub policies: Vec<Policy>,
-    /// What is too little.
+    /// The limits below which a container counts as insufficient.
     #[serde(default)]
     pub floors: Floors,
-    /// What a visit costs beside parts and work, in the price book's currency.
+    /// Price of a visit in addition to parts and work, in the price book's currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit_price: Option<f64>,
     /// The family's own routing scheme, or another by name.
@@ -67,10 +68,10 @@ pub struct LifeSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// What it is called; from its values when left out.
+    /// The name of the policy; by default, derived from its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A visit every so many months.
+    /// Months between visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit_months: Option<f64>,
     /// A visit is called when the share of servers alive falls below this.
@@ -89,10 +90,10 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Floors {
-    /// Of servers alive and connected.
+    /// The least share of servers that are alive and connected.
     #[serde(default = "nine_tenths")]
     pub servers: f64,
-    /// Of the aggregate bottleneck throughput.
+    /// The least share of the aggregate bottleneck throughput.
     #[serde(default = "half")]
     pub abt: f64,
 }
@@ -132,7 +133,7 @@ fn sealed() -> Vec<Policy> {
 }
 
 impl Policy {
-    /// What people call it.
+    /// The name shown to users.
     pub fn title(&self) -> String {
         if let Some(name) = &self.name {
             return name.clone();
@@ -222,7 +223,8 @@ impl LifeSpec {
     /// The plan's spec.
     ///
     /// # Errors
-    /// What is wrong with it, by field of the plan.
+    ///
+    /// The errors in it, by field of the plan.
     pub fn plan_spec(&self) -> Result<PlanSpec, Vec<Finding>> {
         read_spec(&self.plan.to_string()).map_err(|error| error.findings)
     }

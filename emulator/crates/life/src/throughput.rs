@@ -1,5 +1,4 @@
-//! The throughput of what is left: which states are computed, and computing them with the flow
-//! engine.
+//! The remaining throughput: chooses the states to compute, and computes them with the flow engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +72,7 @@ impl Carrier {
     }
 }
 
-/// What is down.
+/// The failed parts of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Down {
     pub nodes: Vec<u32>,
@@ -94,10 +93,10 @@ pub(crate) fn budget(spec: &LifeSpec, flows: u64) -> usize {
         .unwrap_or_else(|| ((FLOWS / flows.max(1)) as usize).clamp(LEAST_STATES, MOST_STATES))
 }
 
-/// The states that are computed: all that differ if that many are paid for; else, of each policy,
-/// evenly spaced points of evenly spaced lives, each life's a little later than those of the one
-/// before, so that they meet every time between two visits. The whole network is computed beside
-/// them.
+/// The states to compute: all distinct ones if the budget allows; otherwise, for each policy,
+/// evenly spaced points of evenly spaced lives. Each life's points are shifted a little against the
+/// previous life's, so that they cover all times between two visits. The whole network is computed
+/// in addition.
 pub(crate) fn chosen(censuses: &[Vec<Census>], whole: u128, budget: usize) -> Vec<At> {
     let mut seen = BTreeSet::from([whole]);
     let mut all = Vec::new();
@@ -137,7 +136,7 @@ pub(crate) fn chosen(censuses: &[Vec<Census>], whole: u128, budget: usize) -> Ve
     some
 }
 
-/// What is down at each of these states, in their order; each life is lived once more.
+/// The failed parts in each of these states, in their order; simulates each life once more.
 pub(crate) fn down_at(
     states: &[At],
     spec: &LifeSpec,

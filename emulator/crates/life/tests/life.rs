@@ -248,8 +248,8 @@ fn any_plan() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// In every life, at every time: no repairs leave what is dead dead, and more spares leave no
-    /// less alive.
+    /// In every life and at every time: without repairs, dead parts stay dead, and more spares
+    /// never leave fewer parts alive.
     #[test]
     fn more_spares_never_leave_less(
         plan in any_plan(), seed in any::<u64>(), shape in 0.5f64..3.0, factor in 1.0f64..20.0,

@@ -1,5 +1,5 @@
-//! Requests and responses: what the two ends of a client and its server are told, and the latencies
-//! that a client reports.
+//! Requests and responses: the orders to a client and its server, and the latencies that a client
+//! reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,24 +13,26 @@ pub struct Exchange {
     pub request_bytes: u64,
     /// Payload of each response, at least [`HEAD_BYTES`].
     pub response_bytes: u64,
-    /// When the client asks, and this server among others.
+    /// The timing of the client's requests, of which this server gets a part.
     pub asking: Asking,
 }
 
-/// When a client asks whom. All orders of a client have the same but for `place`. `[subways §8.7]`
+/// The timing and the servers of a client's requests. All orders of a client are equal except for
+/// `place`. `[subways §8.7]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asking {
-    /// What is drawn is drawn from it (`cubeyard_topology::asking`).
+    /// The seed of all random draws (`cubeyard_topology::asking`).
     pub client_seed: u64,
-    /// The server's place among those that the client asks.
+    /// The index of this server among the client's servers.
     pub place: u32,
-    /// How many it asks.
+    /// The number of the client's servers.
     pub places: u32,
     /// Requests in all; as many as there is time for if absent.
     #[serde(default)]
     pub count: Option<u64>,
-    /// So many a second on average, whatever is unanswered; one at a time if absent.
+    /// Requests per second on average, regardless of unanswered ones; if absent, one request at a
+    /// time.
     #[serde(default)]
     pub rate_per_sec: Option<f64>,
     /// From a response to the next request, one at a time.
@@ -48,7 +50,7 @@ pub const HEAD_BYTES: u64 = 8;
 /// Buckets of an octave: each is at most a sixteenth wide.
 const OF_OCTAVE: u64 = 16;
 
-/// What a client's requests have come to since its node was started.
+/// The results of a client's requests since its node was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latencies {
@@ -58,9 +60,9 @@ pub struct Latencies {
     pub answered: u64,
     /// Those whose response came within the bound.
     pub within_bound: u64,
-    /// Those given up.
+    /// Number of requests that were given up.
     pub timed_out: u64,
-    /// The latencies of those that are answered, added up.
+    /// Sum of the latencies of the answered requests.
     pub sum_nanos: u64,
     /// The longest of those answered since the last report.
     pub longest_nanos: u64,

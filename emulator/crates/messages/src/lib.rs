@@ -1,17 +1,17 @@
-//! The words between the fabric of a host and the nodes of a run, used by both: JSON, one document
-//! a datagram, over a SEQPACKET socket a node. Which socket a message came by says which node sent
-//! it.
+//! The messages between the fabric of a host and the nodes of a run, used by both: JSON, one
+//! document per datagram, over one SEQPACKET socket per node. The socket identifies the node that
+//! sent a message.
 //!
 //! | file | job |
 //! |---|---|
-//! | `to_node.rs` | what the fabric sends |
-//! | `to_fabric.rs` | what a node sends |
-//! | `workload.rs` | flows: what a node is told, and what it reports |
-//! | `exchange.rs` | requests and responses: what both ends are told, and latencies |
+//! | `to_node.rs` | messages of the fabric |
+//! | `to_fabric.rs` | messages of a node |
+//! | `workload.rs` | flows: orders to a node, and its reports |
+//! | `exchange.rs` | requests and responses: orders to both ends, and latencies |
 //! | `limits.rs` | every limit of both directions |
 //!
-//! Nothing untyped crosses: unknown fields and kinds are refused by whoever receives them. Not
-//! here: sockets, and the calls of the fabric's own callers.
+//! All messages are typed: the receiver rejects unknown fields and kinds. Not here: sockets, and
+//! the calls of the fabric's own callers.
 
 mod exchange;
 pub mod limits;
@@ -42,7 +42,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The message in a datagram. Errors: a sentence that says what is wrong with it.
+/// Parses the message in a datagram. Errors: a sentence that describes the problem.
 pub fn decode<T: DeserializeOwned>(datagram: &[u8]) -> Result<T, String> {
     serde_json::from_slice(datagram).map_err(|error| format!("Not a message of this version: {error}."))
 }

@@ -2,11 +2,13 @@
 
 /// Longest datagram, in bytes.
 pub const DATAGRAM_BYTES: usize = 64 * 1024;
-/// Messages that wait for a node which does not read; those that it may miss are dropped beyond.
+/// The most messages that wait for a node which does not read; further ones that may be lost are
+/// dropped.
 pub const WAITING_FOR_NODE: usize = 1024;
 /// Messages that wait for a fabric which does not read; the oldest are dropped beyond.
 pub const WAITING_FOR_FABRIC: usize = 8192;
-/// Messages a second that a fabric takes from one node in the long run; twice as many at once.
+/// Messages per second that a fabric accepts from one node in the long run; twice as many in a
+/// burst.
 pub const NODE_MESSAGES_PER_SEC: f64 = 4000.0;
 /// Longest message to a service, in bytes.
 pub const SERVICE_MESSAGE_BYTES: usize = cubeyard_dataplane::service::MAX_MESSAGE_BYTES;

@@ -1,4 +1,4 @@
-//! What a node sends to the fabric.
+//! Messages from a node to the fabric.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ pub enum ToFabric {
     Table(TableUpdate),
     /// Something for the event log.
     Event {
-        /// When, on CLOCK_MONOTONIC.
+        /// The time of the event on CLOCK_MONOTONIC.
         at_nanos: u64,
-        /// What.
+        /// The event itself.
         event: Event,
     },
-    /// What the workload's flows have carried.
+    /// The traffic of the workload's flows so far.
     Flows {
-        /// Those that have changed.
+        /// The flows whose counters have changed.
         rows: Vec<FlowRow>,
     },
-    /// What has come of the requests of the client here, if that has changed.
+    /// The results of the local client's requests, if they have changed.
     Latencies(Latencies),
-    /// What the forwarding in user space has carried and dropped so far, if that has changed.
+    /// Packets carried and dropped so far by the forwarding in user space, if they have changed.
     Traffic(TrafficCounts),
-    /// The protocol's state.
+    /// The state of the protocol.
     Inspected(Inspection),
     /// The answer of the server's chip.
     Chip {
@@ -46,7 +46,7 @@ pub enum ToFabric {
     /// A request of a user's program about the tables or registers of the server's chip in the
     /// kernel (`cubeyard_chip::api`).
     Call {
-        /// Which program asks, as the node numbers them: the answer has it too.
+        /// The program that sent the request, numbered by the node; the answer repeats the number.
         asker: u32,
         /// The request without its length, at most [`crate::limits::CHIP_REQUEST_BYTES`].
         request: HexBytes,

@@ -1,4 +1,4 @@
-//! What the fabric sends to a node.
+//! Messages from the fabric to a node.
 
 use std::net::Ipv4Addr;
 
@@ -13,30 +13,30 @@ use crate::workload::FlowOrder;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "t", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ToNode {
-    /// Which server it is; whatever was before is forgotten.
+    /// The identity of the server; any previous state is discarded.
     Configure(Box<Configure>),
     /// A record that the forwarding in the kernel wrote for the protocol.
     Notice {
-        /// The record.
+        /// The bytes of the record.
         bytes: HexBytes,
     },
-    /// What flows send now, as the forwarding in the kernel counted it.
+    /// The current rates of flows, as counted by the forwarding in the kernel.
     FlowRates {
         /// One row a flow.
         rows: Vec<FlowRate>,
     },
-    /// A port's carrier.
+    /// A change of a port's carrier.
     Carrier {
-        /// The port.
+        /// The port's number.
         port: u8,
         /// Whether it has one.
         up: bool,
     },
-    /// What a port's link carries at most from now on.
+    /// The new capacity of a port's link.
     LinkRate {
-        /// The port.
+        /// The port's number.
         port: u8,
-        /// In each direction.
+        /// The rate in each direction.
         rate_bits_per_sec: f64,
     },
     /// More flows of the workload.
@@ -53,11 +53,11 @@ pub enum ToNode {
     /// A part of a service that a user wrote, in order: the server hosts it once it has the last
     /// one.
     ServiceModule {
-        /// The service's name.
+        /// The name of the service.
         service: String,
         /// Its number in packets.
         id: u16,
-        /// Bytes of the module before this part; 0 begins it anew.
+        /// Number of bytes of the module before this part; 0 starts the transfer again.
         offset: u32,
         /// The part, at most [`crate::limits::MODULE_PART_BYTES`].
         bytes: HexBytes,
@@ -67,7 +67,7 @@ pub enum ToNode {
     /// Host a service whose instance is in a process, which connects to a socket. The socket's
     /// descriptor comes with the message.
     ServiceProcess {
-        /// The service's name.
+        /// The name of the service.
         service: String,
         /// Its number in packets.
         id: u16,
@@ -93,23 +93,23 @@ pub enum ToNode {
     ChipListener,
     /// The answer to a request of a user's program.
     Called {
-        /// Which program asked.
+        /// The program that sent the request.
         asker: u32,
-        /// What it cost, in microseconds.
+        /// The cost of the request, in microseconds.
         cost_micros: u32,
         /// The answer with its length.
         answer: HexBytes,
     },
     /// A message to one of the server's services.
     Service {
-        /// The service's name.
+        /// The name of the service.
         service: String,
-        /// The message.
+        /// The bytes of the message.
         bytes: HexBytes,
     },
 }
 
-/// What a server is told of itself.
+/// The configuration of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configure {
@@ -123,12 +123,12 @@ pub struct Configure {
     pub configuration: Configuration,
 }
 
-/// What a flow sends now.
+/// The current rate of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowRate {
-    /// The flow.
+    /// The flow's ends and port.
     pub flow: Flow,
-    /// Its rate.
+    /// The flow's rate.
     pub bits_per_sec: f64,
 }

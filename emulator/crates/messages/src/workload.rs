@@ -1,4 +1,4 @@
-//! Flows of the workload: what a node is told of each, and what it reports.
+//! Flows of the workload: the orders to a node, and its reports.
 
 use std::net::Ipv4Addr;
 
@@ -11,9 +11,9 @@ use crate::limits::ORDER_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It starts here.
+    /// The flow starts here.
     Send,
-    /// It ends here.
+    /// The flow ends here.
     Receive,
 }
 
@@ -23,7 +23,7 @@ pub enum Role {
 pub enum Transport {
     /// As fast as the network takes it.
     Tcp,
-    /// At its rate, whatever becomes of it.
+    /// At the set rate, regardless of losses.
     Udp,
     /// As fast as the network takes it, over several paths at once.
     Mptcp,
@@ -35,7 +35,7 @@ pub enum Transport {
 pub struct FlowOrder {
     /// The flow's number in the run.
     pub id: u32,
-    /// Which end.
+    /// The end of the flow that this node is.
     pub role: Role,
     /// Address of this end where it is not the server's own: MPTCP's first subflow is from a
     /// port's.
@@ -43,12 +43,12 @@ pub struct FlowOrder {
     pub own_ip: Option<Ipv4Addr>,
     /// Address of the other end's applications.
     pub peer_ip: Ipv4Addr,
-    /// The receiver's port.
+    /// The port of the receiver.
     pub port: u16,
     /// Senders: the port to send from, if it is free; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_port: Option<u16>,
-    /// Transport.
+    /// TCP, UDP or MPTCP.
     pub transport: Transport,
     /// Bytes to carry; `None` for a flow that runs until it is stopped.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct FlowOrder {
     /// Rate to keep to; `None` for none with TCP, the link's with UDP.
     #[serde(default)]
     pub rate_bits_per_sec: Option<f64>,
-    /// UDP: payload of each datagram; what the network takes if `None`.
+    /// UDP: payload of each datagram; `None`: the largest that the network accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagram_bytes: Option<u32>,
     /// From the start of the workload to the start of the flow.
@@ -76,7 +76,7 @@ pub struct FlowOrder {
 pub struct FlowRow {
     /// The flow's number in the run.
     pub id: u32,
-    /// Which end.
+    /// The end of the flow that this node is.
     pub role: Role,
     /// Bytes received (goodput) or sent so far.
     pub bytes: u64,
@@ -87,7 +87,7 @@ pub struct FlowRow {
     /// Senders: the port that they send from, as soon as they have one.
     #[serde(default)]
     pub source_port: Option<u16>,
-    /// MPTCP's senders: what the connection is made of now.
+    /// MPTCP senders: the current subflows of the connection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflows: Vec<SubflowRow>,
     /// Whether it has ended.
@@ -106,7 +106,7 @@ pub struct SubflowRow {
     pub source_port: u16,
     /// Bytes that have arrived.
     pub bytes: u64,
-    /// Segments sent again.
+    /// Number of segments sent again.
     pub retransmits: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Every message survives its datagram, and what is no message is refused.
+//! Every message survives encoding and decoding, and invalid messages are rejected.
 
 #![allow(clippy::unwrap_used)]
 

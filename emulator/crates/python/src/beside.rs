@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::engine_error;
 
-/// What a torus's services put on links, as JSON: see `cubeyard_sim::beside`.
+/// Link loads of a torus's services, as JSON: see `cubeyard_sim::beside`.
 #[pyfunction]
 pub fn torus_services(py: Python<'_>, spec_json: &str, asked_json: &str) -> PyResult<String> {
     let found = py.detach(|| {

@@ -1,5 +1,5 @@
-//! Programs of the switching chip: read, compared, generated, and stepped through without a run.
-//! Not here: the chip, which is a crate of its own.
+//! Programs of the switching chip: parse, compare, generate, and step through them without a run.
+//! Not here: the chip itself, which is a separate crate.
 
 use cubeyard_chip::api::{Limits, MAX_MESSAGE_BYTES, Session};
 use cubeyard_chip::walk::{paths, walk};
@@ -52,8 +52,8 @@ impl ChipModel {
         (PyBytes::new(py, &answered.bytes), sent)
     }
 
-    /// A packet comes in by a port. Returns what left by external ports. Raises EngineError for a
-    /// port or a packet that cannot be.
+    /// Processes a packet that arrives at a port. Returns the packets that leave by external ports.
+    /// Raises EngineError for an invalid port or packet.
     fn receive<'py>(&mut self, py: Python<'py>, in_port: u8, packet: &[u8]) -> PyResult<Packets<'py>> {
         let mut sent = Vec::new();
         let mut out = |port: u8, bytes: &[u8]| sent.push((port, PyBytes::new(py, bytes)));
@@ -90,7 +90,7 @@ fn one(flaw: Flaw) -> Vec<Flaw> {
     vec![flaw]
 }
 
-/// What a program is, in one document.
+/// Describes a program in one document.
 fn described(program: &Program) -> Value {
     let tables: serde_json::Map<String, Value> = Table::ALL
         .into_iter()
@@ -179,7 +179,7 @@ pub fn chip_check_servers(
     made.map_err(|flaws| refused(py, &flaws))
 }
 
-/// What differs between two programs: `[{what, before?, after?}]`. Raises EngineError.
+/// The differences between two programs: `[{what, before?, after?}]`. Raises EngineError.
 #[pyfunction]
 pub fn chip_diff(py: Python<'_>, before: &str, after: &str) -> PyResult<String> {
     let made = py.detach(|| {

@@ -1,10 +1,10 @@
-//! What Python and the page need to know of an emulation before it runs.
+//! The data about an emulation that Python and the page need before it runs.
 //!
 //! Inside: the network that is emulated (nodes, addresses, links), whole or a slice, and the
 //! profile of a topology's emulation (protocols, forwardings, settings). Documents are JSON text;
-//! whatever is wrong with an input is a list of findings.
+//! errors in an input are a list of findings.
 //!
-//! Not here: the emulation itself, which is the fabric's and the servers' programs'.
+//! Not here: the emulation itself, which the fabric and the nodes run.
 
 use cubeyard_dataplane::address::{MAX_SERVER, virtual_ip};
 use cubeyard_dataplane::catalog::{self, ForwardingKind, ProtocolEntry, SwitchKind};
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use crate::engine_error;
 
 /// The network that is emulated: a plan's topology or a slice of it, as JSON. Ids, names, ports and
-/// digits are the whole plan's own.
+/// digits are those of the whole plan.
 ///
 /// `{"servers": [{"id", "name", "host", "address", "digits"}], "switches": [{"id", "name", "host", "level", "digits"}], "links": [{"id", "a": [node, port], "b": [node, port], "level", "rate_ratio"}], "outside": [names], "whole": bool, "picture": "rows" | "rings" | "planes" | "tiers", "slowest_bits_per_sec"}`;
-/// `picture` says how a diagram arranges nodes by their digits, `rate_ratio` how many times faster
-/// than the plan's slowest link one is.
+/// `picture` is the arrangement of nodes by their digits in a diagram, `rate_ratio` a link's rate
+/// divided by that of the plan's slowest link.
 #[pyfunction]
 #[pyo3(signature = (spec_json, slice_json=None))]
 pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&str>) -> PyResult<String> {
@@ -32,8 +32,8 @@ pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&st
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// What can be emulated of a topology and how, as JSON: the protocols that its servers can run,
-/// with their forwardings, headers and settings, from the dataplane's catalogue. O(protocols).
+/// The options for emulating a topology, as JSON: the protocols that its servers can run, with
+/// their forwardings, headers and settings, from the dataplane's catalogue. O(protocols).
 ///
 /// `{"family", "supported", "refusal", "default_protocol", "protocols", "transports", "slice", "addresses", "max_servers"}`;
 /// `refusal` is null, or `{"field", "value", "limit", "message", "hint"}`.
@@ -164,7 +164,8 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
     })
 }
 
-/// How routers and the servers beside them can spread flows; nothing where switches are bridges.
+/// The balances with which routers and the servers next to them can spread flows; none if switches
+/// are bridges.
 fn balances(entry: &ProtocolEntry, spec: &TopologySpec) -> Vec<Value> {
     let suits = |balance: &Balance| entry.switches == SwitchKind::Router && balance.suits(spec);
     let balances = Balance::ALL.into_iter().filter(suits);

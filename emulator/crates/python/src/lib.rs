@@ -1,14 +1,13 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
 //! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and
-//! figures (`predict`), searches (`search`), lives of containers (`life`), and what an emulation
-//! needs to know before it runs (`emulation`), services that users write (`services`), and programs
-//! of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong
-//! with an input arrives as one exception, `EngineError`, whose `findings_json` says what to
-//! change.
+//! figures (`predict`), searches (`search`), lives of containers (`life`), data about an emulation
+//! before it runs (`emulation`), services that users write (`services`), and programs of the
+//! switching chip (`chip`). Every call that computes releases the GIL. Errors in an input raise one
+//! exception, `EngineError`, whose `findings_json` lists what to change.
 //!
-//! Not here: any computation. What a call returns is made in the crate below; this one converts and
-//! reports.
+//! Not here: any computation. The other crates compute the results; this one converts and reports
+//! them.
 
 mod beside;
 mod chip;

@@ -16,8 +16,8 @@ pub fn failure_rates() -> String {
     rates_json().to_string()
 }
 
-/// Checks a question and plans it, without living any life. Raises `EngineError` with what is
-/// wrong.
+/// Checks a question and plans it, without simulating any life. Raises `EngineError` with the
+/// errors.
 #[pyfunction]
 pub fn check_life(py: Python<'_>, question_json: &str, book_json: &str) -> PyResult<()> {
     let prepared = py.detach(|| {

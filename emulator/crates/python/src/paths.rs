@@ -1,4 +1,4 @@
-//! Paths of a plan, asked for by name.
+//! Paths between two servers of a plan, given by name.
 
 use cubeyard_plan::PlanError;
 use cubeyard_sim::Network;

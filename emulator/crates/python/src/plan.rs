@@ -72,7 +72,8 @@ pub fn estimate_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     raise(py, read)
 }
 
-/// Check a price book and give its canonical content hash. Raises `EngineError` with what is wrong.
+/// Checks a price book and returns its canonical content hash. Raises `EngineError` with the
+/// errors.
 #[pyfunction]
 pub fn check_book(py: Python<'_>, book_json: &str) -> PyResult<String> {
     let checked = py.detach(|| {
@@ -121,16 +122,16 @@ impl Plan {
         py.detach(|| summary::bom_json(&self.0))
     }
 
-    /// What the `route`, `colour` and `part` columns of cables index.
+    /// The values that the `route`, `colour` and `part` columns of cables index.
     fn cable_tables_json(&self, py: Python<'_>) -> String {
         py.detach(|| scene::cable_tables_json(&self.0))
     }
 
     /// Columns of the cables `start..stop`: a_device u32, a_port u16, b_device u32, b_port u16,
     /// level u8, route u8, length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8,
-    /// bundle i32 (-1: within a rack), lead u32 (the row that stands for the whole cable: its own,
-    /// or that of a breakout's first leg), leg u8 (from 1; 0: no breakout), trunk u8 (the end with
-    /// the breakout's one plug: 1 for `a`, 2 for `b`; 0: no breakout).
+    /// bundle i32 (-1: within a rack), lead u32 (the row of the whole cable: its own row, or that
+    /// of a breakout's first leg), leg u8 (from 1; 0: no breakout), trunk u8 (the end with the
+    /// breakout's one plug: 1 for `a`, 2 for `b`; 0: no breakout).
     #[pyo3(signature = (start=0, stop=None))]
     fn cables<'py>(
         &self,
@@ -187,7 +188,7 @@ impl Plan {
         Ok(columns)
     }
 
-    /// Labels of the cables `start..stop`: what is printed at the `a` end, and at the `b` end.
+    /// Labels of the cables `start..stop`: the texts at the `a` end, and at the `b` end.
     #[pyo3(signature = (start=0, stop=None))]
     fn labels(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> (Vec<String>, Vec<String>) {
         let range = self.cable_range(start, stop);
@@ -271,9 +272,10 @@ impl Plan {
         PyArray1::from_slice(py, &parts)
     }
 
-    /// Static routes that let any two servers talk, as JSON:
-    /// `{"bridges": bool, "routes": [[[first, last, [[link, via], ...]], ...], ...]}`, by node;
-    /// `bridges` says that switches are bridges, as servers relay. All numbers are ids.
+    /// Static routes that connect any two servers, as JSON:
+    /// `{"bridges": bool, "routes": [[[first, last, [[link, via], ...]], ...], ...]}`, indexed by
+    /// node; `bridges` is true if servers relay and switches are therefore bridges. All numbers are
+    /// ids.
     fn host_routes_json(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let nodes: Vec<Vec<_>> = host_routes(&self.0.topology)

@@ -1,4 +1,4 @@
-//! Predictions and published figures: work in a thread of its own, watched from Python.
+//! Predictions and published figures: computed in a separate thread while Python waits.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ enum Message {
     Done(Result<String, PredictError>),
 }
 
-/// What Python is called with while it waits.
+/// The callbacks that are called while Python waits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Callbacks<'a> {
     /// Called with units of work done and in all, at least every 50 ms; `False` cancels.
@@ -37,7 +37,7 @@ pub(crate) struct Callbacks<'a> {
 }
 
 impl Callbacks<'_> {
-    /// Tells progress and the partial document; whether the work may go on.
+    /// Reports progress and the partial document; returns whether the work should continue.
     fn tell(self, py: Python<'_>, progress: &Progress) -> PyResult<bool> {
         py.check_signals()?;
         if let (Some(callback), Some(document)) = (self.partial, progress.take_partial()) {
@@ -54,8 +54,8 @@ impl Callbacks<'_> {
     }
 }
 
-/// Runs `work` in a thread of its own. A callback that raises, `False` from the progress callback
-/// and a signal such as Ctrl-C cancel the work.
+/// Runs `work` in a separate thread. The work is cancelled if a callback raises, if the progress
+/// callback returns `False`, or by a signal such as Ctrl-C.
 pub(crate) fn watched<F>(py: Python<'_>, callbacks: Callbacks<'_>, work: F) -> PyResult<String>
 where
     F: FnOnce(&Progress, &mut dyn FnMut(String)) -> Result<String, PredictError> + Send,
@@ -122,8 +122,8 @@ pub fn engines_json() -> String {
     cubeyard_sim::engines_json().to_string()
 }
 
-/// What a plan carries under an experiment, computed by the engine that the experiment names: the
-/// document, as JSON.
+/// The result of an experiment on a plan, computed by the engine that the experiment names, as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (spec_json, experiment_json, on_progress=None, on_frame=None))]
 pub fn predict(
@@ -149,7 +149,7 @@ pub fn predict(
     })
 }
 
-/// What an experiment would run, checked by its engine but not computed: the outline, as JSON.
+/// The outline of an experiment, checked by its engine but not computed, as JSON.
 #[pyfunction]
 pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResult<String> {
     let outlined = py.detach(|| {
@@ -163,8 +163,8 @@ pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResu
     })
 }
 
-/// What each fault strikes, as JSON: `[{"nodes": [id], "links": [id]}]`. What is drawn is drawn as
-/// in `predict`.
+/// The nodes and links that each fault affects, as JSON: `[{"nodes": [id], "links": [id]}]`. Random
+/// targets are drawn as in `predict`.
 #[pyfunction]
 pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u64) -> PyResult<String> {
     let struck = py.detach(|| {
@@ -197,7 +197,7 @@ pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// Who asks whom in a workload of requests, as JSON:
+/// The clients and servers in a workload of requests, as JSON:
 /// `{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes", "response_bytes"}`, with
 /// defaults filled in.
 #[pyfunction]
@@ -226,8 +226,8 @@ pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
-/// What becomes of an experiment's requests in the packet engine, of those that start at
-/// `from_secs` or later.
+/// Statistics of an experiment's requests in the packet engine, for those that start at `from_secs`
+/// or later.
 #[pyfunction]
 pub fn requests_answered(
     py: Python<'_>,
@@ -279,8 +279,8 @@ pub fn figures_json() -> String {
     figures::figures_json()
 }
 
-/// A published figure recomputed beside the paper's values, as JSON; what there is of it so far
-/// goes to `on_partial`.
+/// A published figure recomputed and compared with the paper's values, as JSON; partial results are
+/// passed to `on_partial`.
 #[pyfunction]
 #[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None, torus_side=None))]
 pub fn figure(

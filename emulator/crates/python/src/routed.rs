@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::emulation::read_slice;
 use crate::engine_error;
 
-/// What is asked.
+/// The run whose flows are routed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RoutedJson {
@@ -48,11 +48,11 @@ struct RoutedJson {
 ///
 /// `run_json`:
 /// `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source, destination]]}`;
-/// with `"chips"` the switches are chips of that protocol, whose programs choose. `protocol` is
-/// IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the
-/// default) flows are MPTCP, their subflows share links as TCP flows do, and beside each flow's sum
-/// and its first subflow's path `"subflows"` of the answer has a list of
-/// `{"ports": [port or null, port or null], "path", "gbps"}` of each.
+/// with `"chips"` the switches are chips of that protocol, whose programs choose the path.
+/// `protocol` is the IP protocol number, `link_gbps` the rate of the slowest link. With
+/// `"subflows"` (a number, 0 for the default) flows are MPTCP and their subflows share links like
+/// TCP flows. The result then has each flow's total rate, the path of its first subflow, and in
+/// `"subflows"` a list of `{"ports": [port or null, port or null], "path", "gbps"}` for each flow.
 #[pyfunction]
 pub fn routed_flows(py: Python<'_>, spec_json: &str, run_json: &str) -> PyResult<String> {
     let found = py.detach(|| flows_of(spec_json, run_json));

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::predict::{Callbacks, watched};
 
-/// What plans can be judged by, as JSON:
+/// The metrics by which plans can be judged, as JSON:
 /// `[{"name", "title", "unit", "units", "stage", "more", "doc"}]`.
 #[pyfunction]
 pub fn search_metrics() -> String {
@@ -16,7 +16,7 @@ pub fn search_metrics() -> String {
 }
 
 /// Checks a question against the price book of its plans without searching. Raises `EngineError`
-/// with what is wrong.
+/// with the errors.
 #[pyfunction]
 pub fn check_search(py: Python<'_>, question_json: &str, book_json: &str) -> PyResult<()> {
     let checked = py.detach(|| {

@@ -18,7 +18,7 @@ use crate::predict::{Callbacks, watched};
 /// Servers of the largest torus that a trial takes: 20 x 20 x 20.
 const MAX_TRIAL_SERVERS: u64 = 8000;
 const MAX_TRIAL_SECS: f64 = 3600.0;
-/// Of a trial's time, in its progress.
+/// Steps of the progress of a trial.
 const PARTS: u64 = 1000;
 
 /// Limits of services that users write, as JSON:
@@ -37,8 +37,8 @@ pub fn service_limits() -> String {
     limits.to_string()
 }
 
-/// A module that can be a service, in the binary format, from one or from the text format. Raises
-/// EngineError with what is wrong with it, in the field `module`.
+/// Converts a module to the binary format (from binary or text) and checks that it can be a
+/// service. Raises EngineError with the errors, in the field `module`.
 #[pyfunction]
 pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
     let checked = py.detach(|| {
@@ -51,9 +51,9 @@ pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'
     }
 }
 
-/// Lets a module run on every server of a torus in virtual time; the report as JSON.
+/// Runs a module on every server of a torus in virtual time; returns the report as JSON.
 /// `options_json`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. `on_progress` is
-/// called with the thousandths of that time that are over, and with 1000. Raises EngineError,
+/// called with the elapsed thousandths of that time, and with 1000 at the end. Raises EngineError,
 /// EngineCancelled.
 #[pyfunction]
 #[pyo3(signature = (module, options_json, on_progress=None))]
@@ -85,7 +85,7 @@ pub fn built_in_trial(
     })
 }
 
-/// A trial in a thread of its own, watched from Python. What is wrong with it is said of `field`.
+/// Runs a trial in a separate thread while Python waits. Errors name `field`.
 fn trial(
     py: Python<'_>,
     field: &str,
@@ -112,8 +112,8 @@ fn trial(
     })
 }
 
-/// The same of a service in a process. `answer` is called with each call of it and returns what the
-/// process answers; what it raises ends the trial and is raised here.
+/// The same for a service in a process. `answer` is called with each call to the process and
+/// returns its answer; an exception in it ends the trial and is raised here.
 #[pyfunction]
 pub fn service_process_trial(
     py: Python<'_>,

@@ -16,7 +16,6 @@ pub fn families_json(py: Python<'_>) -> String {
     py.detach(|| cubeyard_topology::families().to_string())
 }
 
-/// A built topology.
 #[pyclass(frozen, module = "cubeyard_engine")]
 pub struct Topology(cubeyard_topology::Topology);
 

@@ -1,7 +1,7 @@
-//! What a packet costs a server that sends it back by the extended routing service, whose F is
-//! native, in a module, or in a process, beside one that sends it back at once, as the paper's Fig.
-//! 6 compares them. `[camcube §6]` One key; rounds in turns, the least of each. Fails when a
-//! promise is broken. Run with `cargo bench -p cubeyard-sandbox --bench calls`.
+//! Measures the cost of a packet that a server returns by the extended routing service, with F in
+//! native code, in a module, or in a process, compared with returning it directly, as in the
+//! paper's Fig. 6. `[camcube §6]` One key; alternating rounds, the fastest of each counts. Fails if
+//! a bound is exceeded. Run with `cargo bench -p cubeyard-sandbox --bench calls`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -36,7 +36,8 @@ const PORT: u8 = 0;
 /// CPU of a whole server with |K| = 3 over that of sending back at once: 25.35 to 22.01 %.
 /// `[camcube §6, Fig. 6]`
 const PAPER: f64 = 1.15;
-/// Of a packet whose F is in a module over one whose F is native, and the same of a process.
+/// The largest ratio of a packet's cost with F in a module to its cost with native F; the next
+/// constant is the same for a process.
 const MODULE_BOUND: f64 = 4.0;
 const PROCESS_BOUND: f64 = 400.0;
 /// From one packet to the next, in virtual time: within what a module may burn in a second.
@@ -60,7 +61,7 @@ impl Service for Bounce {
     }
 }
 
-/// F names the key that stands in the packet.
+/// A service whose F returns the key in the packet.
 struct Native;
 
 impl Service for Native {
@@ -147,7 +148,7 @@ impl Drop for Process {
     }
 }
 
-/// What a server knows of a torus of 27 in which everything lives.
+/// A server's view of a torus of 27 servers without failures.
 struct Place {
     structure: Structure,
     roots: Vec<Option<NodeId>>,
@@ -197,7 +198,7 @@ impl<'a> Case<'a> {
         let view = View {
             me: ME,
             structure: &self.place.structure,
-            // The neighbour is the only other server that is asked for.
+            // The benchmark queries no other server than the neighbour.
             shortest: &|server| u8::from(server != ME) << PORT,
             roots: &self.place.roots,
             up: 0x3f,

@@ -1,5 +1,4 @@
-//! What a user's service may use up and what it has counted, in a module or in a process: its
-//! budget, its failures, its counters.
+//! The budget, failures and counters of a user's service, in a module or in a process.
 
 use cubeyard_dataplane::service::Context;
 
@@ -7,15 +6,15 @@ use crate::budget::{Budget, Failures, Time};
 use crate::imports::COUNTERS;
 use crate::limits::SHORTEST_TIMER;
 
-/// A queue that there is not: of a packet about which the service has said nothing.
+/// Marks a packet for which the service has chosen no queue.
 pub const NO_QUEUE: u8 = u8::MAX;
 
-/// The account of one instance. What is lost is this service's own.
+/// The account of one instance. All losses counted here are of this service's packets.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// What it may still use up.
+    /// The remaining budget.
     pub budget: Budget,
-    /// What failed.
+    /// The recent failures.
     pub failures: Failures,
     /// Calls that were made.
     pub calls: u64,
@@ -27,7 +26,7 @@ pub struct Account {
     pub stopped: u64,
     /// Packets beyond those of one call.
     pub too_many: u64,
-    /// Its numbered counters.
+    /// The counters with numbers, which the service defines.
     pub own: [u64; 8],
     fuel: u64,
     answers_lost: u64,
@@ -56,7 +55,7 @@ impl Account {
         self.budget.burn(fuel);
     }
 
-    /// Answers whoever talks to the service from outside, as often as it may.
+    /// Sends an answer to the outside client of the service, within the rate limit.
     pub fn answer(&mut self, context: &mut dyn Context, bytes: Vec<u8>) {
         if self.budget.take_answer() {
             context.deliver(bytes);
@@ -65,8 +64,8 @@ impl Account {
         }
     }
 
-    /// All counters: those of both kinds, losses of a kind's own (without those that are 0), and
-    /// the numbered ones.
+    /// All counters: the common ones, the losses of this kind of service (except zeros), and the
+    /// numbered ones.
     pub fn counters<const N: usize>(&self, lost: [(&'static str, u64); N]) -> Vec<(&'static str, u64)> {
         let mut counters = vec![
             ("calls", self.calls),
@@ -89,7 +88,7 @@ impl Account {
     }
 }
 
-/// When a timer fires that was asked for now.
+/// The time at which a timer set now fires.
 pub fn timer_at(context: &dyn Context, millis: u32) -> Time {
     context.now() + Time::from_millis(millis.into()).max(SHORTEST_TIMER)
 }

@@ -7,7 +7,7 @@ use crate::limits::{
     LONGEST_STOP,
 };
 
-/// Time since whatever the caller's clock began with.
+/// Time since the origin of the caller's clock.
 pub type Time = Duration;
 
 /// Fuel and answers that an instance has left.
@@ -19,7 +19,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A full one.
+    /// A full budget.
     pub fn new(now: Time) -> Budget {
         Budget {
             fuel: FUEL_SAVED,
@@ -45,7 +45,7 @@ impl Budget {
         self.fuel
     }
 
-    /// Takes what was burnt, or all that is left.
+    /// Takes the used fuel, or all that is left.
     pub fn burn(&mut self, fuel: u64) {
         self.fuel = self.fuel.saturating_sub(fuel);
     }
@@ -84,7 +84,7 @@ impl Failures {
         stops
     }
 
-    /// The instance stops, whatever failed before.
+    /// Stops the instance now; each stop lasts twice as long as the one before, up to a limit.
     pub fn stop(&mut self, now: Time) {
         let doubled = FIRST_STOP.saturating_mul(1 << self.stops.min(16));
         self.until = Some(now + doubled.min(LONGEST_STOP));
@@ -97,7 +97,7 @@ impl Failures {
         self.until
     }
 
-    /// It starts again.
+    /// Records that the instance starts again.
     pub fn on_start(&mut self) {
         self.until = None;
     }

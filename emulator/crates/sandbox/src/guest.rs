@@ -8,8 +8,7 @@ use wasmi::{Error, Instance, Store, StoreLimits, TrapCode, TypedFunc, WasmParams
 use crate::budget::Time;
 use crate::limits::BUFFER_BYTES;
 
-/// What a module's server knows of the network, as the module may ask for it: valid while the
-/// context's version is.
+/// The network as a module can query it; valid while the version of the context stays the same.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// The context's version; `None` before the first call.
@@ -25,7 +24,8 @@ pub struct World {
 }
 
 impl World {
-    /// What the context knows now; of all servers only where the module asks about them.
+    /// A copy of the context's current state; the states of all servers are included only if the
+    /// module queries them.
     pub fn of(context: &dyn Context, servers: bool) -> World {
         let size = context.size();
         let [x, y, z] = if servers { size } else { [0; 3] };
@@ -78,7 +78,7 @@ impl World {
         apart.min(size.saturating_sub(apart))
     }
 
-    /// The coordinate beside another; `None` for one outside the network.
+    /// The coordinate next to another along an axis; `None` outside the network.
     pub fn beside(&self, key: Key, axis: usize, up: bool) -> Option<Key> {
         let size = *self.size.get(axis)?;
         if !self.has(key) {
@@ -91,7 +91,7 @@ impl World {
     }
 }
 
-/// What a module asked for while it was called.
+/// An action that a module requested during a call.
 #[derive(Clone, Debug)]
 pub enum Ask {
     /// Send one hop by a port.
@@ -100,38 +100,38 @@ pub enum Ask {
     Route(Packet),
     /// Send a copy to the packet's key.
     Transmit(Packet),
-    /// Answer the outside.
+    /// Send an answer to the outside.
     Answer(Vec<u8>),
 }
 
-/// What the imports work on.
+/// The state on which the imports work.
 #[derive(Debug)]
 pub struct Guest {
-    /// The network.
+    /// The network as the module sees it.
     pub world: World,
-    /// The time.
+    /// The time of the call.
     pub now: Time,
     /// Ports by which it may send one hop, a bit each.
     pub free: u8,
     /// Packets of the service that wait.
     pub waiting: usize,
-    /// Longest payload.
+    /// The longest payload.
     pub max_payload: usize,
-    /// The packet's key.
+    /// The key of the packet.
     pub key: Key,
-    /// The packet's colour.
+    /// The colour of the packet.
     pub colour: u16,
     /// The packet's length, which the module may change.
     pub length: usize,
     /// The keys that F named.
     pub keys: Vec<Key>,
-    /// What it asked for, in order.
+    /// The requested actions, in order.
     pub asks: Vec<Ask>,
-    /// What it asked for beyond what a call may.
+    /// Number of actions beyond the limit of a call.
     pub too_many: u64,
     /// The timer that it set.
     pub timer_millis: Option<u32>,
-    /// Its numbered counters.
+    /// The numbered counters of the service.
     pub counts: [u64; 8],
     /// State of its random numbers.
     pub random: u64,
@@ -140,7 +140,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// One that was not called yet.
+    /// The state before the first call.
     pub fn new(limits: StoreLimits) -> Guest {
         Guest {
             world: World::default(),
@@ -170,10 +170,10 @@ impl Guest {
     }
 }
 
-/// A module's functions.
+/// The functions that a module exports.
 #[derive(Debug)]
 pub struct Functions {
-    /// F `[camcube §5]`, of the coordinate for which it is asked and the packet's length.
+    /// F `[camcube §5]`; its arguments are the coordinate and the packet's length.
     pub next: TypedFunc<(i32, i32), ()>,
     /// The queue of a packet.
     pub classify: TypedFunc<i32, i32>,
@@ -198,17 +198,17 @@ pub struct Functions {
 pub enum Failure {
     /// It did not end within its fuel.
     OutOfFuel,
-    /// Whatever else a module can do wrong.
+    /// Any other error of a module.
     Trap,
 }
 
-/// A running instance.
+/// A running instance of a module.
 #[derive(Debug)]
 pub struct Running {
-    /// The state.
+    /// The state of its memory and imports.
     pub store: Store<Guest>,
     instance: Instance,
-    /// Its functions.
+    /// The functions of the module.
     pub functions: Functions,
     buffer: usize,
 }
@@ -236,7 +236,7 @@ impl Running {
         written.map_err(|_| Failure::Trap)
     }
 
-    /// What the buffer holds, up to the length that the module left.
+    /// The content of the buffer, up to the length that the module set.
     pub fn contents(&self) -> Result<Vec<u8>, Failure> {
         let length = self.store.data().length;
         if length > BUFFER_BYTES {
@@ -251,7 +251,7 @@ impl Running {
         read.map(|()| bytes).map_err(|_| Failure::Trap)
     }
 
-    /// Calls a function with so much fuel: what it said, and what it burnt.
+    /// Calls a function with a limit on fuel; returns its result and the used fuel.
     pub fn call<P: WasmParams, R: WasmResults>(
         &mut self,
         function: TypedFunc<P, R>,

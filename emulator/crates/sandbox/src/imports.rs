@@ -1,4 +1,4 @@
-//! What a module can ask and do: the imports of module `cubeyard`. A coordinate is
+//! The functions that a module can call: the imports of module `cubeyard`. A coordinate is
 //! `x | y << 8 | z << 16`; -1 is none.
 //!
 //! Every import burns fuel, and reads and writes nothing but the module's own memory and the state
@@ -32,7 +32,7 @@ pub fn pack(key: Key) -> i32 {
     x | y << 8 | z << 16
 }
 
-/// A number as a coordinate; whatever is above its 24 bits does not count.
+/// Unpacks a number into a coordinate; bits above the lower 24 are ignored.
 pub fn unpack(number: i32) -> Key {
     [number as u8, (number >> 8) as u8, (number >> 16) as u8]
 }
@@ -41,7 +41,7 @@ fn optional(key: Option<Key>) -> i32 {
     key.map_or(-1, pack)
 }
 
-/// Burns an import's fuel, and so much more. Errors: there is too little left.
+/// Burns the fuel of an import, plus `more`. Errors: too little fuel is left.
 fn burn(caller: &mut Call<'_>, more: usize) -> Result<(), Error> {
     let cost = IMPORT_FUEL + more as u64;
     let left = caller.get_fuel()?;
@@ -74,7 +74,7 @@ fn packet(caller: &mut Call<'_>, at: i32, length: i32, key: Key) -> Result<Packe
     Ok(Packet { key, colour, payload })
 }
 
-/// Keeps what the module asks for; 0 where one call asks for too much.
+/// Queues an action of the module; returns 0 if the call has queued too many.
 fn ask(caller: &mut Call<'_>, ask: Ask) -> i32 {
     let guest = caller.data_mut();
     if guest.asks.len() >= SENDS {
@@ -170,7 +170,7 @@ fn questions(linker: &mut Linker<Guest>) -> Result<(), LinkerError> {
     Ok(())
 }
 
-/// What becomes of packets.
+/// Imports that forward, drop or send packets.
 fn packets(linker: &mut Linker<Guest>) -> Result<(), LinkerError> {
     linker.func_wrap(MODULE, "key", |mut caller: Call<'_>| {
         burn(&mut caller, 0)?;

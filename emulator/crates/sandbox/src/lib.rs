@@ -1,26 +1,26 @@
-//! Services that users write, as WebAssembly modules: the room in which they run. Or as processes:
-//! what is said to one, and what it may ask for.
+//! Services that users write: a sandbox for WebAssembly modules, and the protocol for services in
+//! processes.
 //!
-//! A module sees nothing but the calls of `imports.rs`: no clock but the one it is told, no file,
-//! no socket, no other service. Each call ends by its fuel, an instance has at most so much memory,
-//! and what an instance may compute in a second is bounded, so that a service which loops, traps,
-//! is late or floods loses its own packets and nobody else's. All of it depends on the times that a
-//! call is told alone: the same in a container and in virtual time.
+//! A module can only call the functions of `imports.rs`: it has no clock except the time passed to
+//! each call, no files, no sockets, and no access to other services. Fuel limits each call, and
+//! memory and computation per second are limited for each instance. So a service that loops, traps,
+//! is late or floods loses only its own packets. All limits depend only on the times passed to
+//! calls, so they work the same in a container and in virtual time.
 //!
 //! | file | job |
 //! |---|---|
-//! | `module.rs` | a module that was checked, and what is wrong with one that is refused |
-//! | `imports.rs` | what a module can ask and do |
+//! | `module.rs` | a checked module, and the errors of a rejected one |
+//! | `imports.rs` | the functions that a module can call |
 //! | `guest.rs` | one instance and the state of its calls |
-//! | `account.rs` | what an instance may use up and has counted, in a module or a process |
-//! | `budget.rs` | how much an instance may compute, and when one that traps starts again |
+//! | `account.rs` | budget and counters of an instance, in a module or a process |
+//! | `budget.rs` | limits on computation, and the restart after a trap |
 //! | `service.rs` | the instance as a service of a server |
-//! | `process/` | a process as a service of a server: its calls, its answers, and what becomes of a bad one |
+//! | `process/` | a process as a service of a server: its calls, its answers, and the handling of a bad one |
 //! | `trial.rs` | a service on every server of a torus in virtual time |
 //! | `limits.rs` | every limit |
 //!
-//! The header and the templates for authors are in the backend's folder of templates. Not here: who
-//! carries packets (`dataplane`), and who has sockets (`node`).
+//! The header and the templates for authors are in the backend's folder of templates. Not here:
+//! carrying packets (`dataplane`), and sockets (`node`).
 
 mod account;
 mod budget;

@@ -20,9 +20,9 @@ use crate::limits::{
 pub struct Flaw {
     /// A name for programs.
     pub code: &'static str,
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// What to do.
+    /// The suggested fix.
     pub fix: String,
 }
 
@@ -64,8 +64,7 @@ const ABOUT_NETWORK: [&str; 3] = ["reachable", "root_of", "responsible"];
 const TEMPLATE: &str = "Begin with a template: `cubeyard service new NAME`.";
 
 impl Module {
-    /// Checks a module, compiles it and starts an instance once. Errors: what is wrong with it, and
-    /// what to do.
+    /// Checks a module, compiles it and starts an instance once. Errors: the flaw, with a fix.
     pub fn new(bytes: &[u8]) -> Result<Module, Flaw> {
         #[cfg(feature = "text")]
         let bytes = &*binary(bytes)?;
@@ -106,12 +105,12 @@ impl Module {
         Ok(module)
     }
 
-    /// Whether it asks who answers for keys and who can be reached.
+    /// Whether it queries the servers that answer for keys or are reachable.
     pub(crate) fn asks_network(&self) -> bool {
         self.0.asks_network
     }
 
-    /// A new instance of at most so much memory, in bytes; its `init` was called. Errors: it does
+    /// Creates an instance with a limit on memory in bytes, and calls its `init`. Errors: it does
     /// not start.
     pub(crate) fn start(&self, memory_bytes: usize) -> Result<Running, Flaw> {
         let Compiled {
@@ -204,7 +203,7 @@ pub fn binary(bytes: &[u8]) -> Result<std::borrow::Cow<'_, [u8]>, Flaw> {
     })
 }
 
-/// What an error says first: the rest are details of the engine.
+/// The first line of an error; the other lines are internals of the engine.
 fn first_line(error: &wasmi::Error) -> String {
     let text = error.to_string();
     text.lines()
@@ -214,7 +213,7 @@ fn first_line(error: &wasmi::Error) -> String {
         .to_owned()
 }
 
-/// What is wrong with a module's imports, if that is why it does not start.
+/// The flaw in a module's imports, if that is why it does not start.
 fn import_flaw(error: &wasmi::Error) -> Option<Flaw> {
     match error.kind() {
         ErrorKind::Linker(LinkerError::MissingDefinition { name, .. }) => Some(flaw(

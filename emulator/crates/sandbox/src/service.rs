@@ -41,7 +41,7 @@ impl UserService {
         UserService::with_memory(name, module, now, MEMORY_BYTES)
     }
 
-    /// One of at most so much memory, in bytes. Errors: it does not start.
+    /// Creates an instance with a limit on memory, in bytes. Errors: it does not start.
     pub fn with_memory(
         name: &str,
         module: &Module,
@@ -94,7 +94,8 @@ impl UserService {
         true
     }
 
-    /// Makes a call, which costs fuel; what it said, `None` where it failed, which is counted.
+    /// Makes a call, which costs fuel. Returns the result, or `None` if the call failed, which is
+    /// counted.
     fn call<P: WasmParams, R: WasmResults>(
         &mut self,
         params: P,
@@ -134,7 +135,7 @@ impl UserService {
         }
     }
 
-    /// Tells the instance what it may ask for during a call, and which packet it is about.
+    /// Passes the network and the packet to the instance, for its queries during a call.
     fn tell(&mut self, context: &mut dyn Context, packet: Option<&Packet>) -> Option<i32> {
         if self.world.version != Some(context.version()) {
             self.world = World::of(context, self.module.asks_network());
@@ -191,7 +192,7 @@ impl UserService {
         }
     }
 
-    /// Does what the instance asked for.
+    /// Carries out the actions that the instance requested.
     fn carry_out(&mut self, context: &mut dyn Context) {
         let Some(running) = &mut self.running else {
             return;

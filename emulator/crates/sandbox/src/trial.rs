@@ -1,10 +1,9 @@
-//! A service on every server of a whole torus, in virtual time: what it would do before it runs on
-//! real packets.
+//! Runs a service on every server of a torus in virtual time, to try it before an emulation.
 //!
-//! The servers run the dataplane's own runtime of services, so queues, polling and fair shares are
-//! those of a run. What is left out: failures, losses and link state, which needs memory for every
-//! pair of servers. Links have one rate, and a packet arrives [`HOP`] after its link has carried
-//! it.
+//! The servers use the dataplane's runtime for services, so queues, polling and fair shares are
+//! those of an emulation. Not modelled: failures, losses and link state, which needs memory for
+//! every pair of servers. Links have one rate, and a packet arrives [`HOP`] after its link has
+//! carried it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -27,7 +26,7 @@ use crate::module::{Flaw, Module};
 use crate::process::{ProcessLink, ProcessService};
 use crate::service::UserService;
 
-/// What the service is called.
+/// The name of the service.
 const NAME: &str = "trial";
 /// Time from a link's end to the next server's service.
 const HOP: Duration = Duration::from_micros(200);
@@ -40,12 +39,12 @@ const ALL_MEMORY_BYTES: usize = 4 << 30;
 const ANSWERS: usize = 10;
 /// In a message: a key drawn for each server.
 const KEY: &str = "{key}";
-/// Things that happen from one look at whether a trial goes on to the next.
+/// Number of events between two checks for cancellation.
 const LOOK_EVERY: u64 = 4096;
-/// Packets that links carry in one trial; one that needs more ends there.
+/// The most packets over links in one trial; a trial ends when it reaches them.
 const MOST_PACKETS: u64 = 20_000_000;
 
-/// What a trial is made of.
+/// The parameters of a trial.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -53,8 +52,8 @@ pub struct Options {
     pub size: [u32; 3],
     /// Virtual time, in seconds.
     pub secs: f64,
-    /// What each server's instance gets as a message once, at a random time within the first
-    /// second; `{key}` stands for a key drawn for each.
+    /// The message that each server's instance receives once, at a random time within the first
+    /// second; `{key}` is replaced by a random key for each.
     pub message: String,
     /// Rate of every link.
     pub rate_bits_per_sec: f64,
@@ -62,14 +61,14 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// Virtual time.
+    /// Virtual time in seconds.
     pub secs: f64,
-    /// Packets over links.
+    /// Number of packets over links.
     pub carried: u64,
     /// Packets that F gave no further key, and `deliver` took.
     pub delivered: u64,
@@ -79,7 +78,7 @@ pub struct Report {
     pub calls: u64,
     /// Instructions that they took, about.
     pub fuel: u64,
-    /// What was lost, by reason, and what was refused.
+    /// Number of lost packets and of rejected actions, by reason.
     pub lost: BTreeMap<String, u64>,
     /// The module's own counters.
     pub counters: BTreeMap<String, u64>,
@@ -99,18 +98,19 @@ enum Happening {
     Wake { server: NodeId },
 }
 
-/// What the servers run: who makes the instance of each, and who answers the calls of one in a
-/// process.
+/// The service that the servers run: creates the instance of each server, and answers the calls of
+/// a service in a process.
 trait Tried {
-    /// What the service is called.
+    /// The name of the service.
     fn name(&self) -> &str {
         NAME
     }
 
-    /// The instance of a server; of one in a process with the end of whoever talks to that.
+    /// Creates the instance of a server; for a service in a process, also the link to the process.
     fn instance(&self, server: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw>;
 
-    /// What the process answers to a call; `None` where it says nothing. Errors: it is gone.
+    /// The answer of the process to a call; `None` if it does not answer. Errors: the process is
+    /// gone.
     fn answer(&mut self, call: &[u8]) -> Result<Option<Vec<u8>>, Flaw>;
 }
 
@@ -173,7 +173,7 @@ impl<F: FnMut(&[u8]) -> Result<Option<Vec<u8>>, Flaw>> Tried for InProcess<F> {
 
 struct Server {
     runtime: Runtime,
-    /// Of a service in a process.
+    /// The link to the process, if the service runs in one.
     link: Option<ProcessLink>,
     /// Ports whose links carry a packet, a bit each.
     busy: u8,
@@ -193,7 +193,8 @@ struct Torus<T> {
     report: Report,
 }
 
-/// Told how much of the virtual time is over, from 0 to 1; whether the trial goes on.
+/// Called with the elapsed share of the virtual time, from 0 to 1; returns whether the trial
+/// continues.
 pub type GoesOn<'a> = &'a mut dyn FnMut(f64) -> bool;
 
 /// Lets a module run on every server of a torus; `None` where `goes_on` ended it. Errors: it does
@@ -344,7 +345,7 @@ impl<T: Tried> Torus<T> {
         Ok(())
     }
 
-    /// Passes a server's calls to its process, and the answers back, until both have said all.
+    /// Passes a server's calls to its process, and the answers back, until neither has more.
     fn exchange(&mut self, server: NodeId) -> Result<(), Flaw> {
         let Some(link) = self.servers[server as usize].link.clone() else {
             return Ok(());
@@ -381,7 +382,7 @@ impl<T: Tried> Torus<T> {
         call(&mut self.servers[server as usize].runtime, &view)
     }
 
-    /// Takes what a server's service has said, and fills its free links.
+    /// Collects the packets that a server's service sends, and fills its free links.
     fn settle(&mut self, server: NodeId, hops: u8) -> Result<(), Flaw> {
         self.exchange(server)?;
         let at = self.now.as_secs_f64();

@@ -1,6 +1,6 @@
-//! Services in processes, in virtual time: the greeting as a process does what the module does, and
-//! whatever a process answers, or does not, it loses its own packets, a bounded number of them, by
-//! reason.
+//! Services in processes, in virtual time: a greeting in a process acts like the same greeting in a
+//! module, and for any answer, or none, a process loses only its own packets, a bounded number of
+//! them, counted by reason.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use cubeyard_sandbox::trial::{Options, Report, run, run_process};
 use proptest::prelude::*;
 
 const GREETING: &str = include_str!("../../../../backend/cubeyard/cli/service_templates/greeting.wat");
-/// Before what a kind of call has of its own.
+/// Length of the part that all calls have in common.
 const HEAD: usize = 30;
 
 /// A trial that nobody ends.
@@ -30,8 +30,7 @@ fn options() -> Options {
     }
 }
 
-/// What comes of a process that answers so: of a call's kind and its own part an outcome and
-/// actions.
+/// Runs a trial with a process whose `act` maps a call's kind and data to an outcome and actions.
 fn trial(mut act: impl FnMut(u8, &[u8]) -> Vec<u8>) -> Report {
     let answer = |call: &[u8]| Ok(Some([&call[5..9], &act(call[0], &call[HEAD..])].concat()));
     run_process(answer, &options()).unwrap()
@@ -113,7 +112,7 @@ fn one_that_says_nothing_is_late_and_stopped_for_longer_each_time() {
     // 30 s for its first answer, then a stop of 1 s, and so on: at 0, 31, 63 and 97 s.
     assert_eq!((begun, lost(&report, "stops")), (27 * 4, 27 * 3));
     assert_eq!(report.delivered, 0);
-    // What it was told of: that it begins, its network, its neighbours; and one message.
+    // The calls that it received: init, network, neighbours, and one message.
     assert_eq!(lost(&report, "lost-late"), 27 * (3 * 8 + 1));
 }
 
@@ -137,7 +136,7 @@ fn nonsense_failures_and_what_it_may_not_ask_for_are_lost_by_reason() {
         vec![9],
         Vec::new(),
         [&DONE[..], &[4]].concat(),
-        // No packet is there to go on.
+        // There is no packet to forward.
         [&DONE[..], &keyed(FORWARD, 0, [1; 3], b"x")].concat(),
         vec![0; PROCESS_ANSWER_BYTES],
     ] {
@@ -186,8 +185,8 @@ fn one_that_always_fails_is_stopped() {
     // A timer that failed is not set again.
     assert_eq!((lost(&report, "lost-failed"), lost(&report, "stops")), (27, 0));
     let report = trial(|_, _| vec![2]);
-    // Eight calls tell it of its network, a message makes nine: the stop comes with the tenth
-    // within a second.
+    // Eight calls describe its network and a message is the ninth: the process is stopped at the
+    // tenth call within a second.
     assert_eq!(
         (lost(&report, "lost-failed"), lost(&report, "stops")),
         (27 * 9, 0)
@@ -256,7 +255,7 @@ fn what_its_process_raises_ends_a_trial() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a process answers, a trial ends, and its calls are within its fuel.
+    /// For any answers of a process, a trial ends, and its calls are within its fuel.
     #[test]
     fn any_answers_end(answers in prop::collection::vec(prop::collection::vec(0u8..8, 0..60), 1..20), secs in 1u32..4) {
         let mut next = answers.iter().cycle();

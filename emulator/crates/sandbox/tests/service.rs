@@ -1,5 +1,5 @@
-//! Modules as services, on every server of a torus in virtual time: what a good one does, that a
-//! bad one ends and loses its own packets alone, and what is refused.
+//! Modules as services on every server of a torus in virtual time: a good one works, a bad one ends
+//! and loses only its own packets, and invalid ones are rejected.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ fn options() -> Options {
     }
 }
 
-/// The module of a text; of what is no text, whatever it is.
+/// Compiles the module of a text; other bytes are passed as they are.
 fn module_of(text: &str) -> Result<Module, Flaw> {
     match wat::parse_str(text) {
         Ok(bytes) => Module::new(&bytes),
@@ -41,7 +41,7 @@ fn trial(text: &str) -> Report {
     whole(&module_of(text).unwrap(), &options())
 }
 
-/// A module whose exports do nothing but what is given for some of them.
+/// A module whose exports do nothing, except for the given functions.
 fn module(functions: &[(&str, &str)]) -> String {
     let body = |name: &str| {
         functions

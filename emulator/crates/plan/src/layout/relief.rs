@@ -91,7 +91,7 @@ fn neighbour_racks(
     near
 }
 
-/// The used units of each rack, and its devices.
+/// The number of servers and of switches in each rack.
 struct Load<'a> {
     sizes: &'a Sizes,
     servers: Vec<u32>,

@@ -17,7 +17,7 @@ use cubeyard_dataplane::service::{Key, MAX_KEYS, MAX_QUEUES, Packet, QueuePolicy
 
 use crate::limits::{ANSWER_BYTES, PROCESS_ACTIONS, PROCESS_ANSWER_BYTES};
 
-/// What became of what a call was about.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has been dealt with.
@@ -28,10 +28,10 @@ pub enum Outcome {
     Failed,
 }
 
-/// Something that a process asks for.
+/// An action that a process requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The packet of the call goes on, to one of these keys, in a queue.
+    /// Forward the packet of the call to one of these keys, in a queue.
     Forward(Packet, Vec<Key>, u8),
     /// Another packet goes to one of these keys, in a queue.
     Transmit(Packet, Vec<Key>, u8),
@@ -49,14 +49,14 @@ pub enum Action {
     Delivered,
 }
 
-/// An answer.
+/// A parsed answer of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The call's number.
+    /// The number of the call.
     pub call: u32,
-    /// What became of what it was about.
+    /// The result of the call.
     pub outcome: Outcome,
-    /// What the process asks for, in order.
+    /// The requested actions, in order.
     pub actions: Vec<Action>,
 }
 

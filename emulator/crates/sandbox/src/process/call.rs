@@ -16,10 +16,10 @@ use cubeyard_dataplane::service::{Context, Journey, Packet};
 /// Ports of a server.
 const PORTS: u8 = 6;
 
-/// What a call is about.
+/// The event that a call reports.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
-    /// The process begins.
+    /// The process starts.
     Init(&'a str),
     /// The network is another than before.
     Network,
@@ -27,7 +27,7 @@ pub enum About<'a> {
     Packet(u8, &'a Packet, Journey),
     /// A message from outside.
     Message(&'a [u8]),
-    /// The time that it asked for has come.
+    /// A timer that the process set has fired.
     Timer,
     /// A neighbour died or lives.
     Neighbour(u8, bool),
@@ -95,7 +95,7 @@ fn network(context: &dyn Context, bytes: &mut Vec<u8>) {
         }
     }
     bytes.push(whole.into());
-    // Of a network in which nothing has failed there is nothing more to say.
+    // For a network without failures nothing more is sent.
     if !whole {
         bytes.extend(servers);
     }

@@ -1,4 +1,4 @@
-//! What waits between a service in a process and whoever owns its socket.
+//! The queue between a service in a process and the owner of its socket.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
@@ -6,30 +6,30 @@ use std::rc::Rc;
 
 use crate::limits::{PROCESS_ANSWER_BYTES, PROCESS_BYTES};
 
-/// What both sides see.
+/// The state that both sides share.
 #[derive(Debug, Default)]
 pub struct Between {
     /// Whether the service would talk to a process now.
     pub open: bool,
     /// Whether there is one.
     pub connected: bool,
-    /// Whether the service wants its connection ended.
+    /// Whether the service wants the connection closed.
     pub hang_up: bool,
     /// Calls that the process did not read yet.
     pub calls: VecDeque<Vec<u8>>,
-    /// Their bytes.
+    /// Bytes of the waiting calls.
     pub bytes: usize,
     /// Answers that the service did not read yet.
     pub answers: VecDeque<Vec<u8>>,
 }
 
-/// The end of a service in a process that whoever owns its socket holds. After every change the
-/// service is woken ([`cubeyard_dataplane::service::Services::wake`]).
+/// The end that the owner of the process's socket holds. After every change the owner wakes the
+/// service ([`cubeyard_dataplane::service::Services::wake`]).
 #[derive(Clone, Debug, Default)]
 pub struct ProcessLink(Rc<RefCell<Between>>);
 
 impl ProcessLink {
-    /// Both sides' state.
+    /// The state of both sides.
     pub(super) fn between(&self) -> RefMut<'_, Between> {
         self.0.borrow_mut()
     }
@@ -78,7 +78,8 @@ impl ProcessLink {
         between.calls.push_front(call);
     }
 
-    /// What the process has said. One that is too long is not kept, and no answer.
+    /// Queues an answer of the process. An answer that is too long counts as invalid and is not
+    /// stored.
     pub fn answer(&self, bytes: &[u8]) {
         let kept = if bytes.len() > PROCESS_ANSWER_BYTES {
             &[]
@@ -88,7 +89,7 @@ impl ProcessLink {
         self.between().answers.push_back(kept.to_vec());
     }
 
-    /// Whether so many more bytes may wait for the process.
+    /// Whether this number of bytes can be added to the queue for the process.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.0.borrow().bytes + bytes <= PROCESS_BYTES
     }

@@ -1,21 +1,21 @@
-//! A service in a process of its user, which may be written in anything: calls go to it over a
-//! socket, its answers come back. `[ours]`
+//! A service in a user's process, in any programming language: calls and answers are sent over a
+//! socket. `[ours]`
 //!
-//! Nobody waits for a process. Each call is a datagram, which it answers with one: what becomes of
-//! the packet, and what it asks for beside that. Until then the packet is the process's, and
-//! whatever happens to the process happens to the packets that it has: they are lost and counted.
-//! What it may ask for in an answer, a second's calls, and what waits for it are bounded; one that
-//! fails, is late or answers nonsense is hung up on, for longer each time.
+//! The server never blocks on a process. Each call is a datagram, answered by another: the decision
+//! on the packet, and further actions. Until the answer arrives, the process holds the packet; if
+//! the process dies, its packets are lost and counted. The actions per answer, the calls per second
+//! and the waiting calls are limited. A process that fails, is late or sends an invalid answer is
+//! disconnected, with exponential back-off.
 //!
 //! | file | job |
 //! |---|---|
-//! | `call.rs` | what is said to a process |
-//! | `answer.rs` | what it says, read without trust |
-//! | `link.rs` | what waits between a service and whoever owns its socket |
+//! | `call.rs` | calls to a process |
+//! | `answer.rs` | its answers, fully checked |
+//! | `link.rs` | the queue between a service and the owner of its socket |
 //! | `service.rs` | the process as a service of a server |
 //!
-//! Not here: who owns sockets (`node`), who starts processes and the library that they use (the
-//! backend's command line).
+//! Not here: the sockets (`node`), starting processes, and the library that they use (the backend's
+//! command line).
 
 mod answer;
 mod call;

@@ -1,5 +1,5 @@
-//! A process as a service of a server: its calls are asked, its answers carried out, and one that
-//! misbehaves is stopped.
+//! A process as a service of a server: sends its calls, carries out its answers, and stops it if it
+//! misbehaves.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,15 +12,15 @@ use crate::account::{Account, NO_QUEUE, timer_at};
 use crate::budget::Time;
 use crate::limits::{PROCESS_CALL_FUEL, PROCESS_CALLS, PROCESS_LATE, PROCESS_START, SEND_FUEL, SENDS};
 
-/// Bytes of a call beside its payload, at most, and of one that tells of the network, without its
-/// servers.
+/// The most bytes of a call in addition to its payload, and of a call that describes the network,
+/// without its servers.
 const CALL_BYTES: usize = 64;
 
 /// A call that the process has not answered yet.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     call: u32,
-    /// Of a call about a packet.
+    /// The journey of the packet that the call is about.
     journey: Option<Journey>,
     /// Whether it is the process's first.
     first: bool,
@@ -42,7 +42,7 @@ pub struct ProcessService {
     name: String,
     instance: u32,
     link: ProcessLink,
-    /// Whether the process that is connected has been told who it is.
+    /// Whether the connected process has received its `init` call.
     begun: bool,
     asked: VecDeque<Asked>,
     latest: u32,
@@ -58,8 +58,8 @@ pub struct ProcessService {
 }
 
 impl ProcessService {
-    /// A service of that name, whose process tells its instances apart by number; and the end of
-    /// whoever owns its socket.
+    /// Creates a service with that name, whose process distinguishes its instances by number. Also
+    /// returns the end for the owner of its socket.
     pub fn new(name: &str, instance: u32, now: Time) -> (ProcessService, ProcessLink) {
         let link = ProcessLink::default();
         link.between().open = true;
@@ -81,8 +81,8 @@ impl ProcessService {
         (service, link)
     }
 
-    /// Asks the process, if there is one that is not too busy, and its calls are not used up.
-    /// Whether it was asked.
+    /// Sends a call, if a process is connected, not too busy, and within its budget of calls.
+    /// Returns whether it was sent.
     fn ask(&mut self, context: &mut dyn Context, about: About<'_>) -> bool {
         self.account.budget.refill(context.now());
         let length = match about {
@@ -174,7 +174,7 @@ impl ProcessService {
         }
     }
 
-    /// Forgets what was asked: how many packets and other calls are lost with it.
+    /// Discards the pending calls; returns the number of packets and other calls lost with them.
     fn lose(&mut self) -> u64 {
         self.timer = None;
         let lost = self.asked.len() as u64;
@@ -182,7 +182,7 @@ impl ProcessService {
         lost
     }
 
-    /// The process is stopped for a while: it is hung up on, and none may connect.
+    /// Stops the process for a while: disconnects it and refuses new connections.
     fn stop(&mut self, context: &mut dyn Context) {
         self.account.failures.stop(context.now());
         self.hang_up(context);
@@ -197,7 +197,7 @@ impl ProcessService {
         self.set_timer(context);
     }
 
-    /// Does what an answer says.
+    /// Carries out an answer.
     fn take(&mut self, context: &mut dyn Context, bytes: &[u8]) {
         let answer = parse(bytes);
         let asked = self.asked.pop_front();
@@ -300,7 +300,7 @@ impl Service for ProcessService {
         }
     }
 
-    /// Its process says where packets go, when it answers.
+    /// The process chooses the next hop of packets when it answers.
     fn route(&mut self, _: &mut dyn Context, _: Key, _: &mut Packet) -> Vec<Key> {
         Vec::new()
     }
@@ -314,7 +314,7 @@ impl Service for ProcessService {
     }
 
     fn neighbour(&mut self, context: &mut dyn Context, port: u8, up: bool) {
-        // One that connects later is told of all.
+        // A process that connects later receives the full state.
         if self.begun {
             self.ask(context, About::Neighbour(port, up));
         }
