@@ -1,7 +1,7 @@
-//! What a byte costs through one and two relays: the fast path and ServerSwitch's chip beside the
-//! kernel's own IPv4 forwarding, for one TCP connection, everything on one CPU. Rounds take turns,
-//! so that whatever else the machine does falls on both. Fails when the promise is broken. Needs
-//! root. Run with `cargo bench -p cubeyard-dataplane`.
+//! Measures the CPU cost per byte through one and two relays: the fast path and ServerSwitch's
+//! chip, compared with the kernel's own IPv4 forwarding, for one TCP connection, everything on one
+//! CPU. Rounds alternate, so that other load on the machine affects all of them. Fails if a bound
+//! is exceeded. Needs root. Run with `cargo bench -p cubeyard-dataplane`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -19,7 +19,7 @@ const BLOCKS: usize = 1024;
 const MTUS: [u32; 2] = [1500, 9000];
 /// At most this much more than IPv4 forwarding: the promise.
 const BOUND: f64 = 1.15;
-/// At most this much more than BCube's own programs: what the chip promises.
+/// The chip's bound: the largest ratio of its cost to that of BCube's own programs.
 const CHIP_BOUND: f64 = 1.10;
 
 fn median(mut values: Vec<f64>) -> f64 {

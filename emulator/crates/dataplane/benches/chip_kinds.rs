@@ -1,6 +1,6 @@
-//! What a packet costs in the chip in the kernel by the kind of the table that decides, each at its
-//! full size. Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails when a promise is
-//! broken. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
+//! Measures the cost of a packet in the kernel's chip by the kind of the table that decides, each
+//! at its full size. Single packets by `BPF_PROG_TEST_RUN`, alternating rounds. Fails if a bound is
+//! exceeded. Needs root. Run with `cargo bench -p cubeyard-dataplane --bench chip_kinds`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -29,11 +29,12 @@ const ROUNDS: usize = 201;
 /// The packet is sent as it is, so that one can be sent again and again.
 const REPEAT: u32 = 1000;
 const CHIP_ALONE: &str = "serverswitch_chip";
-/// `TC_ACT_REDIRECT`.
+/// The value of `TC_ACT_REDIRECT`.
 const REDIRECT: u32 = 7;
-/// Of any kind at its size over a TCAM of 64 entries, a packet; a trie goes bit by bit.
+/// The largest cost per packet of any kind at full size, relative to a TCAM of 64 entries; a trie
+/// is searched bit by bit.
 const KIND_BOUND: f64 = 3.0;
-/// Of the largest TCAM over the smallest.
+/// The largest cost of the largest TCAM relative to the smallest.
 const TCAM_BOUND: f64 = 1.3;
 
 /// A chip with one table that is filled, and a packet for one of its entries.
@@ -122,7 +123,7 @@ impl Case {
         })
     }
 
-    /// Nanoseconds a packet.
+    /// Returns nanoseconds per packet.
     fn turn(&mut self) -> f64 {
         let loaded: &mut SchedClassifier = self.ebpf.program_mut(CHIP_ALONE).unwrap().try_into().unwrap();
         let options = TestRunOptions {

@@ -1,6 +1,6 @@
-//! What a packet costs in the chip in the kernel by the size of its TCAM, beside BCube's own
-//! program, and what a commit costs. Single packets by `BPF_PROG_TEST_RUN`, rounds in turns. Fails
-//! when a promise is broken. Needs root. Run with
+//! Measures the cost of a packet in the kernel's chip by the size of its TCAM, compared with
+//! BCube's own program, and the cost of a commit. Single packets by `BPF_PROG_TEST_RUN`,
+//! alternating rounds. Fails if a bound is exceeded. Needs root. Run with
 //! `cargo bench -p cubeyard-dataplane --bench chip_tables`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -28,12 +28,12 @@ const ROUNDS: usize = 4001;
 /// Relays of one packet: the programs change the same packet again and again, one hop a time.
 const RELAYS: u32 = 7;
 const MTU: u32 = 1500;
-/// `TC_ACT_REDIRECT`.
+/// The value of `TC_ACT_REDIRECT`.
 const REDIRECT: u32 = 7;
 /// Digits and levels of the BCubes: neighbours make eight entries each, and every chip has twelve
 /// more.
 const SHAPES: [(u32, u32); 4] = [(4, 2), (9, 4), (32, 2), (64, 4)];
-/// Of the largest program over the smallest, a packet.
+/// The largest cost per packet of the largest program relative to the smallest.
 const GROWTH_BOUND: f64 = 1.3;
 /// Milliseconds of a commit.
 const COMMIT_BOUND: f64 = 50.0;
@@ -87,7 +87,7 @@ impl Relay {
         })
     }
 
-    /// Nanoseconds a packet.
+    /// Returns nanoseconds per packet.
     fn turn(&mut self) -> f64 {
         let port = self.tables.object.port;
         let program: &mut SchedClassifier = self.ebpf.program_mut(port).unwrap().try_into().unwrap();
@@ -110,7 +110,8 @@ impl Relay {
     }
 }
 
-/// The neighbours at a level. All lead back to the server itself, so that one packet can go on.
+/// The neighbours at a level. All lead back to the server itself, so that a single packet can be
+/// forwarded again.
 fn hop(level: u32) -> NextHop {
     const LOOPBACK: u32 = 1; // frames of `BPF_PROG_TEST_RUN` come in by it: port 0
     NextHop {

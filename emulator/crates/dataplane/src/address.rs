@@ -2,8 +2,8 @@
 //! `[ours]`
 //!
 //! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is
-//! `100.(64 + port).0.0 + id + 1`: the control plane's own. No id's address is the first or last of
-//! its network.
+//! `100.(64 + port).0.0 + id + 1`: the control plane's own. Addresses never use the first or last
+//! address of their network.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +15,7 @@ pub const VIRTUAL_PREFIX_BITS: u8 = 8;
 pub const PORT_PREFIX_BITS: u8 = 16;
 /// The greatest server id that both kinds of address can name.
 pub const MAX_SERVER: NodeId = 65_533;
-/// Ports of a server that have a network of their own: `100.64.0.0/10`.
+/// Ports of a server that have their own network: `100.64.0.0/10`.
 pub const MAX_PORTS: u8 = 64;
 
 /// The greatest id of a switch that has an address, in `172.16.0.0/12`.
@@ -55,8 +55,8 @@ pub fn port_of(ip: Ipv4Addr) -> Option<(NodeId, u8)> {
     (port < MAX_PORTS && server <= MAX_SERVER).then_some((server, port))
 }
 
-/// The address of a switch that is a router, `172.16.0.0 + id + 1`: what `traceroute` shows. `None`
-/// past [`MAX_SWITCH`].
+/// The address of a switch that is a router, `172.16.0.0 + id + 1`, as shown by `traceroute`.
+/// `None` past [`MAX_SWITCH`].
 pub fn switch_ip(switch: NodeId) -> Option<Ipv4Addr> {
     (switch <= MAX_SWITCH).then(|| Ipv4Addr::from_bits(SWITCH_NETWORK + switch + 1))
 }
@@ -87,7 +87,8 @@ pub fn vnic_mac(server: NodeId) -> [u8; 6] {
 
 /// Bits of the network that all segments are in.
 const SEGMENT_NETWORK: u128 = 0xfd63_7962 << 96;
-/// Bits of a segment that name the ToR that it is entered from, and those that name its relay too.
+/// Bits of a segment address for the ToR from which a relay is entered, and for ToR and relay
+/// together.
 pub const SEGMENT_PREFIX_BITS: [u8; 2] = [64, 96];
 
 /// The address by which a detour names a relay: the ToR that it is entered from, the relay, the ToR

@@ -2,8 +2,8 @@
 //! protocol is one folder beside this file, one folder in `bpf/` if the kernel forwards for it, and
 //! one entry here.
 //!
-//! Protocol (who decides) and forwarding (who moves packets) are two axes: an entry lists the
-//! forwardings that carry it.
+//! Protocol (the decisions) and forwarding (the movement of packets) are independent: an entry
+//! lists the forwardings that support the protocol.
 
 use cubeyard_chip::Flaw;
 use cubeyard_topology::TopologySpec;
@@ -23,10 +23,10 @@ use crate::settings::Setting;
 use crate::switch_control::ChipSwitches;
 use crate::tables::{MakeRules, OwnEntries, TableSchema};
 
-/// What a switch is made of.
+/// The kind of the switches in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchKind {
-    /// An Ethernet bridge, which knows nothing of the protocol.
+    /// An Ethernet bridge, which does not take part in the protocol.
     Bridge,
     /// An IP router, whose tables follow from the topology and its failures.
     Router,
@@ -41,30 +41,30 @@ pub type MakeProtocol = fn(&Configuration, Time) -> Result<Box<dyn Protocol>, Co
 /// Makes a server's forwarding in user space.
 pub type MakeForwarding = fn(&Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError>;
 
-/// A protocol.
+/// A protocol of the catalogue.
 #[derive(Clone, Copy)]
 pub struct ProtocolEntry {
     /// Its name on every wire.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// A one-sentence description for users.
     pub description: &'static str,
     /// Families of topologies whose servers it is the default for.
     pub families: &'static [&'static str],
-    /// Length of its header, in bytes: what is left of a port's MTU is the virtual network card's.
+    /// Length of its header in bytes; the virtual network card's MTU is a port's MTU minus this.
     pub header_bytes: u32,
-    /// What the header's bytes mean; `None` where there is none.
+    /// The format of its header; `None` if it has none.
     pub header: Option<HeaderFormat>,
     /// Ports of a server.
     pub max_ports: u8,
-    /// Ports of a switch that it can tell apart.
+    /// The most ports of a switch that it can address.
     pub max_switch_ports: u32,
     /// Addresses that a server's applications have.
     pub addresses_per_server: u8,
-    /// What its switches are made of.
+    /// The kind of its switches.
     pub switches: SwitchKind,
-    /// What the switches run where they are chips; `None` where they are none.
+    /// The software of switches that are chips; `None` for other switches.
     pub chips: Option<ChipSwitches>,
     /// Whether servers can be gateways to an external network.
     pub gateways: bool,
@@ -72,7 +72,7 @@ pub struct ProtocolEntry {
     pub adapts: bool,
     /// Name of the routing scheme that predicts it.
     pub routing: &'static str,
-    /// Its settings.
+    /// The settings of the protocol.
     pub settings: &'static [Setting],
     /// The services that every server hosts.
     pub services: &'static [ServiceEntry],
@@ -80,7 +80,7 @@ pub struct ProtocolEntry {
     pub check: CheckSpec,
     /// Makes it; `None` where servers have no protocol and switches alone carry packets.
     pub protocol: Option<MakeProtocol>,
-    /// What forwards its packets; empty where servers forward nothing.
+    /// The supported forwardings of its packets; empty if servers forward nothing.
     pub forwardings: &'static [ForwardingEntry],
     /// Largest subnetwork around a server that a slice can name by its order; `None` where the
     /// family has none.
@@ -105,11 +105,11 @@ pub struct ForwardingEntry {
     pub kind: ForwardingKind,
     /// Its name for people.
     pub title: &'static str,
-    /// Its tables.
+    /// The tables of the forwarding.
     pub tables: &'static [TableSchema],
     /// The entries that follow from a server's own place alone.
     pub own_entries: OwnEntries,
-    /// What a run's tables may hold.
+    /// Creates the checks of a run's tables.
     pub rules: MakeRules,
     /// Whether all servers of a run must be on one host.
     pub one_host: bool,
@@ -120,11 +120,12 @@ pub struct ForwardingEntry {
 /// A program that decides about packets, the same text for every server.
 #[derive(Clone, Copy)]
 pub struct ServerProgram {
-    /// What runs where a user gives none.
+    /// The program that runs if the user gives none.
     pub own: &'static str,
-    /// What runs instead where queues tell sources of congestion; `None` where they cannot.
+    /// The program that runs instead if queues notify sources of congestion; `None` if that is not
+    /// supported.
     pub marked: Option<&'static str>,
-    /// What is wrong with a user's program for a server.
+    /// Returns the errors in a user's program for a server.
     pub check: fn(&Configuration, &str) -> Result<(), Vec<Flaw>>,
 }
 
@@ -143,11 +144,11 @@ pub enum ForwardingKind {
 /// The tables of a protocol's own forwarding.
 #[derive(Clone, Copy)]
 pub struct OwnForwarding {
-    /// As in [`ForwardingEntry`].
+    /// The same as in [`ForwardingEntry`].
     pub tables: &'static [TableSchema],
-    /// As in [`ForwardingEntry`].
+    /// The same as in [`ForwardingEntry`].
     pub own_entries: OwnEntries,
-    /// As in [`ForwardingEntry`].
+    /// The same as in [`ForwardingEntry`].
     pub rules: MakeRules,
 }
 
@@ -254,7 +255,7 @@ pub const ROUTED: ProtocolEntry = ProtocolEntry {
     ..NONE
 };
 
-/// Of switches that find dead neighbours by hellos: their fabric sends them.
+/// Settings of switches that detect dead neighbours by hellos, which the fabric sends for them.
 pub const HELLOS: [Setting; 2] = [
     Setting {
         name: "hello_secs",
@@ -280,7 +281,7 @@ pub const HELLOS: [Setting; 2] = [
     },
 ];
 
-/// Of routers, and of servers beside them.
+/// Settings of routers, and of servers next to them.
 const ROUTERS: [Setting; 3] = [
     HELLOS[0],
     HELLOS[1],
@@ -298,8 +299,7 @@ const ROUTERS: [Setting; 3] = [
     },
 ];
 
-/// Every protocol, in the order in which they are offered: of two that serve a family, the first is
-/// its default.
+/// Every protocol, in the order of the menus: the first one that supports a family is its default.
 pub const PROTOCOLS: &[ProtocolEntry] = &[
     bcube::ENTRY,
     camcube::ENTRY,

@@ -1,4 +1,4 @@
-//! What a server is told of itself and its network before it starts.
+//! The configuration of a server: its identity and its network, set before it starts.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use crate::settings::Given;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// The server itself.
+    /// The id of this server.
     pub server: NodeId,
     /// The topology, of which the run may be a slice.
     #[serde(deserialize_with = "read_spec")]
@@ -62,11 +62,11 @@ impl Configuration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
-    /// The port's number.
+    /// The number of the port.
     pub port: u8,
-    /// Its interface's name.
+    /// The name of its interface.
     pub name: String,
-    /// Its interface's number.
+    /// The index of its interface.
     pub interface: u32,
     /// The neighbours: the servers at the same switch, or the one at the cable's other end.
     pub neighbours: Vec<NeighbourAddress>,
@@ -76,7 +76,7 @@ pub struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeighbourAddress {
-    /// The neighbour.
+    /// The id of the neighbour.
     pub server: NodeId,
     /// Its port towards us.
     pub port: u8,
@@ -104,16 +104,16 @@ pub fn secs(value: f64) -> Duration {
     Duration::from_secs_f64(value)
 }
 
-/// What is wrong in a configuration.
+/// An error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationError {
-    /// Where.
+    /// The field with the error.
     pub field: String,
-    /// What was given.
+    /// The value that was given.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub limit: String,
-    /// What to do.
+    /// The suggested fix.
     pub fix: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a server has carried, counted alike by every forwarding: the maps `traffic` and
+//! Counters of a server's traffic, the same for every forwarding: the maps `traffic` and
 //! `flow_counts` in the kernel.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -8,8 +8,8 @@ pub const PORTS: usize = 8;
 /// Flows that are remembered per server; the least recently used one is forgotten first.
 pub const FLOWS: usize = 4096;
 
-/// What a flow has sent: value of `flow_counts`, byte for byte `struct cy_flow_count`. Only the
-/// forwarding writes it.
+/// The data that a flow has sent: value of `flow_counts`, byte for byte `struct cy_flow_count`.
+/// Only the forwarding writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct FlowCount {
@@ -17,28 +17,29 @@ pub struct FlowCount {
     pub packets: u64,
     /// Bytes of the packets without the protocol's header.
     pub bytes: u64,
-    /// 1 when user space has been told of the flow; after the entry is removed it is told again.
+    /// 1 once user space has been notified of the flow; after the entry is removed, the next packet
+    /// notifies it again.
     pub announced: u32,
     /// Path of the latest packet; 0 where paths have no numbers.
     pub path_id: u32,
 }
 
-/// What a server has carried: the one entry of `traffic` on each CPU, byte for byte
+/// The traffic of a server: the one entry of `traffic` on each CPU, byte for byte
 /// `struct cy_traffic`. Bytes are without the protocol's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Traffic {
     /// Packets sent by the server's own applications.
     pub own_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub own_bytes: u64,
     /// Packets relayed for others.
     pub relayed_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub relayed_bytes: u64,
     /// Packets delivered to the server's applications.
     pub delivered_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub delivered_bytes: u64,
     /// Notices that user space did not get: too many at a time, or the ring was full.
     pub notices_suppressed: u64,

@@ -35,7 +35,7 @@ reasons! {
     BadIndex = 2, "bad-index";
     /// The header names a next hop that is no neighbour.
     UnknownNextHop = 3, "unknown-next-hop";
-    /// The neighbour is known and down; user space is told.
+    /// The neighbour is known and down; user space is notified.
     NextHopDead = 4, "next-hop-dead";
     /// The time to live has run out.
     TtlExpired = 5, "ttl-expired";
@@ -61,7 +61,7 @@ reasons! {
     Unconfigured = 15, "unconfigured";
     /// A frame for another server's hardware address, which a switch flooded.
     OtherHost = 16, "other-host";
-    /// From the virtual NIC, with IP options of its own where the protocol's header has to stand.
+    /// From the virtual NIC, with IP options in the place of the protocol's header.
     IpOptions = 17, "ip-options";
     /// It was rerouted as often as a packet may be.
     RetriesUsed = 18, "retries-used";

@@ -1,6 +1,6 @@
-//! What a protocol reports for the event log. Nothing here is needed for forwarding.
+//! Events of a protocol for the event log. Forwarding does not need them.
 //!
-//! These are also the words on the wire: `kind` in kebab-case, fields in snake_case.
+//! They are serialized in this form: `kind` in kebab-case, fields in snake_case.
 
 use cubeyard_topology::NodeId;
 use serde::{Deserialize, Serialize};
@@ -13,38 +13,38 @@ use crate::inspection::{Cell, ColumnKind};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
-    /// A neighbour is not heard any more, or a port lost its carrier.
+    /// A neighbour's hellos stopped, or a port lost its carrier.
     NeighbourDead {
-        /// The neighbour.
+        /// The neighbour's id.
         neighbour: NodeId,
         /// Our port towards it.
         port: u8,
         /// How it was detected.
         cause: DeathCause,
     },
-    /// A neighbour is heard again.
+    /// A neighbour's hellos arrive again.
     NeighbourAlive {
-        /// The neighbour.
+        /// The neighbour's id.
         neighbour: NodeId,
         /// Our port towards it.
         port: u8,
     },
     /// A flow has its first path.
     PathSelected {
-        /// The flow.
+        /// The flow's five-tuple.
         flow: Flow,
-        /// The path.
+        /// The path of the flow.
         path: PathSummary,
     },
     /// A flow moved to another path.
     PathSwitched {
-        /// The flow.
+        /// The flow's five-tuple.
         flow: Flow,
         /// Number of the path before; 0 for none.
         from_path_id: u32,
-        /// The path now.
+        /// The new path.
         path: PathSummary,
-        /// Why.
+        /// The reason for the change.
         reason: SwitchReason,
     },
     /// A hop was reported as failed.
@@ -56,16 +56,16 @@ pub enum Event {
     },
     /// No path to a flow's destination is known.
     NoPath {
-        /// The flow.
+        /// The flow's five-tuple.
         flow: Flow,
     },
     /// A round of probing has ended.
     Probed {
-        /// The flow.
+        /// The flow's five-tuple.
         flow: Flow,
-        /// Probes sent.
+        /// Number of probes sent.
         probes: u32,
-        /// Parallel paths found.
+        /// Number of parallel paths found.
         paths: u32,
         /// From the first probe to the last answer.
         took_nanos: u64,
@@ -74,7 +74,7 @@ pub enum Event {
     Reported {
         /// Its name, in kebab-case.
         what: String,
-        /// What it says, in the order in which it is shown.
+        /// The values of the event, in the order of display.
         cells: Vec<NamedCell>,
     },
 }
@@ -84,9 +84,9 @@ pub enum Event {
 pub struct NamedCell {
     /// Its name, in snake_case.
     pub name: String,
-    /// What it holds.
+    /// The type of the value.
     pub kind: ColumnKind,
-    /// Its value.
+    /// The value itself.
     pub value: Cell,
 }
 
@@ -106,7 +106,7 @@ pub enum SwitchReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeathCause {
-    /// Its hellos stopped, or it does not hear ours.
+    /// Its hellos stopped, or it does not receive ours.
     Silence,
     /// Our port has no carrier.
     Carrier,
@@ -117,7 +117,7 @@ pub enum DeathCause {
 /// A path as people see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathSummary {
-    /// The path's number.
+    /// The number of the path.
     pub path_id: u32,
     /// The servers on it, both ends included; where switches are routers, these too.
     pub servers: Vec<NodeId>,

@@ -1,6 +1,6 @@
-//! A protocol's header as data: which fields it has, where they are and what they mean, so that who
-//! shows packets need not know the protocol. A protocol's own code reads its header by itself; its
-//! tests hold the two together.
+//! A protocol's header as data: its fields with positions and meanings, so that programs that
+//! display packets need no code per protocol. A protocol's own code parses its header separately;
+//! its tests compare the two.
 
 use serde::Serialize;
 
@@ -10,17 +10,17 @@ use serde::Serialize;
 pub enum HeaderPlace {
     /// At an option of IPv4 of this type: its type and length are the first two bytes.
     Ipv4Option {
-        /// The option's type.
+        /// The number of the IP option.
         option: u8,
     },
     /// Behind Ethernet's header of this type.
     EtherType {
-        /// Ethernet's type.
+        /// The Ethernet type.
         ether_type: u16,
     },
 }
 
-/// What a field's number is.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldKind {
@@ -35,9 +35,9 @@ pub enum FieldKind {
 /// A named bit of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flag {
-    /// Its value.
+    /// The bit of the flag.
     pub mask: u32,
-    /// Its name.
+    /// The name of the flag.
     pub name: &'static str,
 }
 
@@ -48,21 +48,22 @@ pub struct HeaderField {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it says.
+    /// A description for users.
     pub description: &'static str,
     /// From the header's first bit.
     pub offset_bits: u32,
-    /// Its length; of one of them, where there are several.
+    /// Its length in bits; for a repeated field, the length of one element.
     pub bits: u32,
     /// Its unit for people; empty for none.
     pub unit: &'static str,
-    /// What its number is.
+    /// The type of its value.
     pub kind: FieldKind,
     /// The named bits of flags.
     pub flags: &'static [Flag],
     /// How many of them follow one another; 1 for a single field.
     pub count: u32,
-    /// Of several, the name of the field that says how many are used; empty where all are.
+    /// For a repeated field, the name of the field with the number of used elements; empty if all
+    /// are used.
     pub used: &'static str,
     /// Lengths in bits of the numbers that each consists of, the most significant first; empty for
     /// one number.
@@ -127,7 +128,7 @@ impl HeaderField {
         }
     }
 
-    /// So many of the field, of which another field says how many are used.
+    /// Repeats the field `count` times; the field `used` has the number of used elements.
     #[must_use]
     pub const fn times(self, count: u32, used: &'static str) -> HeaderField {
         HeaderField { count, used, ..self }
@@ -150,10 +151,10 @@ impl HeaderField {
     }
 }
 
-/// A protocol's header.
+/// The format of a protocol's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderFormat {
-    /// Where it begins.
+    /// The position of the header in a packet.
     #[serde(flatten)]
     pub place: HeaderPlace,
     /// Its fields, in their order.

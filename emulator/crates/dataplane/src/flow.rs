@@ -1,4 +1,4 @@
-//! The five-tuple of a flow: the key by which the kernel, user space and people know it.
+//! The five-tuple of a flow: its key in the kernel, in user space and on the page.
 
 use std::net::Ipv4Addr;
 
@@ -26,17 +26,17 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[repr(C)]
 #[serde(from = "FiveTuple", into = "FiveTuple")]
 pub struct Flow {
-    /// Source address.
+    /// The source address.
     pub src: [u8; 4],
-    /// Destination address.
+    /// The destination address.
     pub dst: [u8; 4],
     /// Source port, in network order; 0 where the protocol has none and in fragments.
     pub sport: [u8; 2],
     /// Destination port, in network order; 0 where the protocol has none and in fragments.
     pub dport: [u8; 2],
-    /// IP protocol.
+    /// The IP protocol number.
     pub proto: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 3],
 }
 
@@ -53,12 +53,12 @@ impl Flow {
         }
     }
 
-    /// Source port.
+    /// The source port.
     pub fn source_port(&self) -> u16 {
         u16::from_be_bytes(self.sport)
     }
 
-    /// Destination port.
+    /// The destination port.
     pub fn destination_port(&self) -> u16 {
         u16::from_be_bytes(self.dport)
     }

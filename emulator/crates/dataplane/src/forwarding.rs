@@ -1,7 +1,7 @@
-//! What every forwarding in user space offers: the packet half of a server.
+//! The interface of every forwarding in user space: the packet half of a server.
 //!
 //! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do
-//! the same with the same tables, and both are held to the same vectors.
+//! the same with the same tables, and both are tested with the same vectors.
 
 use cubeyard_chip::ServerSwitch;
 
@@ -13,20 +13,19 @@ use crate::inspection::Section;
 use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
 
-/// What is to be done with a frame. A frame may have several verdicts (broadcast, replication), or
-/// none.
+/// The decision on a frame. A frame can have several verdicts (broadcast, replication), or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send the buffer's frame by a port.
     Send {
-        /// The port.
+        /// The port to send by.
         port: u8,
     },
     /// Send another frame by a port: a copy with other addresses or headers.
     SendCopy {
-        /// The port.
+        /// The port to send by.
         port: u8,
-        /// The frame.
+        /// The frame to send.
         frame: Vec<u8>,
     },
     /// Give the buffer's frame to the server's applications.
@@ -52,9 +51,9 @@ pub trait Forwarding {
     /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError>;
 
-    /// Puts a user's program in place of the present one, where the catalogue says that there are
-    /// such ([`crate::catalog::ForwardingEntry::program`]). Errors: no such program, or one that
-    /// cannot be run here; then nothing has changed.
+    /// Replaces the current program by a user's program, if the forwarding supports that
+    /// ([`crate::catalog::ForwardingEntry::program`]). Errors: not supported, or a program that
+    /// cannot run here; then nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<(), TableError> {
         let _ = text;
         Err(TableError::new(
@@ -69,18 +68,18 @@ pub trait Forwarding {
         None
     }
 
-    /// What it holds beside the protocol's tables, for people.
+    /// State in addition to the protocol's tables, for display.
     fn inspect(&self) -> Vec<Section> {
         Vec::new()
     }
 
-    /// What the server has carried so far.
+    /// The traffic of the server so far.
     fn traffic(&self) -> Traffic;
 
     /// Packets dropped so far, by [`DropReason::index`].
     fn drops(&self) -> &[u64; DropReason::COUNT];
 
-    /// What each flow from this server has sent so far, in the order of five-tuples.
+    /// The data that each flow from this server has sent so far, ordered by five-tuple.
     fn flow_counts(&self) -> Vec<(Flow, FlowCount)>;
 
     /// The records for the protocol ([`crate::protocol::Input::Notice`]) since the last call.

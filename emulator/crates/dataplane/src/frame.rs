@@ -36,7 +36,7 @@ impl PacketBuffer {
         buffer
     }
 
-    /// Where a new frame is read into; [`PacketBuffer::fill`] says how long it was.
+    /// The space into which a new frame is read; [`PacketBuffer::fill`] sets its length.
     pub fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.headroom..]
     }
@@ -47,7 +47,7 @@ impl PacketBuffer {
         self.end = (self.headroom + length).min(self.bytes.len());
     }
 
-    /// The frame.
+    /// The bytes of the frame.
     pub fn frame(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }

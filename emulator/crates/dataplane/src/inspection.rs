@@ -7,89 +7,89 @@ use serde::{Deserialize, Serialize};
 use crate::event::PathSummary;
 use crate::flow::Flow;
 
-/// Rows that one section shows at most; a section says how many it leaves out.
+/// The most rows of a section; the section has the number of omitted rows.
 pub const MAX_ROWS: usize = 100;
 
-/// A protocol's state.
+/// The state of a protocol, for display.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
     /// In the order in which they are shown.
     pub sections: Vec<Section>,
 }
 
-/// One table.
+/// One table of the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// Its name, in kebab-case.
     pub name: String,
-    /// Its heading.
+    /// The heading of the table.
     pub title: String,
-    /// Its columns.
+    /// The columns of the table.
     pub columns: Vec<Column>,
     /// Its rows, a cell a column; at most [`MAX_ROWS`].
     pub rows: Vec<Vec<Cell>>,
-    /// Rows left out.
+    /// Number of omitted rows.
     pub omitted: u64,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, in snake_case.
     pub name: String,
-    /// Its heading.
+    /// The heading of the column.
     pub title: String,
-    /// What its cells hold.
+    /// The type of its cells.
     pub kind: ColumnKind,
 }
 
-/// What a column's cells hold. Any cell may be [`Cell::Empty`].
+/// The type of a column's cells. Any cell can be [`Cell::Empty`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ColumnKind {
-    /// A server's id.
+    /// The id of a server.
     Server,
     /// Servers' ids: the two ends of a link, or a path.
     Servers,
-    /// A five-tuple.
+    /// The five-tuple of a flow.
     Flow,
-    /// Paths.
+    /// A list of paths.
     Paths,
-    /// A port's number.
+    /// The number of a port.
     Port,
-    /// A count.
+    /// An integer count.
     Count,
-    /// A rate.
+    /// A rate in bits per second.
     BitsPerSec,
     /// A time in seconds.
     Secs,
-    /// Yes or no.
+    /// A yes or no value.
     Flag,
-    /// A path's number.
+    /// The number of a path.
     PathId,
-    /// Text.
+    /// Any text.
     Text,
 }
 
-/// A cell.
+/// The value of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing.
+    /// An empty cell.
     Empty,
-    /// Yes or no.
+    /// A yes or no value.
     Flag(bool),
     /// A count, an id or a number.
     Count(u64),
-    /// A quantity.
+    /// A number.
     Number(f64),
-    /// Text.
+    /// Any text.
     Text(String),
-    /// Servers' ids.
+    /// The ids of servers.
     Servers(Vec<NodeId>),
-    /// Paths.
+    /// A list of paths.
     Paths(Vec<PathSummary>),
-    /// A five-tuple.
+    /// The five-tuple of a flow.
     Flow(Flow),
 }
 

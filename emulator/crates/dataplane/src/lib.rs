@@ -1,11 +1,11 @@
-//! What a server of an emulated network does: its protocol ([`protocol`]), how its packets are
-//! forwarded ([`forwarding`]), and the catalogue ([`catalog`]) of those that there are.
+//! A server of an emulated network: its protocol ([`protocol`]), the forwarding of its packets
+//! ([`forwarding`]), and the catalogue ([`catalog`]) of all protocols and forwardings.
 //!
 //! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go
 //! out as values, so that the same code runs in a container and in virtual time.
 //!
 //! A protocol is one folder beside this file and one entry of the catalogue; no other file names
-//! it. Everything else here fits all protocols: configuration, settings, tables, events,
+//! it. Everything else here is common to all protocols: configuration, settings, tables, events,
 //! inspections, addresses, counts, drops, header descriptions, neighbour maintenance, frames and
 //! their form on a wire, rate limits, and keys and values for memcached's clients. Not here:
 //! sockets and the clock (`cubeyard-node`), namespaces and the kernel (`cubeyard-fabric`), messages

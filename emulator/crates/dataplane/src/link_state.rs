@@ -1,20 +1,20 @@
-//! Link state, for every protocol that wants it: what each server of a scope says of its own links,
-//! flooded to all of them.
+//! Link state for all protocols that need it: each server of a scope advertises its own links, and
+//! advertisements are flooded to all servers of the scope.
 //!
 //! A server's advertisement lists its links, each by both its ends, under a sequence number that
 //! only grows (as RFC 1982 counts, so it may wrap). A link between two servers of the scope counts
 //! only if both ends report it; a link that leaves the scope counts if its end in the scope does.
 //! `[ours]` Advertisements go out when links change and periodically, and one that is not refreshed
-//! is dropped `[dcell §7.1]`. A receiver passes on what is new by all ports but the one it came in
-//! by, and drops duplicates, as DCellBroadcast does `[dcell §4.2]`.
+//! is dropped `[dcell §7.1]`. A receiver forwards new advertisements by all ports except the one of
+//! arrival, and drops duplicates, as DCellBroadcast does `[dcell §4.2]`.
 //!
-//! Senders are not authenticated, so nothing here believes more than the topology allows: origins
-//! are servers of the scope, links are those that the topology has, state is bounded by both, and
-//! what one origin may change in a second is limited. A server that meets a forged or forgotten
-//! advertisement of its own answers with a greater number. `[ours]`
+//! Senders are not authenticated, so everything is checked against the topology: origins must be
+//! servers of the scope, links must exist in the topology, both bound the state, and the changes of
+//! one origin per second are limited. A server that meets a forged or forgotten advertisement of
+//! its own answers with a greater number. `[ours]`
 //!
-//! Sans-IO: bytes and times come in, messages to neighbours go out. Not here: who is alive at the
-//! other end of a port (`neighbours`), and what the links are used for, which is the protocol's.
+//! Sans-IO: bytes and times come in, messages to neighbours go out. Not here: liveness of
+//! neighbours (`neighbours`), and the use of the links, which is up to the protocol.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -24,12 +24,12 @@ use cubeyard_topology::NodeId;
 use crate::protocol::Time;
 use crate::rate_limit::RateLimit;
 
-/// Most links that one advertisement can list: what fits a control message with a protocol's own
-/// bytes before it.
+/// The most links that one advertisement can list: the number that fits in a control message after
+/// a protocol's own bytes.
 pub const MAX_LINKS: usize = 160;
 /// Advertisements a second that are taken in from one origin on average. `[ours]`
 const ADVERTISEMENTS_PER_SEC: f64 = 50.0;
-/// Answers a second to neighbours that know less than we do, on average. `[ours]`
+/// Average number of answers per second to neighbours with older state than ours. `[ours]`
 const ANSWERS_PER_SEC: f64 = 100.0;
 /// Advertisements of our own that may go out at once: a change just after a refresh must not wait.
 /// `[ours]`
@@ -44,16 +44,16 @@ pub struct LinkEnd {
     pub port: u8,
     /// The server at the other end, or at the same switch.
     pub neighbour: NodeId,
-    /// That server's port.
+    /// The port at the other server.
     pub far_port: u8,
 }
 
-/// What a server says of its links.
+/// A server's list of its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertisement {
-    /// The server.
+    /// The server that the links belong to.
     pub origin: NodeId,
-    /// Its number; of two, the newer one counts.
+    /// Its sequence number; the newer of two advertisements counts.
     pub sequence: u32,
     /// Time since the origin sent it, to the millisecond.
     pub age: Duration,
@@ -68,34 +68,34 @@ pub struct Timing {
     pub refresh: Duration,
     /// Age at which an advertisement does not count any more.
     pub expire: Duration,
-    /// Least time between two advertisements in the long run, whatever changes; a few may go out at
-    /// once.
+    /// Least average time between two advertisements, for any number of changes; a few can be sent
+    /// at once.
     pub least_gap: Duration,
 }
 
-/// The links that each server of the scope has by the topology; also those that leave the scope.
+/// The links of each server of the scope by the topology, including those that leave the scope.
 pub type Plan = BTreeMap<NodeId, BTreeSet<LinkEnd>>;
 
 /// A message to a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Our port.
+    /// The port to send by.
     pub port: u8,
-    /// The neighbour.
+    /// The neighbour that receives it.
     pub to: NodeId,
-    /// The message.
+    /// The encoded message.
     pub bytes: Vec<u8>,
 }
 
-/// What became of a message.
+/// The result of handling a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// It was new, and went on to the other neighbours.
+    /// The message was new, and was forwarded to the other neighbours.
     New {
         /// Whether other links count now than before.
         changed: bool,
     },
-    /// It is known, or older than what is known.
+    /// The message is already known, or older than the known state.
     Duplicate,
     /// It is one of our own.
     Own,
@@ -139,7 +139,7 @@ pub fn is_newer(one: u32, than: u32) -> bool {
 }
 
 impl Advertisement {
-    /// Its bytes.
+    /// Encodes the advertisement.
     pub fn emit(&self) -> Vec<u8> {
         let age_millis = u16::try_from(self.age.as_millis()).unwrap_or(u16::MAX);
         let mut bytes = Vec::with_capacity(HEAD_BYTES + LINK_BYTES * self.links.len());
@@ -180,10 +180,10 @@ impl Advertisement {
     }
 }
 
-/// What is known of one server.
+/// The state of one server.
 #[derive(Debug)]
 struct Entry {
-    /// `None` until it was heard: until then all its links are taken for alive.
+    /// `None` until an advertisement arrives; until then all its links count as alive.
     sequence: Option<u32>,
     links: BTreeSet<LinkEnd>,
     /// When its origin sent it.
@@ -192,10 +192,10 @@ struct Entry {
     limit: RateLimit,
 }
 
-/// What is known of one server, for people.
+/// The state of one server, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The server.
+    /// The server's id.
     pub origin: NodeId,
     /// The number of its latest advertisement; `None` before the first.
     pub sequence: Option<u32>,
@@ -207,7 +207,7 @@ pub struct Status {
     pub expired: bool,
 }
 
-/// The link state of a scope, as one of its servers knows it.
+/// The link state of a scope, as seen by one of its servers.
 #[derive(Debug)]
 pub struct LinkState {
     me: NodeId,
@@ -219,14 +219,14 @@ pub struct LinkState {
     /// out.
     even_at: Time,
     pending: bool,
-    /// When a neighbour was last told all that we know.
+    /// The time at which a neighbour last received our full state.
     told_all_at: BTreeMap<(u8, NodeId), Time>,
     answers: RateLimit,
     outgoing: VecDeque<Outgoing>,
 }
 
 impl LinkState {
-    /// All links of the plan are taken for alive until their servers say otherwise, or nothing.
+    /// All links of the plan count as alive until their servers report otherwise or stay silent.
     /// `me` is in the plan.
     pub fn new(me: NodeId, plan: Plan, timing: Timing, now: Time) -> LinkState {
         let entries = plan.iter().map(|(&server, links)| {
@@ -335,8 +335,8 @@ impl LinkState {
         Ok(Heard::New { changed })
     }
 
-    /// Somebody has an advertisement of ours: one that we do not remember, or that was forged, has
-    /// to be outnumbered.
+    /// Another server has an advertisement of ours that we do not remember, or that was forged:
+    /// send one with a greater number.
     fn on_own(&mut self, now: Time, heard: &Advertisement) {
         let Some(own) = self.entries.get_mut(&self.me) else {
             return;
@@ -382,8 +382,8 @@ impl LinkState {
             .fold(own.max(self.free_at()), Time::min)
     }
 
-    /// Tells a neighbour that has just come alive all that we know, at most once an interval of
-    /// refreshing.
+    /// Sends our full state to a neighbour that has just come alive, at most once per refresh
+    /// interval.
     pub fn on_neighbour_alive(&mut self, now: Time, port: u8, neighbour: NodeId) {
         let told_at = self.told_all_at.get(&(port, neighbour));
         let lately = told_at.is_some_and(|at| now < *at + self.timing.refresh);
@@ -391,8 +391,8 @@ impl LinkState {
             return;
         }
         self.told_all_at.insert((port, neighbour), now);
-        // Of what is too old, only the neighbour's own can matter to it: the number that it may
-        // have forgotten.
+        // Of expired entries, send only the neighbour's own: it may have forgotten its sequence
+        // number.
         let entries = self.entries.iter();
         // Our own goes out to everybody anyway, since the neighbour's link is new in it.
         let others = entries.filter(|(origin, _)| **origin != self.me);
@@ -408,7 +408,7 @@ impl LinkState {
         self.outgoing.pop_front()
     }
 
-    /// What is known of each server, for people.
+    /// The state of each server, for display.
     pub fn status(&self, now: Time) -> impl Iterator<Item = Status> + '_ {
         self.entries.iter().map(move |(&origin, entry)| Status {
             origin,
@@ -460,7 +460,7 @@ impl LinkState {
         }
     }
 
-    /// Sends a neighbour what we know of a server.
+    /// Sends a neighbour our state of a server.
     fn tell(&mut self, now: Time, origin: NodeId, port: u8, neighbour: NodeId) {
         let Some(entry) = self.entries.get(&origin) else {
             return;

@@ -22,7 +22,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
         }
     }
 
-    /// The value of a key, which is thereby used.
+    /// The value of a key; marks it as recently used.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let (value, used) = self.entries.get_mut(key)?;
         self.by_use.remove(used);
@@ -45,7 +45,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
         self.entries.insert(key, (value, self.uses));
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (value, used) = self.entries.remove(key)?;
         self.by_use.remove(&used);

@@ -1,14 +1,14 @@
-//! Neighbour maintenance, for every protocol: who is alive at the other end of each port.
-//! `[bcube §7.2, §7.5]`
+//! Neighbour maintenance for all protocols: detects whether the server at the other end of each
+//! port is alive. `[bcube §7.2, §7.5]`
 //!
-//! Every neighbour gets a hello of its own at each interval, which also says whether the sender
-//! hears the receiver: a cable that carries in one direction only is dead in both. `[ours]` A
-//! neighbour is dead when no such hello has come for the dead interval, at once when the port loses
-//! its carrier, and at once when it reports by another path that it does not reach us. It is alive
-//! again with the next hello in which it says that it hears us.
+//! Every neighbour gets a separate hello at each interval, which also reports whether the sender
+//! receives the receiver's hellos: a cable that works in one direction only counts as dead in both.
+//! `[ours]` A neighbour is dead if no such hello has arrived for the dead interval, and at once if
+//! the port loses its carrier or the neighbour reports by another path that it cannot reach us. It
+//! is alive again with its next hello that confirms receiving ours.
 //!
-//! Neighbours are numbered in the order of the configuration: by port, then as listed there. How a
-//! hello looks on the wire is the protocol's.
+//! Neighbours are numbered in the order of the configuration: by port, then as listed there. The
+//! protocol defines the format of hellos.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -24,10 +24,10 @@ const MESSAGES_PER_SEC: f64 = 4000.0;
 /// Least time between two hellos that answer a neighbour out of turn.
 const ANSWER_PAUSE: Duration = Duration::from_millis(20);
 
-/// What is known of a neighbour.
+/// The state of a neighbour.
 #[derive(Debug)]
 pub struct Neighbour {
-    /// The neighbour.
+    /// The neighbour's id.
     pub server: NodeId,
     /// Our port towards it.
     pub port: u8,
@@ -37,9 +37,10 @@ pub struct Neighbour {
     pub up: bool,
     limit: RateLimit,
     heard_at: Option<Time>,
-    /// When it last said that it hears us; at first, when we began to listen.
+    /// The last time at which it confirmed receiving our hellos; initially the time at which we
+    /// began to listen.
     hears_us_at: Time,
-    /// It told us that it does not reach us.
+    /// It reported that it cannot reach us.
     reported: bool,
     answered_at: Option<Time>,
 }
@@ -47,13 +48,14 @@ pub struct Neighbour {
 /// One of our ports.
 #[derive(Debug)]
 pub struct PortState {
-    /// The port's number.
+    /// The number of the port.
     pub port: u8,
     /// Whether it has a carrier.
     pub carrier: bool,
     /// Bandwidth the link has left from us, as last measured.
     out_bits_per_sec: f64,
-    /// What flows that we moved here will take, and until when the measurement cannot show it.
+    /// The rates of flows that were moved to this port, each until the time from which the
+    /// measurement includes it.
     claims: Vec<(Time, f64)>,
     /// Bandwidth the link has left to us.
     pub in_bits_per_sec: f64,
@@ -71,13 +73,13 @@ impl PortState {
 /// A neighbour's state, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourStatus {
-    /// The neighbour.
+    /// The neighbour's id.
     pub server: NodeId,
     /// Our port towards it.
     pub port: u8,
     /// Whether it is alive.
     pub up: bool,
-    /// Time since it was last heard; `None` for never.
+    /// Time since its last hello; `None` if there was none.
     pub silent_for: Option<Duration>,
 }
 
@@ -92,7 +94,7 @@ pub struct Intervals {
     pub claim: Duration,
 }
 
-/// All neighbours.
+/// The state of all neighbours.
 #[derive(Debug)]
 pub struct Neighbours {
     list: Vec<Neighbour>,
@@ -101,7 +103,7 @@ pub struct Neighbours {
     next_hello: Time,
 }
 
-/// A hello that is due: which neighbour, and whether we hear it.
+/// A hello that is due: the index of the neighbour, and whether we receive its hellos.
 pub type Hello = (usize, bool);
 
 impl Neighbours {
@@ -136,7 +138,7 @@ impl Neighbours {
         }
     }
 
-    /// All neighbours.
+    /// The state of all neighbours.
     pub fn list(&self) -> &[Neighbour] {
         &self.list
     }
@@ -154,7 +156,7 @@ impl Neighbours {
         self.list[index].limit.take(now)
     }
 
-    /// The port's state.
+    /// The state of the port.
     pub fn port(&self, port: u8) -> Option<&PortState> {
         self.ports.iter().find(|state| state.port == port)
     }
@@ -216,7 +218,7 @@ impl Neighbours {
         }
         state.carrier = up;
         if up {
-            // The neighbours should know soon.
+            // Send a hello soon, so that the neighbours learn of the change.
             self.next_hello = self.next_hello.min(now);
         }
         self.mark_dead(|neighbour| !up && neighbour.port == port)
@@ -228,7 +230,8 @@ impl Neighbours {
         !self.mark_dead(|neighbour| neighbour.reported).is_empty()
     }
 
-    /// The neighbours that have been silent for too long by now, and the hellos that are due.
+    /// Returns the neighbours that are silent for too long at this time, and the hellos that are
+    /// due.
     pub fn on_timeout(&mut self, now: Time) -> (Vec<usize>, Vec<Hello>) {
         let silent = self.intervals.dead;
         let died = self.mark_dead(|neighbour| now >= neighbour.silent_since() + silent);
@@ -241,7 +244,7 @@ impl Neighbours {
         (died, due)
     }
 
-    /// Whether we have heard a neighbour lately: what our hello tells it.
+    /// Whether we have received hellos of a neighbour lately, as reported in our hellos to it.
     pub fn hears(&self, now: Time, index: usize) -> bool {
         self.list[index]
             .heard_at
@@ -285,7 +288,8 @@ impl Neighbours {
 }
 
 impl Neighbour {
-    /// A neighbour that says it hears us is one that we hear: its own hellos are all that counts.
+    /// If a neighbour confirms receiving our hellos, we receive its hellos too, so only the time of
+    /// its own hellos matters.
     fn silent_since(&self) -> Time {
         self.hears_us_at
     }

@@ -23,8 +23,8 @@ pub const REGISTERS: usize = COUNTERS;
 pub const REGISTER_STRIDE: usize = 64;
 const _: () = assert!(REGISTERS <= REGISTER_STRIDE);
 
-/// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is
-/// passed over.
+/// Sets the number of bytes that wait at a port among the values of [`REGISTERS`]; ports that a
+/// chip does not have are ignored.
 pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     let port = u8::try_from(port).ok().filter(|port| *port < PORTS);
     let slot = port.and_then(|port| Register::QueueBytes(port).slot());
@@ -33,8 +33,8 @@ pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
     }
 }
 
-/// Where what has been sent by a port stands among [`REGISTERS`]; `None` of a port that a chip has
-/// not.
+/// The index of a port's sent bytes among [`REGISTERS`]; `None` for a port that a chip does not
+/// have.
 pub fn sent_bytes(port: u8) -> Option<usize> {
     let port = Some(port).filter(|port| *port < PORTS)?;
     Register::OutBytes(port).slot()
@@ -56,20 +56,20 @@ pub struct KernelObject {
     pub virtual_nic: Option<&'static str>,
     /// The program at the ingress of each port.
     pub port: &'static str,
-    /// Tables that the object has beside the protocol's; `None` where it forwards by the protocol's
-    /// own.
+    /// Tables that the object has in addition to the protocol's; `None` if it uses only the
+    /// protocol's tables.
     pub own_tables: Option<OwnTables>,
 }
 
 /// Tables of an object that follow from the protocol's.
 #[derive(Clone, Copy)]
 pub struct OwnTables {
-    /// What they look like. Nobody writes them but the translation.
+    /// Their schemas. Only the translation writes them.
     pub schemas: &'static [TableSchema],
     /// Makes the translation of one server.
     pub translate: fn() -> Box<dyn Translate>,
-    /// The question in a copy for the CPU, a record of the object's ring `punts`; `None` of a copy
-    /// that asks nothing.
+    /// Parses the question in a copy for the CPU, a record of the object's ring `punts`; `None` if
+    /// the copy has no question.
     pub question: fn(&[u8]) -> Option<Question>,
     /// The program at the egress of the virtual network card's other end, for packets that users'
     /// programs hand to the chip; `None` where they cannot.
@@ -82,7 +82,7 @@ pub struct OwnTables {
 pub struct Question {
     /// When, on the monotonic clock.
     pub at_nanos: u64,
-    /// The server that asks.
+    /// The server that sent the question.
     pub source: Ipv4Addr,
     /// The port by which it sends on this path.
     pub source_port: u8,
@@ -94,24 +94,25 @@ pub struct Question {
 
 /// Keeps an object's own tables in step with the protocol's.
 pub trait Translate: Send + std::fmt::Debug {
-    /// What a change of the protocol's tables means for all of the object's, in the order to apply
-    /// it. The change itself is among it. Errors: a change that the object's tables cannot follow.
+    /// The updates of all the object's tables for a change of the protocol's tables, in the order
+    /// to apply them, including the change itself. Errors: a change that the object's tables cannot
+    /// represent.
     fn translate(
         &mut self,
         update: &TableUpdate,
         read: &ReadEntry<'_>,
     ) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// What puts a user's program in place of the present one. Errors: no such program, or one that
-    /// cannot be run here; then nothing has changed.
+    /// The updates that replace the current program by a user's program. Errors: not supported, or
+    /// a program that cannot run here; then nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// Has the server mark a packet every so many bytes of its own that go out by a port, on
+    /// The update that marks one of the server's packets per `bytes` bytes sent by a port, on
     /// average; 0: none.
     fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate;
 
-    /// What the object's own tables hold now, for people. `counters` are those of the object's map
-    /// `registers`, added up over processors, with the bytes that wait at each port filled in.
+    /// The content of the object's own tables, for display. `counters` is the object's map
+    /// `registers`, summed over processors, with the waiting bytes of each port filled in.
     fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section>;
 
     /// Every register with its value.
@@ -121,7 +122,8 @@ pub trait Translate: Send + std::fmt::Debug {
     /// and is called for no other. Errors: no such register.
     fn register(&self, name: &str, counter: &ReadCounter<'_>) -> Result<u64, ConfigurationError>;
 
-    /// What writes a register. Errors: no such register, or none that can have this value.
+    /// The updates that write a register. Errors: the register does not exist, or cannot have this
+    /// value.
     fn write_register(
         &mut self,
         name: &str,
@@ -140,17 +142,18 @@ pub trait CalledInKernel {
     /// The driver: the program with what calls have set over it. Its counters count nothing.
     fn driver(&self) -> &ServerSwitch;
 
-    /// What carries out a text of calls, all of it or none. Errors: everything that is wrong, or
-    /// that the kernel's chip does not have; then nothing has changed.
+    /// The updates for a text of calls, all or none of it. Errors: everything that is wrong, or
+    /// that the kernel's chip does not support; then nothing has changed.
     fn execute(&mut self, calls: &str, read: &ReadEntry<'_>) -> Result<Vec<TableUpdate>, Vec<Flaw>>;
 
     /// Packets that entries have decided about. O(entries).
     fn hits(&self, read: &ReadEntry<'_>) -> BTreeMap<Place, u64>;
 
-    /// A register's value.
+    /// The value of a register.
     fn value(&self, register: Register, counter: &ReadCounter<'_>) -> u64;
 
-    /// What writes a register. Errors: no such register, or none that can have this value.
+    /// The updates that write a register. Errors: the register does not exist, or cannot have this
+    /// value.
     fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw>;
 }
 
@@ -190,7 +193,7 @@ pub const GUARD: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// Gives each flow a queue of its own at an end of a link: at a server, and at a switch.
+/// Gives each flow a separate queue at an end of a link: at a server, and at a switch.
 pub const FAIR: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/fair/fair.bpf.o"),
     virtual_nic: Some("cubeyard_fair_server"),
@@ -198,8 +201,8 @@ pub const FAIR: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// Reads how much waits at a port when a packet that leaves by it asks. Its licence is the GPL's
-/// too.
+/// Reads the number of waiting bytes at a port for a packet that requests it on its way out. Its
+/// licence includes the GPL.
 pub const QUEUE: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/queue/queue.bpf.o"),
     virtual_nic: None,
@@ -207,8 +210,7 @@ pub const QUEUE: KernelObject = KernelObject {
     own_tables: None,
 };
 
-/// The programs of [`FAIR`] that give each service a queue of its own: at a server, and at a
-/// switch.
+/// The programs of [`FAIR`] that give each service a separate queue: at a server, and at a switch.
 pub const FAIR_SERVICES: [&str; 2] = ["cubeyard_services_server", "cubeyard_services_switch"];
 
 /// The program of [`FAIR`] that gives all packets one queue.

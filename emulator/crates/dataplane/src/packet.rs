@@ -1,4 +1,4 @@
-//! What forwardings read of the applications' own packets: addresses and the five-tuple.
+//! The fields of the applications' own packets that forwardings read: addresses and the five-tuple.
 
 use std::net::Ipv4Addr;
 
@@ -30,17 +30,17 @@ impl<'a> Ipv4Packet<'a> {
         Ipv4Packet(packet)
     }
 
-    /// Source address.
+    /// The source address.
     pub fn source(&self) -> Ipv4Addr {
         self.address(12)
     }
 
-    /// Destination address.
+    /// The destination address.
     pub fn destination(&self) -> Ipv4Addr {
         self.address(16)
     }
 
-    /// Its length as its header says, header included.
+    /// The packet's length according to its header, header included.
     pub fn total_bytes(&self) -> usize {
         usize::from(u16::from_be_bytes([self.0[2], self.0[3]]))
     }

@@ -1,7 +1,7 @@
-//! What every per-server protocol offers: the control half of a server.
+//! The interface of every per-server protocol: the control half of a server.
 //!
-//! A protocol is sans-IO: the caller passes the time and what happened ([`Input`]) and asks for
-//! what to do ([`Output`]). A container feeds it from sockets and the monotonic clock; the crate
+//! A protocol is sans-IO: the caller passes the time and an event ([`Input`]) and polls for actions
+//! ([`Output`]). A container feeds it from sockets and the monotonic clock; the crate
 //! `cubeyard-virtual` feeds it from an event queue in virtual time. Packets are the other half: see
 //! [`crate::forwarding`].
 
@@ -17,7 +17,7 @@ use crate::tables::TableUpdate;
 /// A moment, as the time since the clock's own zero. It never goes back.
 pub type Time = Duration;
 
-/// One server's protocol.
+/// The protocol of one server.
 pub trait Protocol {
     /// Takes in what happened. `now` never goes back from one call to the next.
     fn handle(&mut self, now: Time, input: Input<'_>);
@@ -35,8 +35,8 @@ pub trait Protocol {
     /// have no numbers.
     fn path_of(&self, flow: &Flow) -> u32;
 
-    /// The services that run beside it, of which each server has an instance; `None` for a protocol
-    /// without.
+    /// The services that run next to it, of which each server has an instance; `None` for a
+    /// protocol without services.
     fn services(&mut self) -> Option<&mut dyn Services> {
         None
     }
@@ -48,65 +48,65 @@ pub trait Protocol {
     }
 }
 
-/// What can happen to a server.
+/// An event at a server.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// The time of [`Protocol::next_timeout`] has come. A superfluous one does no harm.
     Timeout,
     /// A control message arrived by a port. Its sender is not authenticated.
     Message {
-        /// The port.
+        /// The port of arrival.
         port: u8,
-        /// The sender's address.
+        /// The address of the sender.
         from: Ipv4Addr,
-        /// The datagram's payload.
+        /// The payload of the datagram.
         bytes: &'a [u8],
     },
     /// A record that the forwarding half wrote, in the protocol's own format: a new flow, a dead
     /// next hop.
     Notice(&'a [u8]),
-    /// What a flow from this server sends now, in bits per second; also a sign that the flow is
-    /// alive.
+    /// The current rate of a flow from this server, in bits per second; also a sign that the flow
+    /// is alive.
     FlowRate {
-        /// The flow.
+        /// The flow's five-tuple.
         flow: Flow,
-        /// Its rate.
+        /// The flow's rate.
         bits_per_sec: f64,
     },
     /// A flow from this server has ended.
     FlowEnded(Flow),
     /// A port's cable lost its carrier or has it again.
     Carrier {
-        /// The port.
+        /// The number of the port.
         port: u8,
         /// Whether there is a carrier.
         up: bool,
     },
     /// Bandwidth that a port's link has left, in bits per second.
     Available {
-        /// The port.
+        /// The number of the port.
         port: u8,
-        /// From the server.
+        /// The rate from the server.
         out_bits_per_sec: f64,
-        /// To the server.
+        /// The rate to the server.
         in_bits_per_sec: f64,
     },
 }
 
-/// What a protocol wants done.
+/// An action that a protocol requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// Send a control message to a neighbour.
     Send {
         /// The port to send by.
         port: u8,
-        /// The neighbour's address.
+        /// The address of the neighbour.
         to: Ipv4Addr,
-        /// The datagram's payload.
+        /// The payload of the datagram.
         bytes: Vec<u8>,
     },
     /// Change an entry of the forwarding tables.
     Table(TableUpdate),
-    /// Report an event.
+    /// Report an event to the log.
     Event(Event),
 }

@@ -1,4 +1,4 @@
-//! The one rate limit: of messages, of rounds of probing, of notices from the kernel
+//! The rate limit of messages, of rounds of probing, and of notices from the kernel
 //! (`bpf/common/events.h`).
 
 use std::time::Duration;

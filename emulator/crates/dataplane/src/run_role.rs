@@ -1,5 +1,5 @@
-//! What belongs to a run and not to one server's protocol: controllers that read telemetry and
-//! write tables. Services, of which each server has an instance, are in [`crate::service`].
+//! Roles that belong to a run rather than to one server's protocol: controllers that read telemetry
+//! and write tables. Services, of which each server has an instance, are in [`crate::service`].
 
 use cubeyard_topology::NodeId;
 
@@ -7,13 +7,13 @@ use crate::event::Event;
 use crate::protocol::Time;
 use crate::tables::TableUpdate;
 
-/// What a controller sees of the network, once a tick. Columns are over the run's directed links:
-/// link `i` from its end a to its end b is `2 * i`, and back `2 * i + 1`.
+/// The input of a controller once per tick. Columns are over the run's directed links: link `i`
+/// from its end a to its end b is `2 * i`, and back `2 * i + 1`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tick {
-    /// What each carried since the tick before, in bits per second.
+    /// The average rate on each since the previous tick, in bits per second.
     pub carried_bits_per_sec: Vec<f64>,
-    /// What each can carry, in bits per second; 0 for one that is down.
+    /// The capacity of each, in bits per second; 0 for a link that is down.
     pub rate_bits_per_sec: Vec<f64>,
 }
 
@@ -26,17 +26,17 @@ pub trait Controller {
     fn poll_output(&mut self) -> Option<ControllerOutput>;
 }
 
-/// What a controller wants done.
+/// An action that a controller requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControllerOutput {
     /// Change an entry of a server's forwarding tables. The run's rules check it as they do a
     /// protocol's.
     Table {
-        /// The server.
+        /// The server to change.
         server: NodeId,
-        /// The change.
+        /// The change of its tables.
         update: TableUpdate,
     },
-    /// Report an event.
+    /// Report an event to the log.
     Event(Event),
 }

@@ -1,10 +1,10 @@
-//! Services: programs that run beside a server's protocol, an instance on every server, and route
+//! Services: programs that run next to a server's protocol, one instance on every server, and route
 //! their own packets. `[camcube §2.1.1, §5]`
 //!
-//! A service is sans-IO as everything here: it is called with packets, messages and times, and acts
-//! through the calls of its [`Context`]. The same service runs in a container and in virtual time.
-//! Who hosts services is the protocol ([`crate::protocol::Protocol::services`]); who owns sockets
-//! polls it for packets whenever a link is free.
+//! A service is sans-IO like everything here: it is called with packets, messages and times, and
+//! acts through the methods of its [`Context`]. The same service runs in a container and in virtual
+//! time. The protocol hosts services ([`crate::protocol::Protocol::services`]); the owner of the
+//! sockets polls it for packets whenever a link is free.
 
 use serde::Serialize;
 
@@ -14,16 +14,16 @@ use crate::protocol::Time;
 pub type Key = [u8; 3];
 /// In [`Service::packet`]: the packet did not come by a link, but from this server itself.
 pub const LOCAL: u8 = 255;
-/// A connection of a client to a service: a number that whoever owns the sockets gives it.
+/// A client's connection to a service, numbered by the owner of the sockets.
 pub type ClientId = u32;
 /// Most coordinates that [`Service::route`] may return.
 pub const MAX_KEYS: usize = 16;
 /// Longest module of a service that a user wrote, in bytes; most of them in one run; and least of
 /// their numbers: those below are of the services that every server has.
 pub const MAX_MODULE_BYTES: usize = 128 * 1024;
-/// See [`MAX_MODULE_BYTES`].
+/// The most services of users on a server.
 pub const MAX_USER_SERVICES: usize = 4;
-/// See [`MAX_MODULE_BYTES`].
+/// The first number of users' services.
 pub const FIRST_USER_ID: u16 = 256;
 /// Longest name of a service.
 pub const MAX_NAME_BYTES: usize = 32;
@@ -45,14 +45,14 @@ pub fn is_name(text: &str) -> bool {
         && bytes.iter().all(allowed)
 }
 
-/// A service in the catalogue: what people and programs need to know to talk to it.
+/// A service in the catalogue, with the data needed to use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ServiceEntry {
     /// Its name, as [`Service::name`] gives it.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// A one-sentence description for users.
     pub description: &'static str,
     /// The messages that it understands.
     pub messages: &'static [MessageForm],
@@ -61,7 +61,7 @@ pub struct ServiceEntry {
 /// A kind of message that a service understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MessageForm {
-    /// What it does.
+    /// A short description for users.
     pub title: &'static str,
     /// A message of this kind that can be sent as it is.
     pub example: &'static str,
@@ -72,21 +72,22 @@ pub struct MessageForm {
 /// A packet of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// The key coordinate that it is routed to; of one that is not routed, of no meaning.
+    /// The key coordinate to which the packet is routed; meaningless for a packet that is not
+    /// routed.
     pub key: Key,
-    /// For the service.
+    /// For use by the service.
     pub colour: u16,
-    /// What it carries.
+    /// The data of the packet.
     pub payload: Vec<u8>,
 }
 
-/// What becomes of a packet that arrived.
+/// The decision on a packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The routing service takes it: on to its key, or, where this server answers for that, to what
-    /// [`Service::route`] says.
+    /// Hand the packet to the routing service, which forwards it to its key or, if this server owns
+    /// the key, as [`Service::route`] decides.
     Pass,
-    /// [`Service::route`] says where it goes, whoever answers for its key.
+    /// Forward it as [`Service::route`] decides, for any owner of its key.
     Route,
     /// The service has taken it in.
     Consumed,
@@ -94,7 +95,7 @@ pub enum Action {
     Drop,
 }
 
-/// How far a packet has come: what a service that answers later gives back with its answer.
+/// The path of a packet so far: a service that decides later passes it back with its decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Journey {
     /// The port that it came by; `None` for one that begins here.
@@ -134,18 +135,18 @@ pub trait Service {
     /// A packet arrived by a port, or from this server itself ([`LOCAL`]). It may be changed.
     fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action;
 
-    /// The function F `[camcube §5]`: the key coordinates of which the packet goes to one next, at
-    /// most [`MAX_KEYS`]; none if it goes no further. `at` is the coordinate for which it is asked,
-    /// which after failures may be another server's.
+    /// The function F `[camcube §5]`: returns key coordinates, at most [`MAX_KEYS`]; the packet
+    /// goes to one of them next, or ends here if there are none. `at` is the coordinate for which F
+    /// is evaluated, which after failures can be another server's.
     fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key>;
 
-    /// The queue of a packet, below [`MAX_QUEUES`]; of any other the packet is lost.
+    /// The queue of a packet, below [`MAX_QUEUES`]; with any other number the packet is lost.
     fn classify(&mut self, packet: &Packet) -> u8 {
         let _ = packet;
         0
     }
 
-    /// How packets of a queue wait; asked once, before its first packet.
+    /// The policy of a queue; called once, before its first packet.
     fn queue(&mut self, queue: u8) -> QueuePolicy {
         let _ = queue;
         QueuePolicy::default()
@@ -162,7 +163,7 @@ pub trait Service {
         let _ = (context, port, up);
     }
 
-    /// The time asked for by [`Context::set_timer`] has come.
+    /// The timer of [`Context::set_timer`] has fired.
     fn timer(&mut self, context: &mut dyn Context) {
         let _ = context;
     }
@@ -172,13 +173,12 @@ pub trait Service {
         let _ = (context, bytes);
     }
 
-    /// What it has waited for is there, as [`Services::wake`] says: the answers of a program
-    /// outside.
+    /// The service was woken by [`Services::wake`]: an external program has answered.
     fn woken(&mut self, context: &mut dyn Context) {
         let _ = context;
     }
 
-    /// What it counts itself, beside what it says by [`Context::count`]: counters by name.
+    /// Counters by name that the service keeps itself, in addition to those of [`Context::count`].
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -193,17 +193,17 @@ pub trait Service {
         let _ = (context, client, bytes);
     }
 
-    /// A client sends nothing more. It may still read: the service answers what it has been asked,
-    /// then hangs up.
+    /// A client sends nothing more, but may still read: the service answers the pending commands,
+    /// then closes the connection.
     fn client_ended(&mut self, context: &mut dyn Context, client: ClientId) {
         context.hang_up(client);
     }
 }
 
-/// What a service can ask and do while it is called. Distances are hops in the whole torus,
-/// whatever has failed.
+/// The queries and actions of a service during a call. Distances are hops in the torus without
+/// failures.
 pub trait Context {
-    /// The time.
+    /// The time of the call.
     fn now(&self) -> Time;
     /// This server's own coordinate.
     fn here(&self) -> Key;
@@ -217,8 +217,8 @@ pub trait Context {
     fn responsible(&self, key: Key) -> bool {
         self.root_of(key) == Some(self.here())
     }
-    /// A number that changes with what [`Context::neighbour`], [`Context::reachable`] and
-    /// [`Context::root_of`] say.
+    /// A number that changes whenever [`Context::neighbour`], [`Context::reachable`] or
+    /// [`Context::root_of`] can give other results.
     fn version(&self) -> u64;
     /// The ports by which [`Context::send`] would send now, a bit each.
     fn free_ports(&self) -> u8;
@@ -228,26 +228,26 @@ pub trait Context {
     fn dist(&self, a: Key, b: Key) -> u32;
     /// Hops between two coordinates along one axis.
     fn dist_axis(&self, a: Key, b: Key, axis: usize) -> u32;
-    /// The coordinate beside another along an axis, upwards or downwards.
+    /// The coordinate next to another along an axis, upwards or downwards.
     fn neighbour_key(&self, key: Key, axis: usize, up: bool) -> Key;
 
     /// Sends a packet one hop by a port, if its link is free; else it is the service's to keep.
     fn send(&mut self, port: u8, packet: Packet) -> bool;
-    /// Hands a packet to the routing service, which asks [`Service::route`] for this server's
+    /// Hands a packet to the routing service, which calls [`Service::route`] for this server's
     /// coordinate.
     fn route(&mut self, packet: Packet);
     /// Sends a copy of a packet to one of these keys, without asking [`Service::route`] here.
     fn transmit(&mut self, packet: Packet, keys: &[Key]);
     /// How far the packet has come that the call is about.
     fn journey(&self) -> Journey;
-    /// Sends a packet to one of these keys, as one that has come so far, in a queue of the caller's
-    /// choice: what [`Service::packet`] would have said, said later.
+    /// Sends a packet with this journey to one of these keys, in a queue of the caller's choice:
+    /// the delayed decision of [`Service::packet`].
     fn forward(&mut self, packet: Packet, keys: &[Key], queue: u8, journey: Journey);
-    /// Answers whoever talks to the service from outside.
+    /// Sends an answer to the outside client of the service.
     fn deliver(&mut self, bytes: Vec<u8>);
     /// Sends bytes to a client, which may have gone.
     fn reply(&mut self, client: ClientId, bytes: Vec<u8>);
-    /// Ends the connection to a client once it has what was sent to it.
+    /// Ends the connection to a client once all data to it has been sent.
     fn hang_up(&mut self, client: ClientId);
     /// Longest payload of a packet, in bytes.
     fn max_payload(&self) -> usize;
@@ -255,26 +255,26 @@ pub trait Context {
     fn waiting(&self) -> usize;
     /// A number left to chance.
     fn random(&mut self) -> u64;
-    /// Asks for [`Service::timer`] at a time; there is one timer, and the latest call counts.
+    /// Sets the timer of [`Service::timer`]; there is one timer, and the latest call counts.
     fn set_timer(&mut self, at: Time);
     /// Adds to one of the service's counters.
     fn count(&mut self, counter: &'static str, by: u64);
 }
 
-/// What a service sends to a client.
+/// Data that a service sends to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The client.
+    /// The client's connection.
     pub client: ClientId,
-    /// The bytes.
+    /// The bytes to send.
     pub bytes: Vec<u8>,
     /// Whether the connection ends after them.
     pub last: bool,
 }
 
-/// What has clients at TCP ports of a server, as whoever has its sockets sees it.
+/// Serves clients at TCP ports of a server; the interface for the owner of the sockets.
 pub trait ServesClients {
-    /// The TCP ports.
+    /// The TCP ports to listen on.
     fn tcp_ports(&self) -> Vec<u16>;
 
     /// A client at a TCP port has sent bytes. Numbers of clients differ over all ports.
@@ -287,10 +287,10 @@ pub trait ServesClients {
     fn poll_reply(&mut self) -> Option<Reply>;
 }
 
-/// A server's services, as whoever has its sockets sees them.
+/// A server's services; the interface for the owner of the sockets.
 pub trait Services: ServesClients {
-    /// Hosts one more service by a number of its own, from now on. Errors: the number or the name
-    /// is taken, or there are [`MAX_SERVICES`] already; a sentence that says so.
+    /// Adds a service with this number. Errors: the number or the name is taken, or there are
+    /// [`MAX_SERVICES`] already; a message that explains it.
     fn host(&mut self, now: Time, id: u16, service: Box<dyn Service>) -> Result<(), String>;
 
     /// A packet of a service arrived by a port.
@@ -302,13 +302,13 @@ pub trait Services: ServesClients {
     /// Whether packets were queued since the last call, so that free links should be polled.
     fn has_news(&mut self) -> bool;
 
-    /// A message to a service from outside. Errors: there is no such service; the answer names
-    /// those that there are.
+    /// Passes a message from outside to a service. Errors: there is no such service; the message
+    /// lists the existing ones.
     fn message(&mut self, now: Time, service: &str, bytes: &[u8]) -> Result<(), String>;
 
     /// Lets the service of a number do what it has waited for ([`Service::woken`]).
     fn wake(&mut self, now: Time, id: u16);
 
-    /// The next answer to the outside: the service and what it says.
+    /// The next answer to the outside: the service and its message.
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)>;
 }

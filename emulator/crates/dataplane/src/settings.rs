@@ -12,18 +12,18 @@ use crate::configuration::ConfigurationError;
 pub struct Setting {
     /// Its name, in snake_case, with its unit.
     pub name: &'static str,
-    /// Its label.
+    /// The label in forms.
     pub title: &'static str,
-    /// What it does.
+    /// A description for users.
     pub description: &'static str,
     /// Whether it is a whole number.
     #[serde(rename = "type", serialize_with = "type_name")]
     pub whole: bool,
     /// Its unit for people; empty for none.
     pub unit: &'static str,
-    /// Least value.
+    /// The least value.
     pub minimum: f64,
-    /// Greatest value.
+    /// The greatest value.
     pub maximum: f64,
     /// Value where none is given.
     pub default: f64,
@@ -39,7 +39,7 @@ fn type_name<S: serde::Serializer>(whole: &bool, serializer: S) -> Result<S::Ok,
 /// Settings as they are given: by name.
 pub type Given = BTreeMap<String, f64>;
 
-/// Every setting of a schema, from what was given or its default.
+/// Every setting of a schema: the given value or its default.
 ///
 /// Errors: a name that the schema does not have, a value out of its limits, a fraction of a whole
 /// number.

@@ -1,8 +1,8 @@
-//! Switches that are switching chips: what a protocol provides whose packets the switches' own
-//! tables forward.
+//! Switches that are switching chips: the interface of a protocol whose packets are forwarded by
+//! the switches' own tables.
 //!
-//! The tables are in the kernel ([`crate::chip_tables`]); the chips' CPUs are one [`SwitchControl`]
-//! for all switches of a run, which its owner tells what has happened. Sans-IO as all here: packets
+//! The tables are in the kernel ([`crate::chip_tables`]); one [`SwitchControl`] implements the
+//! chips' CPUs for all switches of a run; its owner passes it the events. It is sans-IO: packets
 //! come in and go out as values.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::object::KernelObject;
 /// Chips as switches, in the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipSwitches {
-    /// What runs at every port of a switch.
+    /// The object that runs at every port of a switch.
     pub object: KernelObject,
     /// Type of the Ethernet frames that are the CPUs'.
     pub cpu_frames: u16,
@@ -26,14 +26,14 @@ pub struct ChipSwitches {
     pub control: fn(&TopologySpec) -> Result<Box<dyn SwitchControl>, ConfigurationError>,
 }
 
-/// What follows from a packet.
+/// The effects of a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
     /// Frames that leave: by which switch and port.
     pub frames: Vec<(NodeId, u8, Vec<u8>)>,
     /// Switches whose programs are others now.
     pub changed: BTreeSet<NodeId>,
-    /// What switches have noticed, for the log.
+    /// Events at switches, for the log.
     pub events: Vec<(NodeId, Event)>,
 }
 
@@ -56,6 +56,6 @@ pub trait SwitchControl: Send + Debug {
     /// is no way, or it is not known.
     fn path(&self, ends: [NodeId; 2], source_port: u16) -> Vec<NodeId>;
 
-    /// What the CPU of a switch knows, for people.
+    /// The state of a switch's CPU, for display.
     fn inspect(&self, switch: NodeId) -> Vec<Section>;
 }

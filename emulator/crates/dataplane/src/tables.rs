@@ -1,5 +1,5 @@
-//! Forwarding tables as data: a protocol writes them as [`TableUpdate`]s, whoever forwards applies
-//! them. The same bytes are an entry of a map in the kernel and of a table in user space.
+//! Forwarding tables as data: a protocol writes them as [`TableUpdate`]s, and the forwarding
+//! applies them. An entry has the same bytes in a map in the kernel and in a table in user space.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::flow::Flow;
 pub struct TableUpdate {
     /// The table's name: see [`TableSchema::name`].
     pub table: Cow<'static, str>,
-    /// The entry's key; of an array, its index as a `u32` in the machine's byte order.
+    /// The entry's key; for an array, its index as a `u32` in the machine's byte order.
     pub key: HexBytes,
     /// The entry's value; `None` removes the entry.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct TableUpdate {
 }
 
 impl TableUpdate {
-    /// Sets an entry.
+    /// The update that sets an entry.
     pub fn set(table: &'static str, key: &[u8], value: &[u8]) -> TableUpdate {
         TableUpdate {
             table: Cow::Borrowed(table),
@@ -34,7 +34,7 @@ impl TableUpdate {
         }
     }
 
-    /// Removes an entry, if it is there.
+    /// The update that removes an entry, if it exists.
     pub fn remove(table: &'static str, key: &[u8]) -> TableUpdate {
         TableUpdate {
             table: Cow::Borrowed(table),
@@ -43,9 +43,8 @@ impl TableUpdate {
         }
     }
 
-    /// Has `write` change the entry of a table in user space: table, key and value, which have the
-    /// lengths that its schema says. An error where there is no such table, or `write` knows no
-    /// such entry.
+    /// Calls `write` to change an entry of a table in user space: table, key and value, with the
+    /// lengths of its schema. Errors: there is no such table, or `write` rejects the entry.
     pub fn write_to(
         &self,
         schemas: &[TableSchema],
@@ -118,7 +117,7 @@ impl<'de> Deserialize<'de> for HexBytes {
 pub enum TableKind {
     /// Entries by index; all of them exist.
     Array,
-    /// Entries by key.
+    /// Entries are found by key.
     Hash,
     /// Entries by key; the least recently used one makes room.
     LruHash,
@@ -130,7 +129,7 @@ pub enum TableKind {
 /// Who writes a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// Only whoever sets the server up; its protocol must not.
+    /// Only the set-up of the server can write it, not its protocol.
     SetUp,
     /// The server's protocol too.
     Protocol,
@@ -138,7 +137,7 @@ pub enum Writer {
     Forwarding,
 }
 
-/// What a table looks like.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSchema {
     /// Its name; in the kernel, the map's.
@@ -151,12 +150,12 @@ pub struct TableSchema {
     pub value_bytes: usize,
     /// Entries that it holds.
     pub entries: usize,
-    /// Who writes it.
+    /// The writer of the table.
     pub writer: Writer,
 }
 
 impl TableSchema {
-    /// The table with what a server is: one entry, of so many bytes.
+    /// The table that describes a server: one entry of this number of bytes.
     pub const fn of_server(name: &'static str, value_bytes: usize) -> TableSchema {
         TableSchema {
             name,
@@ -227,9 +226,9 @@ pub fn array_index(key: &[u8]) -> Option<usize> {
 /// Why an update was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableError {
-    /// The table's name.
+    /// The name of the table.
     pub table: String,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -251,11 +250,10 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// What the tables of a run may hold: the check that a server writes nothing but its own network
-/// into them.
+/// Checks of a run's tables: a server can only write entries of its own network.
 pub trait TableRules: fmt::Debug + Send + Sync {
-    /// What a server's tables hold before its protocol has written anything: enough to carry
-    /// packets.
+    /// The initial entries of a server's tables, before its protocol has written anything: enough
+    /// to carry packets.
     fn initial(&self, server: NodeId) -> Vec<TableUpdate>;
 
     /// Whether a server's protocol may make a change whose shape [`TableSchema::check`] has passed.

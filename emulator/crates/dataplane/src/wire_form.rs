@@ -9,7 +9,7 @@ use crate::frame::ETHERNET_BYTES;
 /// Which of several packets in one this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Parts before it.
+    /// Number of parts before it.
     pub number: u8,
     /// Bytes of data before it.
     pub offset: u32,
@@ -70,7 +70,7 @@ fn set_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Says in an IPv4 header that the packet is as long as it is.
+/// Sets the length in an IPv4 header to the packet's length.
 fn set_length(packet: &mut [u8]) {
     let Some(header) = ip_bytes(packet) else {
         return;
@@ -107,9 +107,9 @@ fn become_one(packet: &mut [u8], part: Part) {
     }
 }
 
-/// Fills in the checksum of TCP or UDP where the kernel has left it to others: there stands the sum
-/// of the addresses, the protocol and the length. A wrong one is left as it is, unless it has to be
-/// `anew`.
+/// Fills in the checksum of TCP or UDP if the kernel has left it to hardware: the field then holds
+/// the sum of the addresses, the protocol and the length. Other checksums stay as they are, even
+/// wrong ones, unless `anew` is set.
 fn fill_checksum(packet: &mut [u8], anew: bool) {
     let Some(header) = ip_bytes(packet) else {
         return;
@@ -135,7 +135,7 @@ fn fill_checksum(packet: &mut [u8], anew: bool) {
     set_u16(packet, at, 0);
     let all = u32::from(ones_complement_sum(&packet[header..total])) + u32::from(pseudo);
     let sum = !((all & 0xffff) + (all >> 16)) as u16;
-    // Zero says in UDP that there is none.
+    // In UDP, a checksum of zero means that there is none.
     set_u16(packet, at, if protocol == UDP && sum == 0 { 0xffff } else { sum });
 }
 
@@ -150,8 +150,8 @@ mod tests {
     const HEADER: usize = 36;
     const SEQUENCE: u32 = u32::MAX - 5000;
 
-    /// A frame of a protocol's header and a packet of TCP or UDP with these data, as the kernel
-    /// carries it: the checksum is to be filled in.
+    /// A frame with a protocol's header and a TCP or UDP packet with these data, in the kernel's
+    /// form: the checksum is not filled in yet.
     fn frame(protocol: u8, data: &[u8]) -> (Vec<u8>, usize) {
         let transport = if protocol == TCP { 32 } else { 8 };
         let mut packet = vec![0; IP_BYTES + transport];
@@ -177,7 +177,7 @@ mod tests {
         (whole, ETHERNET_BYTES + HEADER + IP_BYTES + transport)
     }
 
-    /// Whether both IPv4 headers say the frame's length and all checksums are right.
+    /// Whether both IPv4 headers have the frame's length and all checksums are right.
     fn is_right(frame: &[u8]) -> bool {
         let (outer, inner) = (&frame[ETHERNET_BYTES..], &frame[ETHERNET_BYTES + HEADER..]);
         let whole = [outer, inner].iter().all(|one| {

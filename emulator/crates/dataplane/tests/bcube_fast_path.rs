@@ -95,8 +95,8 @@ fn the_chip_in_the_kernel_does_what_the_one_in_user_space_does() {
             let in_software =
                 server.in_software(&mut server.software::<ChipForwarding>(), case.enters, &frame);
             assert_eq!(in_kernel, in_software, "{}", case.name);
-            // Packets that BCube's own programs send or deliver go the same way. The paper's
-            // program delivers at the path's end whatever hops are left.
+            // Packets that BCube's own programs send or deliver take the same path. The paper's
+            // program delivers at the path's end even if hops are left.
             let own = case.outcome(server);
             if case.name != "a path through its own end goes on"
                 && matches!(own.verdict, Verdict::Send | Verdict::Deliver)

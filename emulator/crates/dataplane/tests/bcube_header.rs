@@ -49,7 +49,7 @@ proptest! {
         prop_assert_eq!(&emitted[..], &packet[..HEADER_BYTES]);
         prop_assert_eq!(inner, &packet[HEADER_BYTES..]);
         prop_assert_eq!(view.next_hop(), header.route().hops().get(1).copied());
-        // What the description says of the option's bytes is what the view reads.
+        // The description and the view agree on the option's bytes.
         let described = |name| FORMAT.values(&packet[20..], name).unwrap();
         prop_assert_eq!(described("next_hop_index"), vec![u32::from(view.next_hop_index())]);
         prop_assert_eq!(described("hops"), vec![u32::from(view.count())]);

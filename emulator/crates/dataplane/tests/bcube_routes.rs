@@ -32,8 +32,8 @@ proptest! {
         }
     }
 
-    /// Any bytes, or a real path with a byte changed: what passes leads where the entry says, along
-    /// neighbours.
+    /// For any bytes, or a real path with a byte changed: an accepted entry leads to its
+    /// destination, along neighbours.
     #[test]
     fn only_paths_that_exist_are_allowed(
         server in 0u32..16, destination in 0u32..16, hops in prop::collection::vec(any::<u8>(), 1..=3),

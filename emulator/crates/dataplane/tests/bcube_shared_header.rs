@@ -1,4 +1,4 @@
-//! `bpf/bcube/bcube.h` and the Rust side of it say the same: the header's shape, limits, kinds of
+//! `bpf/bcube/bcube.h` and its Rust counterpart agree: the header's format, limits, kinds of
 //! notices, structs.
 
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ fn user_space_does_what_the_vectors_say() {
 
 #[test]
 fn every_reason_of_user_space_has_a_vector() {
-    // What only the kernel can fail at, and what no packet of this protocol is dropped for.
+    // Reasons that only occur in the kernel, and reasons that do not occur with this protocol.
     let others = [
         DropReason::AdjustFailed,
         DropReason::RedirectFailed,
@@ -93,7 +93,7 @@ fn traffic_is_counted_by_whose_it_is() {
 }
 
 proptest! {
-    /// Fuzz: whatever comes in, each state gives a verdict, and a drop is counted.
+    /// Fuzz: for any frame, each state returns a verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(
         state in any::<prop::sample::Index>(),

@@ -66,7 +66,7 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
     }
 }
 
-/// What one write sends at once ends in a packet of any length, one byte of data among them: it
+/// A super-packet from one write can end in a packet of any length, even with one byte of data: it
 /// counts as a packet at every server.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
@@ -84,8 +84,8 @@ fn the_last_packet_of_a_super_packet_counts_however_short() {
     }
 }
 
-/// Writes so many bytes each time from the first server to the last, which answers each with a
-/// byte.
+/// Writes this number of bytes each time from the first server to the last, which answers each
+/// write with a byte.
 fn exchange(chain: &Chain, lengths: &[usize]) {
     let last = chain.servers.len() - 1;
     let listener = chain.servers[last]

@@ -1,7 +1,7 @@
-//! CamCube in the kernel against the vectors, and against user space on random frames.
+//! Compares CamCube in the kernel with the vectors, and with user space on random frames.
 //!
 //! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
-//! without them the tests say so and pass, in CI (`CI` set) they fail.
+//! without them the tests print a message and pass, but in CI (`CI` set) they fail.
 
 use crate::camcube_common as common;
 use crate::damage;
@@ -16,7 +16,7 @@ use kernel_run::{can_run, map};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Of an IP header with its option.
+/// Length of an IP header with its option.
 const HEADER_BYTES: usize = 36;
 
 /// The programs of one server, in the kernel.
@@ -26,7 +26,8 @@ struct FastPath {
 }
 
 impl FastPath {
-    /// Loads the object and fills its maps. `None`, said aloud, where the kernel does not let us.
+    /// Loads the object and fills its maps. Prints a message and returns `None` if the kernel does
+    /// not allow it.
     fn load(server: &Server) -> Option<FastPath> {
         let object = aya::include_bytes_aligned!("../../../bpf/camcube/camcube.bpf.o");
         let mut ebpf = kernel_run::load(object, ["cubeyard_vnic", "cubeyard_port"])?;
@@ -56,7 +57,7 @@ impl FastPath {
         Outcome { verdict, frame }
     }
 
-    /// Forgets what was sent, as if the server were new.
+    /// Resets the state, as if the server were new.
     fn forget(&mut self) {
         let mut clocks: Array<_, u64> = map(&mut self.ebpf, "clocks");
         for port in 0..clocks.len() {

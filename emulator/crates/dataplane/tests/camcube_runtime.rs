@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// A service that sends as its messages say: `N LENGTH QUEUE X Y Z` packets to a key.
+/// A service that is controlled by messages: `N LENGTH QUEUE X Y Z` sends N packets to a key.
 struct Sender {
     name: &'static str,
     weights: BTreeMap<u8, u32>,
@@ -255,10 +255,11 @@ fn a_service_that_floods_loses_its_own_packets_and_a_new_queue_each_time_is_refu
 fn a_packet_goes_on_to_one_of_its_keys_and_not_back() {
     let place = Place::new();
     let mut one = sender("one");
-    // Beside us upwards along x, y and z.
+    // The neighbours in the positive directions of x, y and z.
     one.keys = vec![[2, 1, 1], [1, 2, 1], [1, 1, 2]];
     let mut runtime = runtime(vec![one]);
-    // It comes by port 0 for us, so the function F says where it goes: not back to (2,1,1).
+    // The packet arrives by port 0 for us, so the function F decides where it goes: not back to
+    // (2,1,1).
     let arrives = |payload: &[u8], flags: u8| {
         let header = [0x5e, 16, 0, 40, 1, 1, 1, flags, 0, 0, 0, 0, 1, 0, 0, 0];
         [&header[..], payload].concat()
@@ -326,7 +327,7 @@ fn a_dead_way_is_replaced_while_packets_wait() {
 }
 
 proptest! {
-    /// Any bytes by any port: no panic, and what is of no service is counted.
+    /// Any bytes by any port cause no panic, and packets of no service are counted.
     #[test]
     fn any_bytes_are_refused_or_taken(bytes in prop::collection::vec(any::<u8>(), 0..40), port in 0u8..6, like in any::<bool>()) {
         let place = Place::new();

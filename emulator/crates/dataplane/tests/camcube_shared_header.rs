@@ -1,5 +1,4 @@
-//! `bpf/camcube/camcube.h` and the Rust side of it say the same: the option's shape, limits,
-//! structs.
+//! `bpf/camcube/camcube.h` and its Rust counterpart agree: the option's format, limits, structs.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ fn user_space_does_what_the_vectors_say() {
 
 #[test]
 fn every_reason_of_user_space_has_a_vector() {
-    // What only the kernel can fail at, and what no packet of this protocol is dropped for.
+    // Reasons that only occur in the kernel, and reasons that do not occur with this protocol.
     let of_others = [
         DropReason::AdjustFailed,
         DropReason::RedirectFailed,
@@ -85,7 +85,7 @@ fn many_packets_share_the_links_by_bytes() {
 }
 
 proptest! {
-    /// Fuzz: whatever comes in, each state gives a verdict, and a drop is counted.
+    /// Fuzz: for any frame, each state returns a verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(
         state in any::<prop::sample::Index>(),

@@ -97,7 +97,8 @@ fn program(rows: &[Row], switches: [bool; 3]) -> Program {
             .unwrap_or(0)
             .to_be_bytes();
         let (bytes, mask): (Vec<u8>, Vec<u8>) = key.iter().copied().unzip();
-        // A value stands once in a table of exact matches or prefixes: its index follows from it.
+        // A value occurs only once in a table of exact matches or prefixes, because its index
+        // follows from it.
         let (i, value, mask) = match table {
             Table::Tcam => (*i, bytes, Some(&mask[..])),
             Table::EmMac => ((*low).into(), vec![2, 0, 0, 0, 0, *low], None),
@@ -177,7 +178,7 @@ fn packet() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
-/// Hits by table and index, as an inspection tells them.
+/// Hits by table and index, as shown by an inspection.
 fn hits_told(tables: &ChipTables, fast_path: &mut FastPath) -> BTreeMap<(String, u64), u64> {
     let told = RefCell::new(fast_path);
     let sections = tables.inspect(
@@ -249,7 +250,7 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
                     .or_default() += 1;
                 if verdict == Verdict::Sent {
                     let (port, last) = left.pop().unwrap();
-                    // What comes back by the port that it came in by leads to the loopback
+                    // A packet that leaves by the port of its arrival goes to the loopback
                     // interface here.
                     let expected = if port < EXTERNAL_PORTS {
                         TC_ACT_REDIRECT
@@ -287,7 +288,7 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
         },
     )
     .unwrap();
-    // Runs of 256 cases gave at least three times as many of each.
+    // Runs of 256 cases produced at least three times these numbers.
     let (cases, seen) = (u64::from(Config::default().cases), &runs.borrow().2);
     for (what, least) in [
         ("sent", 600),
@@ -306,7 +307,8 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
     }
 }
 
-/// TCAM > EM > LPM [serverswitch §4.1], whichever of the three have an entry for a packet.
+/// TCAM > EM > LPM [serverswitch §4.1], for every subset of the three that has an entry for a
+/// packet.
 #[test]
 fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() {
     let vectors = Vectors::read();
@@ -356,8 +358,8 @@ fn the_highest_of_the_three_kinds_of_tables_decides_in_all_eight_combinations() 
     }
 }
 
-/// What an entry that a call has set sends to the CPU is the calling program's, whole; what is more
-/// than the ring holds is counted.
+/// Packets that a call's entry sends to the CPU reach the calling program whole; packets beyond the
+/// ring's capacity are counted.
 #[test]
 fn packets_for_users_programs_are_whole_or_counted() {
     let vectors = Vectors::read();
@@ -415,8 +417,8 @@ fn packets_for_users_programs_are_whole_or_counted() {
     );
 }
 
-/// Several packets in one, as the kernel carries TCP's, come to programs one by one, each as a
-/// network card would send it.
+/// Several packets in one, as the kernel carries TCP, reach programs one by one, each as a network
+/// card would send it.
 #[test]
 fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     const HEADER: usize = 36;
@@ -473,8 +475,8 @@ fn packets_that_the_kernel_carries_as_one_come_one_by_one() {
     }
 }
 
-/// Hits of entries go on over a commit where it is told, and an entry of a call says so in the
-/// kernel alone.
+/// Counters of entries continue over a commit that passes them on, and only the kernel's entries
+/// are marked as set by a call.
 #[test]
 fn hits_that_are_handed_on_go_on() {
     let vectors = Vectors::read();

@@ -17,8 +17,8 @@ use cubeyard_dataplane::drops::DropReason;
 
 const MTU: u32 = 1500;
 const COMMITS: u32 = 4000;
-/// Of two programs: what its interfaces add to a next hop's number, the end of the source MAC, and
-/// the DSCP.
+/// For each of two programs: the offset of interface numbers in next hops, the end of the source
+/// MAC, and the DSCP.
 const KINDS: [(u32, u16, u8); 2] = [(0, 0x0a0a, 10), (1000, 0x1414, 20)];
 const REDIRECT: &str = "action.act = REDIRECT_VIF;  action.vif = nha;";
 const INTERFACE: &str = "SetVIfTable(nha, dstmac[nha], srcmac[nha], oport[nha]);";
@@ -46,7 +46,7 @@ fn taking() -> String {
     text
 }
 
-/// Sends datagrams of numbers one after the other until it is told to stop; how many.
+/// Sends datagrams with consecutive numbers until stopped; returns their count.
 fn send_numbers(socket: &UdpSocket, to: SocketAddr, over: &AtomicBool) -> u64 {
     let mut number = 0_u64;
     while !over.load(Ordering::Relaxed) {
@@ -68,8 +68,8 @@ fn take_numbers(socket: &UdpSocket) -> (bool, u64) {
     (grows, count)
 }
 
-/// Each packet meets wholly the old program or wholly the new one, and none is lost but those that
-/// two commits overtake on their way through the chip, which are counted.
+/// Each packet meets entirely the old program or entirely the new one. No packet is lost, except
+/// those that two commits overtake on their way through the chip, which are counted.
 #[test]
 #[ignore = "for the long run, `make test TEST=all`"]
 fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
@@ -96,7 +96,7 @@ fn tables_that_change_a_thousand_times_a_second_lose_and_misroute_nothing() {
     for commit in 1..=COMMITS as usize {
         chain.servers[1].set_program(&programs[commit % 2]);
     }
-    // Of this thread's time: others may have the machine meanwhile.
+    // CPU time of this thread, since others can use the machine meanwhile.
     let per_sec = f64::from(COMMITS) * 1e9 / (cpu_nanos() - began) as f64;
     over.store(true, Ordering::Relaxed);
     let sent = sending.join().unwrap();

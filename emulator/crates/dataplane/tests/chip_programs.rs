@@ -155,7 +155,7 @@ fn hits_of(model: &Chip) -> BTreeMap<(String, u64), u64> {
         .collect()
 }
 
-/// The same, as an inspection tells them.
+/// The same numbers, as shown by an inspection.
 fn hits_told(tables: &BcubeChip, fast_path: &mut FastPath) -> BTreeMap<(String, u64), u64> {
     let told = std::cell::RefCell::new(fast_path);
     let sections = tables.inspect(
@@ -220,7 +220,7 @@ fn a_commit_writes_only_what_packets_do_not_read() {
     }
 }
 
-/// Tables that know the neighbours of a server, all of them alive.
+/// Tables with all neighbours of a server alive.
 fn tables_of(server: &common::Server) -> BcubeChip {
     let mut tables = BcubeChip::default();
     for update in server.updates() {
@@ -234,7 +234,7 @@ fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
     let vectors = Vectors::read();
     let server = vectors.servers.values().next().unwrap();
     let (mut own, mut users) = (tables_of(server), tables_of(server));
-    // As many commits of the forwarding's own program as of the user's, which says the same.
+    // Commit the forwarding's own program as often as the equivalent program of the user.
     own.translate(&server.config().update(), &|_, _| None).unwrap();
     assert!(users.set_program("SetUDLK(1, (B0)").is_err());
     assert!(
@@ -296,7 +296,7 @@ fn what_the_kernel_has_not_is_refused_by_its_place() {
     );
 }
 
-/// What the chip's tables hold, by map and key.
+/// The content of the chip's tables, by map and key.
 type Held = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
 fn write(held: &mut Held, updates: &[TableUpdate]) {
@@ -309,7 +309,7 @@ fn write(held: &mut Held, updates: &[TableUpdate]) {
     }
 }
 
-/// What packets go by, whichever generation that is.
+/// The entries in use, from either generation.
 fn gone_by(held: &Held) -> Held {
     let word = |bytes: &[u8], at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     let version = word(&held[&("generation".to_owned(), vec![0; 4])], 0);
@@ -326,7 +326,7 @@ fn gone_by(held: &Held) -> Held {
                 let schema = SCHEMAS.iter().find(|schema| schema.name == array).unwrap();
                 let half = schema.entries as u32 / 2;
                 let (of, within) = (word(key, 0) / half, word(key, 0) % half);
-                // What lies beyond the program's own is of an earlier one, and never looked at.
+                // Entries beyond the program's own belong to an earlier one, and are never read.
                 let is_read = match array {
                     "prune" => within < cares,
                     "tuples" => within < tuples,

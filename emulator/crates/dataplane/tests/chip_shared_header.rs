@@ -1,5 +1,4 @@
-//! `bpf/serverswitch/chip.h` and the Rust side of it say the same: sizes, sources of keys, acts,
-//! structs.
+//! `bpf/serverswitch/chip.h` and its Rust counterpart agree: sizes, sources of keys, acts, structs.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! The fast path in the kernel against the vectors, and against user space on random frames.
+//! Compares the fast path in the kernel with the vectors, and with user space on random frames.
 //!
 //! The programs run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
-//! without them the tests say so and pass, in CI (`CI` set) they fail.
+//! without them the tests print a message and pass, but in CI (`CI` set) they fail.
 
 use crate::damage;
 use crate::dcell_common as common;
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Of an IP header with its option.
+/// Length of an IP header with its option.
 const HEADER_BYTES: usize = 36;
 
 /// The programs of one server, in the kernel.
@@ -28,7 +28,8 @@ struct FastPath {
 }
 
 impl FastPath {
-    /// Loads the object and fills its maps. `None`, said aloud, where the kernel does not let us.
+    /// Loads the object and fills its maps. Prints a message and returns `None` if the kernel does
+    /// not allow it.
     fn load(server: &Server) -> Option<FastPath> {
         let object = aya::include_bytes_aligned!("../../../bpf/dcell/dcell.bpf.o");
         let mut ebpf = kernel_run::load(object, ["cubeyard_vnic", "cubeyard_port"])?;

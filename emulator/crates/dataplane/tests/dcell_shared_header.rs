@@ -1,4 +1,4 @@
-//! `bpf/dcell/dcell.h` and the Rust side of it say the same: the header's shape, limits, kinds of
+//! `bpf/dcell/dcell.h` and its Rust counterpart agree: the header's format, limits, kinds of
 //! notices, structs.
 
 use std::collections::BTreeMap;

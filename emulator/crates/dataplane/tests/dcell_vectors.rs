@@ -33,7 +33,7 @@ fn user_space_does_what_the_vectors_say() {
 
 #[test]
 fn every_reason_of_user_space_has_a_vector() {
-    // What only the kernel can fail at, and what no packet of this protocol is dropped for.
+    // Reasons that only occur in the kernel, and reasons that do not occur with this protocol.
     let others = [
         DropReason::AdjustFailed,
         DropReason::RedirectFailed,
@@ -58,7 +58,7 @@ fn every_reason_of_user_space_has_a_vector() {
 }
 
 proptest! {
-    /// Fuzz: whatever comes in, there is one verdict, and a drop is counted.
+    /// Fuzz: for any frame there is one verdict, and drops are counted.
     #[test]
     fn no_frame_makes_a_panic(from_port: bool, start in prop::collection::vec(any::<u8>(), 0..90), like in prop::option::of(any::<prop::sample::Index>())) {
         let vectors = Vectors::read();

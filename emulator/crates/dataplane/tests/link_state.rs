@@ -1,5 +1,5 @@
-//! Link state over random networks in virtual time: it converges, each advertisement is taken in
-//! once, and what a hostile neighbour says is refused, bounded or outlived.
+//! Link state over random networks in virtual time: it converges, each advertisement is accepted
+//! once, and hostile messages are rejected, bounded or superseded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -212,7 +212,7 @@ proptest! {
             net.set_cable(server, port, up);
             net.run(pause);
         }
-        // One that is cut off is forgotten once its links are too old.
+        // A server that is cut off is forgotten once its links have expired.
         net.run(6500);
         let working = net.links_that_work();
         for server in 0..servers {
@@ -245,8 +245,8 @@ proptest! {
         net.run(100);
         let took = net.now - started;
         let floods = 2 * (took.as_millis() / TIMING.least_gap.as_millis() + 5) as u64 + u64::from(servers) * (took.as_secs() + 2);
-        // What a neighbour that comes alive is told, once a second from either side, and what it
-        // passes on as new to it.
+        // The messages to a neighbour that comes alive, once per second from either side, and those
+        // that it forwards because they are new to it.
         let told = 2 * u64::from(servers) * (took.as_secs() + 1);
         let directed = 2 * pairs.len() as u64;
         prop_assert!(net.sent <= (floods + told) * directed, "{} messages", net.sent);
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// A server with one neighbour, which says what it wants.
+/// A server with one neighbour, which can send any message.
 fn pair() -> LinkState {
     let plan = Plan::from([
         (0, BTreeSet::from([end(0, 1, 0), end(1, 9, 1)])),

@@ -1,5 +1,5 @@
-//! `bpf/common/cubeyard.h` and the Rust side of it say the same: drop reasons, limits, and the
-//! sizes of the structs.
+//! `bpf/common/cubeyard.h` and its Rust counterpart agree: drop reasons, limits, and the sizes of
+//! the structs.
 
 use std::collections::BTreeMap;
 

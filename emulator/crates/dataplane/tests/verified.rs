@@ -1,6 +1,6 @@
-//! What the kernel's verifier has looked at before it took our programs. It refuses a program of
-//! which it would have to look at more than a million instructions, so whoever changes one has to
-//! know how far away that is. Needs root; fails in CI without it.
+//! The number of instructions that the kernel's verifier examines in our programs. It rejects a
+//! program above a million, so these tests show the distance to that limit. Needs root; fails in CI
+//! without it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -14,8 +14,8 @@ use cubeyard_dataplane::object::{FAIR, GUARD, QUEUE};
 /// `BPF_COMPLEXITY_LIMIT_INSNS` of the kernel.
 const LIMIT: u32 = 1_000_000;
 
-/// The programs of an object with what was looked at. `None`, said aloud, where the kernel does not
-/// let us load them.
+/// The programs of an object with the number of examined instructions. Prints a message and returns
+/// `None` if the kernel does not allow loading them.
 fn verified(object: &[u8]) -> Option<BTreeMap<String, u32>> {
     let mut ebpf = match Ebpf::load(object) {
         Ok(ebpf) => ebpf,

@@ -1,4 +1,4 @@
-//! BSR: one server's control half. What its inputs mean for neighbours, flows and default paths.
+//! BSR, the control half of one server: handles inputs for neighbours, flows and default paths.
 //! `[bcube §4]`
 
 use std::collections::{BTreeMap, VecDeque};
@@ -36,16 +36,16 @@ use crate::rate_limit::RateLimit;
 const ROUNDS_PER_SEC: f64 = 500.0;
 /// Time to wait when that is used up.
 pub(super) const ROUND_PAUSE: Duration = Duration::from_millis(100);
-/// How much more than before a flow may send once it has moved to a free path. What answers a
-/// transfer sends next to nothing on any path, and must not keep the path from those that would use
-/// it. `[ours]`
+/// The factor by which a flow's rate can grow after it moved to a free path. The acknowledgements
+/// of a transfer need almost no bandwidth on any path, and must not block the path for flows that
+/// would use it. `[ours]`
 const GROWTH: f64 = 4.0;
 /// Least time between two failure messages to one source about one next hop.
 pub(super) const REPORT_PAUSE: Duration = Duration::from_millis(100);
 /// Sources and next hops for which that is remembered.
 pub(super) const MAX_REPORTS: usize = 1024;
 
-/// One server's BSR.
+/// The BSR state of one server.
 #[derive(Debug)]
 pub struct Bsr {
     pub(super) me: NodeId,
@@ -61,7 +61,7 @@ pub struct Bsr {
     /// Rounds under way, by number.
     pub(super) rounds: BTreeMap<u32, Flow>,
     pub(super) round_limit: RateLimit,
-    /// Paths of flows without one of their own, by destination.
+    /// Paths, by destination, for flows without their own path.
     pub(super) routes: BTreeMap<NodeId, Path>,
     pub(super) gateways: Gateways,
     /// When a data packet's failure was last reported, by its source and next hop.
@@ -157,7 +157,7 @@ impl Bsr {
         }
     }
 
-    // ---------------------------------------------------------------- what is known to work
+    // ---------------------------------------------------------------- known failures
 
     /// Whether the neighbour that a byte names is there and alive.
     pub(super) fn is_up(&self, nha: Nha) -> bool {
@@ -165,8 +165,8 @@ impl Bsr {
         index.is_some_and(|index| self.neighbours.list()[index].up)
     }
 
-    /// Whether a hop is not known to be dead: to neighbours our own table counts, elsewhere what
-    /// was reported.
+    /// Whether a hop is not known to be dead: for neighbours by our own table, elsewhere by
+    /// reports.
     pub(super) fn hop_usable(&self, from: NodeId, to: NodeId) -> bool {
         if !self.structure.is_present(to) {
             return false;
@@ -233,7 +233,7 @@ impl Bsr {
         Some(usable.swap_remove(turn))
     }
 
-    /// Brings the default routes up to date with what is known.
+    /// Updates the default routes by the known failures.
     pub(super) fn refresh_routes(&mut self, now: Time) {
         let others: Vec<NodeId> = self
             .structure
@@ -272,7 +272,7 @@ impl Bsr {
         }
     }
 
-    /// Moves flows off paths that are known to be broken now, each to the best path of its cache.
+    /// Moves flows away from paths that are known to be broken, each to the best path of its cache.
     /// `[bcube §4.3]`
     pub(super) fn after_failure(&mut self, now: Time) {
         for flow in self.flows.keys() {
@@ -431,7 +431,8 @@ impl Bsr {
             return self.refuse("not-our-flow");
         };
         if let Some(state) = self.flows.get_mut(&flow) {
-            // Told again: the forwarding engine has forgotten the flow, and its path with it.
+            // The forwarding reported the flow again, because it had discarded the flow and its
+            // path.
             state.active_at = now;
             if let Some(path) = state.current.as_ref().map(|path| path.numbered) {
                 self.set_flow(&flow, destination, &path);

@@ -2,10 +2,10 @@
 //! program of the paper's Fig. 6 with this server's neighbours, and the header that it forwards by.
 //! `bpf/serverswitch` does the same in the kernel.
 //!
-//! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose
-//! next hop is dead. What an entry that a user's calls have set sends to the CPU is the user's
-//! ([`Forwarding::chip`]). The path's number stands behind the paper's header, so that both headers
-//! of BCube are equally long. `[ours]`
+//! The server is the chip's CPU: it adds and removes the header, and gets the packets whose next
+//! hop is dead. Packets that an entry set by a user's calls sends to the CPU belong to the user
+//! ([`Forwarding::chip`]). The path's number follows the paper's header, so that both headers of
+//! BCube have equal lengths. `[ours]`
 
 use std::cmp::Reverse;
 use std::net::Ipv4Addr;
@@ -52,11 +52,11 @@ pub struct ChipForwarding {
     program: ChipProgram,
     switch: ServerSwitch,
     frame: Frame,
-    /// Frames that leave besides the one that the chip was given.
+    /// Frames that leave in addition to the frame that the chip received.
     copies: Vec<Verdict>,
 }
 
-/// The forwarding of a server that knows its neighbours and no path yet.
+/// The forwarding of a server that has its neighbours but no path yet.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = ChipForwarding {
         state: State::of(configuration)?,
@@ -207,7 +207,7 @@ impl ChipForwarding {
             self.state.accept(source, destination, inner)?;
             return Ok(self.state.decapsulate(buffer, ETHERNET_BYTES + total));
         }
-        // What comes to the CPU and is for another server has a dead next hop.
+        // A packet that reaches the CPU and is for another server has a dead next hop.
         let index = usize::from(packet[TTL_AT]).saturating_sub(2);
         let hop = packet.get(20 + index).copied().unwrap_or_default();
         Err(self.state.dead_next_hop(Nha(hop), now, || Notice {
@@ -270,8 +270,8 @@ impl ChipForwarding {
     }
 }
 
-/// Length of a packet with its header; `None` where the frame does not hold so many bytes, or too
-/// few for what is in it.
+/// Length of a packet with its header; `None` if the frame is shorter, or the length is too small
+/// for the content.
 fn total_bytes(frame: &[u8]) -> Option<usize> {
     let packet = frame.get(ETHERNET_BYTES..)?;
     let total = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));

@@ -1,5 +1,5 @@
-//! What a server's chip runs: the paper's program, or one that the user of a run gives to all
-//! servers. Both are made again of the server's neighbours whenever one of them changes.
+//! The program of a server's chip: the paper's, or one that the user of a run sets for all servers.
+//! Both are generated from the server's neighbours again whenever one of them changes.
 //! `[serverswitch §5.1]`
 
 use cubeyard_chip::bcube::{Neighbour, program_of};
@@ -35,12 +35,12 @@ impl ChipProgram {
     }
 }
 
-/// What is wrong with a user's program for a server, in the kernel.
+/// The errors in a user's program for a server, for the kernel.
 pub(super) fn check_in_kernel(configuration: &Configuration, text: &str) -> Result<(), Vec<Flaw>> {
     check(configuration, text, true)
 }
 
-/// What is wrong with a user's program for a server, in user space.
+/// The errors in a user's program for a server, for user space.
 pub(super) fn check_in_user_space(configuration: &Configuration, text: &str) -> Result<(), Vec<Flaw>> {
     check(configuration, text, false)
 }

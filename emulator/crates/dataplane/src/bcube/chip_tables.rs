@@ -1,6 +1,6 @@
-//! What keeps the tables of a server's chip in the kernel in step with BCube's: every change of a
-//! neighbour commits a new program, and so does every call of a user's program, whose entries stay
-//! over BCube's `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
+//! Keeps the tables of a server's chip in the kernel consistent with BCube's tables: every change
+//! of a neighbour commits a new program, and so does every call of a user's program, whose entries
+//! take precedence over BCube's `[serverswitch §3.3.2]`. The tables are `chip_tables/`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -29,24 +29,24 @@ const HOPS_AT: usize = 20;
 const COUNT_AT: usize = 29;
 const MARK_AT: usize = 30;
 
-/// A server's chip in the kernel: what BCube's tables say, and the chip's.
+/// A server's chip in the kernel: BCube's tables, and the chip's tables.
 #[derive(Debug, Default)]
 pub struct BcubeChip {
     state: State,
-    /// What programs are made by.
+    /// The source of its programs.
     source: ChipProgram,
     /// The program, and over it what calls have set.
     driver: ServerSwitch,
-    /// The chip's tables.
+    /// The tables of the chip.
     pub tables: ChipTables,
 }
 
-/// A server that has no address and knows no neighbour yet.
+/// The state of a server without an address or known neighbours.
 pub fn bcube_chip() -> Box<dyn Translate> {
     Box::<BcubeChip>::default()
 }
 
-/// The question that a marked packet asks, in a copy of it for the CPU.
+/// The question in a marked packet's copy for the CPU.
 pub fn question(record: &[u8]) -> Option<Question> {
     let punt = Punt::ref_from_prefix(record).ok()?.0;
     let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
@@ -65,9 +65,9 @@ pub fn question(record: &[u8]) -> Option<Question> {
 }
 
 impl Translate for BcubeChip {
-    /// The update itself, and after a change of what the chip's program is made of the updates that
-    /// commit a new one. O(entries). What calls have set goes where the kernel's chip has no room
-    /// for it beside the new program.
+    /// Returns the update itself and, if the input of the chip's program has changed, the updates
+    /// that commit a new program. O(entries). Entries set by calls are removed if the kernel's chip
+    /// has no space for them next to the new program.
     fn translate(
         &mut self,
         update: &TableUpdate,
@@ -143,7 +143,7 @@ impl CalledInKernel for BcubeChip {
         self.tables.value(register, counter)
     }
 
-    /// A switch stays as it is set, over whatever program.
+    /// A switch keeps its value when the program changes.
     fn write(&mut self, name: &str, value: u64, counter: &ReadCounter<'_>) -> Result<Vec<TableUpdate>, Flaw> {
         let updates = self.tables.write(name, value, counter)?;
         self.driver.write_register(name, value)?;
@@ -152,9 +152,9 @@ impl CalledInKernel for BcubeChip {
 }
 
 impl BcubeChip {
-    /// Changes the program, and gives the updates that commit it; what entries that stay as they
-    /// are have decided about goes on. O(entries). Errors: of the change, or of a program that the
-    /// kernel's chip does not have; then nothing has changed.
+    /// Changes the program, and returns the updates that commit it; entries that stay keep their
+    /// counters. O(entries). Errors: of the change, or of a program that the kernel's chip does not
+    /// support; then nothing has changed.
     fn commit(
         &mut self,
         change: impl FnOnce(&mut ServerSwitch) -> Result<(), Vec<Flaw>>,

@@ -10,7 +10,7 @@ use crate::protocol::Time;
 /// Hops that the database holds; the one nearest its end makes room.
 const MAX_LINKS: usize = 4096;
 
-/// A hop between two servers that is known to have failed.
+/// A failed hop between two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedLink {
     /// Its ends, the lower number first.
@@ -19,9 +19,9 @@ pub struct FailedLink {
     pub expires_in: Duration,
 }
 
-/// Hops known to have failed, each until its time is over or a probe came through it. What a server
-/// sees is that it cannot reach a neighbour: which cable or switch in between has failed it cannot
-/// know, so a hop is a pair of servers.
+/// Failed hops, each until its time has expired or a probe passed it. A server only sees that it
+/// cannot reach a neighbour; it cannot know which cable or switch between them has failed, so a hop
+/// is a pair of servers.
 #[derive(Debug)]
 pub struct FailedLinks {
     lifetime: Duration,
@@ -52,24 +52,24 @@ impl FailedLinks {
         self.until.insert(key(a, b), now + self.lifetime).is_none()
     }
 
-    /// Forgets a hop that works; whether it was there.
+    /// Removes a hop that works; returns whether it was in the set.
     pub fn remove(&mut self, a: NodeId, b: NodeId) -> bool {
         self.until.remove(&key(a, b)).is_some()
     }
 
-    /// Forgets what is over; whether there was any.
+    /// Removes expired hops; returns whether there were any.
     pub fn expire(&mut self, now: Time) -> bool {
         let before = self.until.len();
         self.until.retain(|_, until| *until > now);
         self.until.len() < before
     }
 
-    /// When the next one is over.
+    /// The time at which the next hop expires.
     pub fn next_timeout(&self) -> Option<Time> {
         self.until.values().min().copied()
     }
 
-    /// Whether a hop is known to have failed.
+    /// Whether the set contains this hop.
     pub fn contains(&self, a: NodeId, b: NodeId) -> bool {
         self.until.contains_key(&key(a, b))
     }

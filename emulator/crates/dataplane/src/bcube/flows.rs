@@ -20,14 +20,14 @@ pub struct FlowState {
     pub turn: u32,
     /// The path in use; `None` before the first probing.
     pub current: Option<Path>,
-    /// The path cache: what the latest probing found, less what has failed since, in the order of
-    /// probing.
+    /// The path cache: the results of the latest probing, minus the paths that have failed since,
+    /// in the order of probing.
     pub good: Vec<Candidate>,
     /// The probing under way.
     pub round: Option<Round>,
-    /// What it sends, as last told.
+    /// The flow's rate in the last report.
     pub rate_bits_per_sec: f64,
-    /// When it was last known to send.
+    /// The last time at which the flow was known to send.
     pub active_at: Time,
     /// Rounds of probing so far.
     pub probings: u32,
@@ -45,7 +45,7 @@ impl FlowState {
     }
 }
 
-/// All of them, in the order of their five-tuples, and when each wants to be looked at.
+/// All flows, ordered by five-tuple, with the time at which each is due for a check.
 #[derive(Debug, Default)]
 pub struct Flows {
     table: BTreeMap<Flow, FlowState>,
@@ -53,11 +53,12 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Adds a flow that is due at once; what had to make room for it, the flow longest silent.
+    /// Adds a flow that is due at once; returns the flow that was removed to make space, the one
+    /// that was silent longest.
     ///
-    /// Flows of one pair of servers take turns on its parallel paths. A flow that answers another
-    /// (its source port is the lower one, as a service's is) counts apart: it carries little, and
-    /// must not take its forward flow's turn.
+    /// Flows of one pair of servers alternate between its parallel paths. A flow of
+    /// acknowledgements (its source port is the lower one, like a service's) is counted separately:
+    /// it carries little, and must not take its forward flow's turn.
     pub fn insert(&mut self, now: Time, flow: Flow, destination: NodeId) -> Option<Flow> {
         let answers = |flow: &Flow| flow.source_port() < flow.destination_port();
         let turn = self
@@ -96,7 +97,7 @@ impl Flows {
         silent.map(|(flow, _)| *flow)
     }
 
-    /// Forgets a flow.
+    /// Removes a flow.
     pub fn remove(&mut self, flow: &Flow) -> Option<FlowState> {
         let state = self.table.remove(flow)?;
         self.due.remove(&(state.due, *flow));
@@ -123,7 +124,7 @@ impl Flows {
         self.table.keys().copied().collect()
     }
 
-    /// Looks at a flow again at `due`, whatever was planned before.
+    /// Sets the time of the next check to `due`, replacing any earlier plan.
     pub fn schedule(&mut self, flow: &Flow, due: Time) {
         if let Some(state) = self.table.get_mut(flow) {
             self.due.remove(&(state.due, *flow));

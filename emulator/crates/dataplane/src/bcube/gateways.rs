@@ -33,12 +33,12 @@ pub fn nearest_first(shape: &Shape, server: NodeId, gateways: &[NodeId]) -> Vec<
     ordered.into_iter().map(|(_, _, gateway)| gateway).collect()
 }
 
-/// What one server knows of the gateways.
+/// One server's view of the gateways.
 #[derive(Debug, Default)]
 pub(super) struct Gateways {
-    /// The nearest first.
+    /// The gateways, nearest first.
     preferred: Vec<NodeId>,
-    /// Whether the server is one itself: then it also speaks for what is outside.
+    /// Whether this server is a gateway; then it also answers for external addresses.
     am_one: bool,
     in_use: Option<(NodeId, Path)>,
 }
@@ -71,8 +71,8 @@ impl Bsr {
         to.filter(|&server| is_ours && server != self.me && self.structure.is_present(server))
     }
 
-    /// Brings the way out up to date with what is known, and moves the flows that go there when it
-    /// is another gateway.
+    /// Updates the path to the gateway by the known failures, and moves the flows that use it if
+    /// the gateway changes.
     pub(super) fn refresh_gateway(&mut self, now: Time) {
         if self.gateways.am_one {
             return;

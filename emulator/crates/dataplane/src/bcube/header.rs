@@ -38,9 +38,9 @@ pub const OPTION_TYPE: u8 = 0x9e;
 pub const OPTION_BYTES: u8 = 16;
 /// Time to live of a new packet.
 pub const TTL: u8 = 64;
-/// Shortest packet that a header can stand before: an IPv4 header.
+/// The shortest packet that can follow a header: an IPv4 header.
 pub const INNER_LEAST_BYTES: usize = 20;
-/// Longest packet that a header can stand before: the total length has 16 bits.
+/// The longest packet that can follow a header: the total length has 16 bits.
 pub const MAX_PAYLOAD_BYTES: usize = u16::MAX as usize - HEADER_BYTES;
 
 /// The option's fields, for who shows packets.
@@ -87,12 +87,12 @@ const NHA_AT: usize = 24;
 pub struct HeaderView<'a>(&'a [u8; HEADER_BYTES]);
 
 impl<'a> HeaderView<'a> {
-    /// Checks the header at the start of `packet`, which begins where Ethernet's payload does, and
-    /// splits the inner packet off; what Ethernet padded is left out.
+    /// Checks the header at the start of `packet`, which begins at Ethernet's payload, and returns
+    /// the inner packet without Ethernet's padding.
     ///
     /// Errors: [`DropReason::Malformed`], then [`DropReason::BadChecksum`], then
-    /// [`DropReason::BadIndex`], then [`DropReason::Forged`] for an end of the path that is no
-    /// virtual address.
+    /// [`DropReason::BadIndex`], then [`DropReason::Forged`] if an end of the path is no virtual
+    /// address.
     pub fn parse(packet: &'a [u8]) -> Result<(HeaderView<'a>, &'a [u8]), DropReason> {
         let (bytes, _) = packet.split_first_chunk().ok_or(DropReason::Malformed)?;
         let view = HeaderView(bytes);
@@ -137,7 +137,7 @@ impl<'a> HeaderView<'a> {
         self.0[TTL_AT]
     }
 
-    /// NHI: which hop is to be taken next, from 1 (the source took hop 0) to `count` (the path ends
+    /// NHI: the index of the next hop, from 1 (the source took hop 0) to `count` (the path ends
     /// here).
     pub fn next_hop_index(&self) -> u8 {
         self.0[NHI_AT]
@@ -173,7 +173,7 @@ impl<'a> HeaderView<'a> {
     }
 }
 
-/// A header as a value: what a source makes, and what a checked header says.
+/// A header as a value: created by a source, or parsed from a checked header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     source: Ipv4Addr,
@@ -258,8 +258,8 @@ impl From<HeaderView<'_>> for Header {
     }
 }
 
-/// What a relay changes in a checked header that has a next hop: NHI goes up, the TTL goes down,
-/// the checksum stays.
+/// Updates a checked header that has a next hop, as a relay does: NHI increases, the TTL decreases,
+/// the checksum stays the same.
 pub(crate) fn take_hop(packet: &mut [u8]) {
     packet[NHI_AT] += 1;
     packet[TTL_AT] -= 1;

@@ -35,17 +35,17 @@ const FAILURE: u8 = 4;
 pub enum Message {
     /// To a neighbour: I am here.
     Hello {
-        /// The sender.
+        /// The server that sent the hello.
         sender: NodeId,
-        /// Whether the sender has heard the receiver lately.
+        /// Whether the sender has received a hello from the receiver recently.
         hears_you: bool,
     },
-    /// From a source along the path it asks about.
+    /// A probe from a source along the path that it tests.
     Probe(Trail),
     /// From a probe's destination back along the same path.
     Response(Trail),
-    /// From a server whose next hop is down, to the source of what wanted to go there: the trail's
-    /// source is the reporter, its destination the source that has to switch.
+    /// A failure report from a server whose next hop is down, to the source of the affected packet.
+    /// The trail's source is the reporter, its destination the source that has to switch.
     Failure {
         /// Where from and to; round and slot are the probe's, or 0 for a data packet.
         trail: Trail,
@@ -87,7 +87,7 @@ impl Trail {
 pub enum MessageError {
     /// They end too early.
     Short,
-    /// They go on after the message.
+    /// There are more bytes after the message.
     Long,
     /// Another format, version or kind.
     Unknown,
@@ -108,7 +108,7 @@ impl MessageError {
 }
 
 impl Message {
-    /// The message's bytes.
+    /// Encodes the message.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(MAX_BYTES);
         out.extend(MAGIC.to_be_bytes());

@@ -1,21 +1,20 @@
-//! BCube: source routing by the servers, over mini-switches that know nothing of it.
-//! `[bcube §3, §4, §7]`
+//! BCube: source routing by the servers, over plain mini-switches. `[bcube §3, §4, §7]`
 //!
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the catalogue's entry |
-//! | `bsr.rs` | BSR's inputs, what a failure and a recovery mean for flows and default paths |
+//! | `bsr.rs` | BSR's inputs, and its reactions to failures and recoveries for flows and default paths |
 //! | `probing.rs` | rounds of path selection, from the first probe to the choice |
-//! | `relay.rs` | messages of others: probes, responses, failures on their path |
+//! | `relay.rs` | relayed messages: probes, responses, failures on their path |
 //! | `gateways.rs` | the path to external networks |
 //! | `inspect.rs` | the state as sections of rows |
-//! | `header.rs`, `nha.rs`, `route.rs` | what is on the wire |
-//! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
+//! | `header.rs`, `nha.rs`, `route.rs` | formats on the wire |
+//! | `tables.rs`, `rules.rs` | the forwarding tables, and the entries that a run allows |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
 //! | `chip.rs` | packets by the tables of a switching chip, in user space |
 //! | `chip_program.rs` | what the chip runs: the paper's program, or a user's |
-//! | `chip_tables.rs` | the chip's tables in the kernel, kept in step with BCube's |
-//! | `state.rs` | what both know and count: tables, flows, notices |
+//! | `chip_tables.rs` | the chip's tables in the kernel, kept consistent with BCube's |
+//! | `state.rs` | shared state and counters: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
 //!
 //! Neighbour maintenance is common to all protocols: `crate::neighbours`.
@@ -103,7 +102,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             tables: tables::SCHEMAS,
             own_entries: rules::own_entries,
             rules: rules::rules,
-            // VXLAN has super-packets cut by GSO, which knows no protocol 253.
+            // VXLAN uses GSO to split super-packets, and GSO does not support protocol 253.
             one_host: true,
             program: Some(ServerProgram {
                 own: SHARED,

@@ -12,8 +12,8 @@ use crate::flow::Flow;
 use crate::protocol::Time;
 
 impl Bsr {
-    /// A flow's time has come: its probes are overdue, it has been silent for too long, or it wants
-    /// new paths.
+    /// Handles a flow that is due: its probes are overdue, it has been silent for too long, or it
+    /// needs new paths.
     pub(super) fn on_flow_due(&mut self, now: Time, flow: &Flow) {
         let (timeout, idle) = (
             secs(self.settings.probe_timeout_secs),
@@ -51,8 +51,8 @@ impl Bsr {
             state.round = Some(round);
         }
         for path in paths {
-            // What our own table says is dead, and servers that are not there, need no probe to
-            // fail.
+            // Paths through neighbours that our table marks as dead, or servers that do not exist,
+            // need no probe.
             let starts = path
                 .servers
                 .get(1)
@@ -98,7 +98,7 @@ impl Bsr {
         self.send_on(trail, Message::Probe);
     }
 
-    /// What is left of the link towards a next hop.
+    /// The bandwidth that is left on the link towards a next hop.
     pub(super) fn left_towards(&self, now: Time, nha: Nha) -> f64 {
         let port = self
             .keys
@@ -126,7 +126,7 @@ impl Bsr {
         if let Some(round) = round {
             round.answer(now, trail.slot, trail.available_bits_per_sec as f64);
         }
-        // What a probe came through has not failed. [bcube §4.2]
+        // The hops that a probe passed have not failed. [bcube §4.2]
         let mut news = false;
         for (a, b) in path.pairs() {
             news |= self.failed.remove(a, b);

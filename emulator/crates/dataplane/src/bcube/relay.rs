@@ -30,7 +30,7 @@ impl Bsr {
             Message::Response(_) if ends_here => self.on_response(now, sender, &trail),
             Message::Response(_) => self.pass_on(trail, Message::Response),
             Message::Failure { dead, .. } => {
-                // Whoever relays the message overhears it. [bcube §4.2]
+                // Every relay of the message uses its content, too. [bcube §4.2]
                 self.learn(now, trail.source, &dead);
                 if !ends_here {
                     self.pass_on(trail, |trail| Message::Failure { trail, dead });
@@ -84,7 +84,8 @@ impl Bsr {
         }
     }
 
-    /// Relays a message whose next hop may be down: then it is lost, and its source asks again.
+    /// Relays a message. If its next hop is down, the message is lost, and its source sends it
+    /// again.
     fn pass_on(&mut self, trail: Trail, make: impl FnOnce(Trail) -> Message) {
         if trail.next_hop().is_some_and(|next| self.is_up(next)) {
             self.send_on(trail, make);
@@ -102,7 +103,7 @@ impl Bsr {
         self.send(next, &make(trail));
     }
 
-    /// Every neighbour that we do not reach, the one asked for first: one message tells all.
+    /// Every neighbour that we cannot reach, the requested one first: one message lists all.
     /// `[ours]`
     fn dead_with(&self, nha: Nha) -> Vec<Nha> {
         let dead = self.neighbours.dead().map(|index| self.keys.nha(index));
@@ -159,8 +160,8 @@ impl Bsr {
         }
     }
 
-    /// Tells neighbours that we no longer reach them by the port they are on. Their own carrier
-    /// does not show it: there is a switch in between. `[ours]`
+    /// Reports to neighbours that we can no longer reach them by their port. They cannot see it by
+    /// their carrier, because there is a switch in between. `[ours]`
     pub(super) fn report_to(&mut self, died: &[usize]) {
         let dead: Vec<Nha> = died.iter().map(|&index| self.keys.nha(index)).collect();
         for (&index, &nha) in died.iter().zip(&dead) {
@@ -170,8 +171,8 @@ impl Bsr {
         }
     }
 
-    /// Sends a path failure message along a random path of those not known to be broken. If that
-    /// path is broken all the same, the report of the next packet takes another.
+    /// Sends a path failure message along a random path that is not known to be broken. If that
+    /// path is broken, the report for the next packet takes another one.
     fn report(&mut self, to: NodeId, path_id: u32, dead: &[Nha]) {
         let mut paths = self.path_set(to);
         paths.retain(|path| self.path_usable(path));

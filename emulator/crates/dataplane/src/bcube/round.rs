@@ -1,4 +1,5 @@
-//! One round of probing: the parallel paths asked about, and what came back. `[bcube §4.2, Fig. 7]`
+//! One round of probing: the parallel paths that are probed, and the responses.
+//! `[bcube §4.2, Fig. 7]`
 
 use std::time::Duration;
 
@@ -8,16 +9,16 @@ use super::selection::Candidate;
 use super::structure::Path;
 use crate::protocol::Time;
 
-/// Probes that one round may send along different paths: past that the next round goes on with what
-/// this one learnt.
+/// The most probes that one round sends along different paths; the next round continues with its
+/// results.
 pub const MAX_PROBES: usize = 24;
 /// Times that a probe is sent before its path counts as failed.
 const ATTEMPTS: u32 = 2;
 
-/// A path asked about.
+/// A path that is probed.
 #[derive(Debug)]
 pub struct Probe {
-    /// The path.
+    /// The path that the probe takes.
     pub path: Path,
     state: State,
 }
@@ -31,18 +32,18 @@ enum State {
     Answered {
         available_bits_per_sec: f64,
     },
-    /// A server on the path said which of its hops is dead.
+    /// A server on the path reported which of its hops is dead.
     Refused,
     /// Nobody answered: any of its hops may be dead.
     Lost,
 }
 
-/// A round.
+/// The state of a round.
 #[derive(Debug)]
 pub struct Round {
-    /// Drawn by chance, so that only those who saw a probe can answer it.
+    /// A random number, so that only servers that saw a probe can answer it.
     pub id: u32,
-    /// When it began.
+    /// The start of the round.
     pub started: Time,
     /// Parallel paths wanted: those of BuildPathSet.
     pub wanted: usize,
@@ -63,7 +64,7 @@ impl Round {
         }
     }
 
-    /// Adds a path that is asked about now; its slot.
+    /// Adds a path that is probed now; returns its slot.
     pub fn add(&mut self, path: Path, until: Time) -> u8 {
         self.probes.push(Probe {
             path,
@@ -79,7 +80,7 @@ impl Round {
         waits.then_some(&probe.path)
     }
 
-    /// An answer came.
+    /// Records a response.
     pub fn answer(&mut self, now: Time, slot: u8, available_bits_per_sec: f64) {
         self.answered_at = now;
         self.set(
@@ -102,7 +103,7 @@ impl Round {
         }
     }
 
-    /// What is overdue: the slots to ask again now.
+    /// Handles overdue probes; returns the slots to probe again.
     pub fn on_timeout(&mut self, now: Time, timeout: Duration) -> Vec<u8> {
         let mut again = Vec::new();
         for (slot, probe) in self.probes.iter_mut().enumerate() {
@@ -134,12 +135,13 @@ impl Round {
         self.probes.iter().filter_map(until).min()
     }
 
-    /// The paths asked about so far, by slot.
+    /// The paths probed so far, by slot.
     pub fn probes(&self) -> &[Probe] {
         &self.probes
     }
 
-    /// The paths that a further one must be clear of: those that wait and those that answered.
+    /// The paths that a further one must not overlap: those that wait for a response and those that
+    /// have one.
     pub fn standing(&self) -> impl Iterator<Item = &Path> {
         let stands = |probe: &&Probe| matches!(probe.state, State::Waiting { .. } | State::Answered { .. });
         self.probes.iter().filter(stands).map(|probe| &probe.path)

@@ -76,9 +76,9 @@ impl SourceRoute {
 /// A source route and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NumberedPath {
-    /// The hops.
+    /// The hops of the path.
     pub route: SourceRoute,
-    /// See [`path_id`].
+    /// The number of the path; see [`path_id`].
     pub id: u32,
 }
 
@@ -92,8 +92,8 @@ impl NumberedPath {
     }
 }
 
-/// The number of a path: FNV-1a of its ends and its hops, so that every server gives the same path
-/// the same number without being told. Never 0, which stands for no path. `[ours]`
+/// The number of a path: FNV-1a of its ends and its hops, so that all servers give the same path
+/// the same number without exchanging it. Never 0, which means no path. `[ours]`
 pub fn path_id(source: NodeId, destination: NodeId, route: &SourceRoute) -> u32 {
     let ends = [source, destination].into_iter().flat_map(u32::to_be_bytes);
     let hops = route.hops().iter().map(|hop| hop.0);

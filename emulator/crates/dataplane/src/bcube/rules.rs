@@ -1,9 +1,9 @@
-//! What a run's tables may hold: entries of neighbours that exist, paths along hops that exist.
+//! Checks of a run's tables: only entries of existing neighbours, and paths along existing hops.
 //! `[bcube §7.2]`
 //!
 //! Until a server's protocol has chosen paths, packets take BCubeRouting's: digits corrected from
-//! the highest level down `[bcube §3.2]`; in a slice that lacks a hop of it, a shortest path over
-//! what is there. `[ours]`
+//! the highest level down `[bcube §3.2]`; in a slice that lacks a hop of it, a shortest path within
+//! the slice. `[ours]`
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,7 +37,7 @@ pub struct Rules {
     gateways: Vec<NodeId>,
 }
 
-/// What a server is, and its neighbours' entries.
+/// The entries for the server itself and for its neighbours.
 pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, ConfigurationError> {
     let structure = Structure::new(configuration)?;
     Ok(place(&structure, configuration)?.own)

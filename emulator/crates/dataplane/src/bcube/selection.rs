@@ -2,10 +2,10 @@
 
 use super::structure::Path;
 
-/// A path that a probe came through, with what it could carry besides.
+/// A path that a probe has passed, with its free bandwidth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The path.
+    /// The probed path.
     pub path: Path,
     /// Least bandwidth left of its links, the flow's own traffic taken as used.
     pub available_bits_per_sec: f64,
@@ -14,18 +14,19 @@ pub struct Candidate {
 /// The path in use before a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct InUse {
-    /// The path's number.
+    /// The number of the current path.
     pub path_id: u32,
-    /// What the flow itself sends: it would have that on its own path besides what is left there.
+    /// The flow's own rate, which is available to it on its current path in addition to the free
+    /// bandwidth.
     pub rate_bits_per_sec: f64,
 }
 
 /// The index of the best of `candidates`; `None` if there are none.
 ///
-/// The paper takes the path with the most bandwidth left. `[bcube §4.1]` What it leaves open is
-/// ours: paths within `margin_bits_per_sec` of the best are equal, since what was measured is
-/// noisy; among equals the path in use stays, then the fewest hops count (a detour costs others
-/// bandwidth), then the flows take turns.
+/// The paper takes the path with the most bandwidth left. `[bcube §4.1]` It leaves ties open; our
+/// rules: paths within `margin_bits_per_sec` of the best are equal, since measurements are noisy;
+/// among equals the current path is kept, then the path with the fewest hops wins (a detour costs
+/// others bandwidth), then flows alternate.
 pub fn choose(
     candidates: &[Candidate],
     in_use: Option<InUse>,

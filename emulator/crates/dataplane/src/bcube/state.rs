@@ -1,5 +1,5 @@
-//! What a server in user space knows and counts, whatever forwards its packets: its tables, its
-//! flows, its notices.
+//! The state and counters of a server in user space, common to all its forwardings: tables, flows,
+//! notices.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -26,7 +26,7 @@ use crate::protocol::Time;
 use crate::rate_limit::{RateLimit, notices};
 use crate::tables::{TableError, TableUpdate, array_index, set_up};
 
-/// One server.
+/// The state of one server.
 #[derive(Clone, Debug)]
 pub struct State {
     pub config: Config,
@@ -50,7 +50,7 @@ pub struct Outgoing {
 }
 
 impl Default for State {
-    /// A server that has no address and knows no neighbour and no path yet.
+    /// A server without an address, neighbours or paths.
     fn default() -> State {
         State {
             config: Config::default(),
@@ -81,14 +81,14 @@ impl Outgoing {
 }
 
 impl State {
-    /// A server that knows its neighbours and no path yet.
+    /// A server that has its neighbours but no path yet.
     pub fn of(configuration: &Configuration) -> Result<State, ConfigurationError> {
         let mut state = State::default();
         set_up(&own_entries(configuration)?, |entry| state.apply(entry))?;
         Ok(state)
     }
 
-    /// What each flow from this server has sent so far, in the order of five-tuples.
+    /// The data that each flow from this server has sent so far, ordered by five-tuple.
     pub fn flow_counts(&self) -> Vec<(Flow, FlowCount)> {
         let counts = self.flow_counts.iter();
         counts.map(|(flow, count)| (*flow, *count)).collect()
@@ -154,7 +154,7 @@ impl State {
         ip == self.own_ip() || self.config.flags & GATEWAY != 0 && !is_virtual(ip)
     }
 
-    /// Checks a frame of the virtual network card and finds its path; has user space told of a new
+    /// Checks a frame of the virtual network card and finds its path; notifies user space of a new
     /// flow.
     pub fn outgoing(&mut self, frame: &[u8], now: Time) -> Result<Outgoing, DropReason> {
         if !self.is_configured() {
@@ -196,8 +196,8 @@ impl State {
         self.traffic.relayed_bytes += bytes as u64;
     }
 
-    /// Tells a frame of BCube's, with IP protocol `protocol`, that arrived by a port from all
-    /// others: `Ok(Some)` is what becomes of another one, `Ok(None)` stands for one of ours.
+    /// Separates BCube's frames, with IP protocol `protocol`, from all others that arrive by a
+    /// port: `Ok(Some)` is the verdict on another frame, `Ok(None)` means that it is one of ours.
     pub fn ours(&self, frame: &[u8], protocol: u8) -> Result<Option<Verdict>, DropReason> {
         let ethertype = frame.get(12..ETHERNET_BYTES).ok_or(DropReason::Malformed)?;
         if ethertype == ETHERTYPE_ARP {
@@ -256,8 +256,8 @@ impl State {
         destination[..2] == own[..2] && destination[3..6] == own[3..]
     }
 
-    /// The path of a packet: its flow's own, else its destination's, else that to a gateway for
-    /// what is outside.
+    /// The path of a packet: its flow's own, else its destination's, else the path to a gateway for
+    /// external destinations.
     fn find_path(&mut self, flow: &Flow) -> Option<Path> {
         if let Some(path) = self.flows.get_mut(flow) {
             return Some(*path);
@@ -266,8 +266,8 @@ impl State {
         self.routes.get(&flow.dst).or_else(outside).copied()
     }
 
-    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's
-    /// next packet tries.
+    /// Notifies user space of a flow that it does not know; if the rate limit forbids it, the
+    /// flow's next packet tries again.
     fn announce(&mut self, flow: Flow, now: Time) {
         if self
             .flow_counts
@@ -290,8 +290,8 @@ impl State {
         }
     }
 
-    /// The living neighbour of an NHA: one lookup decides [bcube §7.2]. User space is told of a
-    /// dead one, so that the source hears of it [bcube §4.2].
+    /// The live neighbour of an NHA: one lookup decides [bcube §7.2]. Notifies user space of a dead
+    /// one, which reports it to the source [bcube §4.2].
     pub fn living_neighbour(
         &mut self,
         nha: Nha,
@@ -308,7 +308,8 @@ impl State {
         Ok(next_hop)
     }
 
-    /// Has user space told of a packet whose next hop is dead, and says why the packet is dropped.
+    /// Notifies user space of a packet whose next hop is dead, and returns the reason for dropping
+    /// it.
     pub fn dead_next_hop(&mut self, nha: Nha, now: Time, notice: impl FnOnce() -> Notice) -> DropReason {
         let due = self.dead_hops.take(now);
         let notice = Notice {

@@ -1,7 +1,7 @@
-//! Routes as servers: what a source route's bytes mean in one BCube.
+//! Converts between source routes and lists of servers of one BCube.
 //!
-//! The address arithmetic itself is `cubeyard_routing::bcube::Shape`; this adds which servers of it
-//! are there.
+//! The address arithmetic itself is `cubeyard_routing::bcube::Shape`; this module adds the set of
+//! servers that exist.
 
 use cubeyard_routing::BitSet;
 use cubeyard_routing::bcube::{Hop, Hops, Shape};
@@ -12,7 +12,7 @@ use super::route::{NumberedPath, SourceRoute};
 use crate::address::MAX_SERVER;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// The BCube and which of its servers are there.
+/// The BCube, and the set of its servers that exist.
 #[derive(Debug)]
 pub struct Structure {
     shape: Shape,
@@ -22,7 +22,7 @@ pub struct Structure {
 /// A path and the servers on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Hops and number.
+    /// The hops and the number of the path.
     pub numbered: NumberedPath,
     /// The servers, both ends included.
     pub servers: Vec<NodeId>,
@@ -124,7 +124,7 @@ impl Structure {
         Ok(Structure { shape, present })
     }
 
-    /// The address arithmetic.
+    /// The arithmetic of addresses.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -174,7 +174,7 @@ impl Structure {
         })
     }
 
-    /// The path of a search's hops; `None` where it is longer than a header can say.
+    /// The path of a search's hops; `None` if it is too long for a header.
     pub fn path_of_hops(&self, source: NodeId, hops: &Hops) -> Option<Path> {
         let route = hops.iter().map(|hop| {
             let digit = self.shape.digit(hop.server, usize::from(hop.level));

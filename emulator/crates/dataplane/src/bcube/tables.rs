@@ -21,14 +21,14 @@ pub const ROUTES: usize = 8192;
 pub const CONFIG: &str = "config";
 /// Name of the neighbour status table: [`NextHop`] by [`Nha`] `[bcube §7.2]`.
 pub const NST: &str = "nst";
-/// Name of the table of flows with a path of their own: [`Path`] by [`Flow`].
+/// Name of the table of flows with their own path: [`Path`] by [`Flow`].
 pub const FLOW_PATHS: &str = "flows";
 /// Name of the table of default paths: [`Path`] by virtual address.
 pub const DEFAULT_PATHS: &str = "routes";
 /// Name of the table of what flows have sent: see [`TableSchema::of_flow_counts`].
 pub const FLOW_COUNTS: &str = "flow_counts";
 
-/// All tables.
+/// The schemas of all tables.
 pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
@@ -68,7 +68,7 @@ pub const NEXT_HOP_DEAD: u32 = 2;
 /// Key of the default path to everything outside the virtual network: to a gateway [bcube §5.3].
 pub const OUTSIDE: [u8; 4] = [0; 4];
 
-/// What one server is: the one entry of `config`.
+/// The description of a server: the one entry of `config`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Config {
@@ -78,7 +78,7 @@ pub struct Config {
     pub vnic_ifindex: u32,
     /// Hardware address of the virtual NIC.
     pub vnic_mac: [u8; 6],
-    /// [`GATEWAY`] or 0.
+    /// [`GATEWAY`], or 0.
     pub flags: u16,
     /// MTU of the ports, in bytes.
     pub mtu: u32,
@@ -98,7 +98,7 @@ pub struct NextHop {
     pub up: u8,
     /// Number of the port, below [`crate::counts::PORTS`].
     pub port: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 2],
 }
 
@@ -106,13 +106,13 @@ pub struct NextHop {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Path {
-    /// Virtual address of the server at its end: of a gateway, where the destination is outside.
+    /// Virtual address of the server at its end; the gateway if the destination is external.
     pub dst: [u8; 4],
     /// Number of the path, chosen by the source.
     pub id: u32,
-    /// Hops.
+    /// Number of hops.
     pub count: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 7],
     /// The hops' NHAs; zero past `count`.
     pub nha: [u8; SourceRoute::MAX_HOPS],
@@ -145,21 +145,21 @@ impl Path {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Notice {
-    /// When, on CLOCK_MONOTONIC.
+    /// The time of the event on CLOCK_MONOTONIC.
     pub at_nanos: u64,
-    /// [`NEW_FLOW`] or [`NEXT_HOP_DEAD`].
+    /// The kind of notice: [`NEW_FLOW`] or [`NEXT_HOP_DEAD`].
     pub kind: u32,
     /// Path of the packet; 0 where it had none.
     pub path_id: u32,
-    /// Virtual address of the server at the path's start; of a new flow, its source address.
+    /// Virtual address of the server at the path's start; for a new flow, its source address.
     pub src: [u8; 4],
-    /// Virtual address of the server at the path's end; of a new flow, its destination address.
+    /// Virtual address of the server at the path's end; for a new flow, its destination address.
     pub dst: [u8; 4],
-    /// The packet's five-tuple.
+    /// The five-tuple of the packet.
     pub flow: Flow,
     /// NHA of the dead next hop.
     pub nha: u32,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: u32,
 }
 
@@ -177,7 +177,7 @@ impl Notice {
 }
 
 impl Config {
-    /// What a server is.
+    /// The entry for a server's configuration.
     pub fn of(configuration: &Configuration) -> Config {
         Config {
             ip: configuration.ip().octets(),

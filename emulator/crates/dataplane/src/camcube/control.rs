@@ -1,5 +1,5 @@
-//! The core services of a server: who of its neighbours lives, which links there are, and what
-//! follows from it for the ways of packets and for keys. `[camcube §2.1.2]`
+//! The core services of a server: liveness of its neighbours, link state, and the resulting paths
+//! of packets and owners of keys. `[camcube §2.1.2]`
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::neighbours::{Intervals, Neighbours};
 use crate::protocol::{Input, Output, Protocol, Time};
 use crate::service::{ClientId, Reply, ServesClients, Service, Services};
 
-/// First byte of a hello; then whether the sender hears the receiver.
+/// First byte of a hello; the next byte is whether the sender receives hellos from the receiver.
 const HELLO: u8 = 0xca;
 /// First byte of a message of link state; then the advertisement.
 const LINK_STATE: u8 = 0xcb;
@@ -45,7 +45,7 @@ pub(super) struct CamCube {
     pub(super) structure: Structure,
     pub(super) neighbours: Neighbours,
     pub(super) link_state: LinkState,
-    /// What the forwarding tables hold.
+    /// The current content of the forwarding tables.
     next_hops: BTreeMap<u8, NextHop>,
     pub(super) ways: Vec<Way>,
     keys: KeyMap,
@@ -53,7 +53,7 @@ pub(super) struct CamCube {
     pub(super) roots: Vec<Option<NodeId>>,
     /// Ports with a living neighbour, a bit each.
     up: u8,
-    /// When ways have to be computed again.
+    /// The time at which paths must be computed again.
     compute_at: Option<Time>,
     pub(super) refused: BTreeMap<Refusal, u64>,
     /// Whether applications' packets take disjoint paths.
@@ -64,7 +64,7 @@ pub(super) struct CamCube {
     outputs: VecDeque<Output>,
 }
 
-/// What services see of a server's network, over fields that its services are not in.
+/// The view of a server's network for services, built from fields other than the services.
 macro_rules! view {
     ($server:expr) => {
         View {
@@ -119,7 +119,7 @@ impl CamCube {
         };
         server.ways = server.compute_ways();
         server.roots = server.compute_roots();
-        // A server that starts again does not know what its tables hold.
+        // A restarted server does not know the content of its tables, so it writes them again.
         let ways = (0..).zip(&server.ways).map(|(home, way)| way.update(home));
         server.outputs = ways.map(Output::Table).collect();
         Ok(server)
@@ -176,7 +176,7 @@ impl CamCube {
         Route { servers, others }
     }
 
-    /// Brings tables and keys up to date with what is known of the links.
+    /// Updates tables and keys by the current link state.
     fn refresh(&mut self, now: Time) {
         let ways = self.compute_ways();
         for (home, (was, is)) in (0..).zip(self.ways.iter().zip(&ways)) {
@@ -201,7 +201,7 @@ impl CamCube {
         self.outputs.extend(events.into_iter().map(Output::Event));
     }
 
-    /// Tells link state and the forwarding which of our neighbours live.
+    /// Passes the live neighbours to link state and to the forwarding.
     fn on_neighbours(&mut self, now: Time) {
         let living = self.neighbours.list().iter().filter(|neighbour| neighbour.up);
         let ports: BTreeSet<u8> = living.map(|neighbour| neighbour.port).collect();
@@ -295,7 +295,7 @@ impl CamCube {
         self.services.on_timeout(&view!(self), now);
     }
 
-    /// Sends what link state has to say.
+    /// Sends the pending advertisements of link state.
     fn flood(&mut self) {
         while let Some(message) = self.link_state.poll() {
             let list = self.neighbours.list();

@@ -1,10 +1,11 @@
-//! CamCube packets in user space: what the programs in `bpf/camcube/` do, frame by frame. Both are
-//! held to `vectors/camcube/forwarding.json`, and to each other.
+//! CamCube packets in user space: does the same as the programs in `bpf/camcube/`, frame by frame.
+//! Tests compare both with `vectors/camcube/forwarding.json`, and with each other.
 //!
-//! A source sends each packet over the first free link of those that its service may use
-//! `[camcube §2.1.2, §3.1]`. Which link is free first a virtual clock for each port tells `[ours]`:
-//! when all that was sent by it would have left at its rate. On a disjoint path a packet keeps to
-//! it; where that is broken it goes on by the routing service, for good.
+//! A source sends each packet over the first link that becomes free among those that its service
+//! may use `[camcube §2.1.2, §3.1]`. A virtual clock for each port estimates when it is free
+//! `[ours]`: the time at which all bytes sent by it would have left at its rate. A packet on a
+//! disjoint path stays on it; if that path is broken, the routing service takes over for the rest
+//! of the way.
 
 use std::net::Ipv4Addr;
 
@@ -44,7 +45,7 @@ pub struct SoftwareForwarding {
 }
 
 impl Default for SoftwareForwarding {
-    /// A server that has no address and knows no neighbour and no way yet.
+    /// A server without an address, neighbours or paths.
     fn default() -> SoftwareForwarding {
         SoftwareForwarding {
             config: Config::default(),
@@ -59,7 +60,7 @@ impl Default for SoftwareForwarding {
     }
 }
 
-/// The forwarding of a server that knows its neighbours and no way yet.
+/// The forwarding of a server that has its neighbours but no paths yet.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = SoftwareForwarding::default();
     set_up(&own_entries(configuration)?, |entry| forwarding.apply(entry))?;
@@ -286,8 +287,8 @@ impl SoftwareForwarding {
         Verdict::Deliver
     }
 
-    /// Of these ports, the one with a living neighbour that is free first; its clock counts the
-    /// packet. Ties go to the first from port `turn` modulo 6 on.
+    /// Of these ports, the one with a live neighbour whose link is free first; adds the packet to
+    /// its clock. Ties go to the first port, counted from port `turn` modulo 6.
     fn first_free(&mut self, ports: u8, turn: u32, wire_bytes: usize, now: Time) -> Option<u8> {
         let now = now.as_nanos() as u64;
         let mut best: Option<(u64, usize)> = None;

@@ -9,9 +9,9 @@
 //! 32  hops | queue | colour u16    hops taken, the one under way included; the other two are for services
 //! ```
 //!
-//! The carrying in an option is `[ours]`: addresses and coordinates are one to one, so that a
-//! second IP header would say nothing. A relay adds one to `hops` and takes one off the time to
-//! live. Both are the high byte of a 16-bit word, so the checksum stays as it is.
+//! Using an IP option is `[ours]`: addresses and coordinates are one to one, so a second IP header
+//! would carry no information. A relay adds one to `hops` and takes one off the time to live. Both
+//! are the high byte of a 16-bit word, so the checksum stays as it is.
 
 use std::net::Ipv4Addr;
 
@@ -19,7 +19,7 @@ use crate::address::is_virtual;
 use crate::drops::DropReason;
 use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 
-/// Length of the option: what is left of a port's MTU is the virtual network card's.
+/// Length of the option; the virtual network card's MTU is a port's MTU minus this.
 pub const OPTION_BYTES: usize = 16;
 /// Length of an IPv4 header without options.
 pub const IP_BYTES: usize = 20;
@@ -35,7 +35,7 @@ pub const TCP_IP: u16 = 1;
 pub const DISJOINT: u8 = 1;
 /// Flag of a packet of a service in user space: one hop, and not routed.
 pub const ONE_HOP: u8 = 2;
-/// The greatest count of hops that may go on.
+/// The greatest hop count with which a packet is still forwarded.
 pub const MAX_HOPS: u8 = 254;
 
 /// The option's fields, for who shows packets.
@@ -95,22 +95,22 @@ const CHECKSUM_AT: usize = 10;
 const FLAGS_AT: usize = 27;
 const HOPS_AT: usize = 32;
 
-/// The option's fields.
+/// The fields of the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// The service's number.
+    /// The number of the service.
     pub service: u16,
-    /// The key coordinate.
+    /// The key coordinate to which the packet is routed.
     pub key: [u8; 3],
-    /// [`DISJOINT`] or 0.
+    /// [`DISJOINT`], or 0.
     pub flags: u8,
     /// Number of the packet among those from its source to its key.
     pub sequence: u32,
-    /// Hops taken.
+    /// The hops taken so far.
     pub hops: u8,
-    /// The service's queue.
+    /// The queue of the service.
     pub queue: u8,
-    /// For the service.
+    /// For use by the service.
     pub colour: u16,
 }
 
@@ -149,7 +149,7 @@ impl Header {
         })
     }
 
-    /// The option's bytes.
+    /// Encodes the option.
     pub fn emit(&self) -> [u8; OPTION_BYTES] {
         let [s0, s1] = self.service.to_be_bytes();
         let [x, y, z] = self.key;
@@ -181,8 +181,8 @@ impl Header {
     /// and makes the header's lengths and checksum right. The packet must have [`HEADER_BYTES`].
     pub fn put_into(&self, packet: &mut [u8]) {
         packet[0] = WITH_OPTION;
-        // A program may have written any length. What is too long for the field begins again, as in
-        // the kernel; who gets it drops it.
+        // A program can write any length. A length that is too large for the field wraps, as in the
+        // kernel; the receiver drops the packet.
         let inner = u16::from_be_bytes([packet[LENGTH_AT], packet[LENGTH_AT + 1]]);
         let total = inner.wrapping_add(OPTION_BYTES as u16);
         packet[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&total.to_be_bytes());
@@ -194,15 +194,15 @@ impl Header {
 /// A packet with the option, checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The option's fields.
+    /// The fields of the option.
     pub header: Header,
     /// The packet's source address.
     pub source: Ipv4Addr,
-    /// Its destination address.
+    /// The destination address of the packet.
     pub destination: Ipv4Addr,
     /// Its time to live.
     pub ttl: u8,
-    /// Its length, header and option included; what follows is Ethernet's padding.
+    /// Its length, header and option included; Ethernet's padding follows.
     pub total_bytes: usize,
 }
 
@@ -256,7 +256,7 @@ pub fn take_hop(packet: &mut [u8]) {
     packet[HOPS_AT] += 1;
 }
 
-/// Hands a checked packet to the routing service: it has left its disjoint path for good.
+/// Hands a checked packet to the routing service: it leaves its disjoint path permanently.
 pub fn leave_disjoint_path(packet: &mut [u8]) {
     packet[FLAGS_AT] &= !DISJOINT;
     write_checksum(&mut packet[..HEADER_BYTES]);

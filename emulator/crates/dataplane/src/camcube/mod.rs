@@ -1,15 +1,15 @@
-//! CamCube: servers of a torus relay for each other over direct cables, and services route as they
-//! like. `[camcube]`
+//! CamCube: servers of a torus relay for each other over direct cables, and services do their own
+//! routing. `[camcube]`
 //!
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the catalogue's entry |
-//! | `control.rs` | the core services: liveness of neighbours, link state, and what they mean for ways and keys |
-//! | `paths.rs` | the paths of flows, for people |
-//! | `ways.rs` | shortest live paths and live disjoint paths, from what is known of the links |
+//! | `control.rs` | the core services: liveness of neighbours, link state, and the resulting paths and keys |
+//! | `paths.rs` | the paths of flows, for display |
+//! | `ways.rs` | shortest live paths and live disjoint paths, from the link state |
 //! | `inspect.rs` | the state as sections of rows |
 //! | `header.rs` | the option on the wire |
-//! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
+//! | `tables.rs`, `rules.rs` | the forwarding tables, and the entries that a run allows |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/camcube/` |
 //! | `services/` | services that route their own packets |
 //! | `structure.rs`, `settings.rs` | plain data |

@@ -1,8 +1,8 @@
-//! The paths of this server's flows, for people: computed from what the server knows of the links,
-//! as its tables are. `[ours]`
+//! The paths of this server's flows, for display: computed from the server's link state, like its
+//! tables. `[ours]`
 //!
-//! Packets of one flow may take several disjoint paths at a time; the shortest of those that live
-//! is told, with how many others there are. Flows to one destination share their paths.
+//! Packets of one flow can take several disjoint paths at a time; the shortest live one is
+//! reported, with the number of others. Flows to one destination share their paths.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::event::{Event, PathSummary, SwitchReason};
 use crate::flow::Flow;
 use crate::protocol::Time;
 
-/// Flows whose paths are told; more are carried without.
+/// The most flows whose paths are reported; packets of further flows are still carried.
 const MAX_FLOWS: usize = 4096;
 /// Time without a packet after which a flow is forgotten.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// The paths to a destination: the servers of the one that is told, and how many others are in use.
+/// The paths to a destination: the servers of the reported path, and the number of others in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Both ends included; empty where there is no path.
@@ -66,8 +66,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// A flow has sent something; the event that tells its path, if it is new. `route` computes the
-    /// paths to a destination.
+    /// Records that a flow has sent something; returns the event that reports its path, if the flow
+    /// is new. `route` computes the paths to a destination.
     pub fn on_active(&mut self, now: Time, flow: Flow, route: impl Fn(NodeId) -> Route) -> Option<Event> {
         let destination = server_of(flow.dst.into())?;
         if let Some(active_at) = self
@@ -102,7 +102,7 @@ impl Paths {
         self.targets.retain(|_, target| !target.flows.is_empty());
     }
 
-    /// What is known of the links has changed: the events of flows whose path is another one now.
+    /// Handles a change of the link state: returns the events of flows whose path has changed.
     pub fn refresh(&mut self, now: Time, route: impl Fn(NodeId) -> Route) -> Vec<Event> {
         let mut events = Vec::new();
         for (&destination, target) in &mut self.targets {

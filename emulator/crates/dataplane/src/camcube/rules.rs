@@ -1,7 +1,7 @@
-//! What a run's tables may hold: neighbours that exist, ways by ports that are cabled.
+//! Checks of a run's tables: only existing neighbours, and paths by cabled ports.
 //!
-//! Until a server's protocol knows more, packets take the ways of a torus in which every server of
-//! the run lives.
+//! Until a server's protocol has link state, packets take the paths of a torus in which every
+//! server of the run is alive.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::ways;
 use crate::configuration::{Configuration, ConfigurationError, RunPlan};
 use crate::tables::{TableError, TableRules, TableUpdate, array_index};
 
-/// The entries that follow from a server's place alone: what it is, and its neighbours.
+/// The entries that follow from a server's position alone: its own and its neighbours'.
 pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, ConfigurationError> {
     let structure = Structure::new(configuration)?;
     let disjoint = Settings::new(&configuration.settings)?.disjoint_paths;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::configuration::{ConfigurationError, secs};
 use crate::settings::{Given, Setting, read};
 
-/// All settings.
+/// The schema of all settings.
 pub const SCHEMA: &[Setting] = &[
     Setting {
         name: "hello_secs",
@@ -95,7 +95,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What was given, or defaults. Errors: an unknown name, a value out of its limits.
+    /// Parses the given settings and fills in defaults. Errors: an unknown name, a value out of its
+    /// limits.
     pub fn new(given: &Given) -> Result<Settings, ConfigurationError> {
         let values: BTreeMap<&str, f64> = read(SCHEMA, given)?;
         let hello = secs(values["hello_secs"]);

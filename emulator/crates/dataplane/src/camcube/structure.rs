@@ -1,5 +1,5 @@
-//! The torus of a run: its shape, which of its servers are there, and what may be a torus that
-//! CamCube runs on.
+//! The torus of a run: its shape, the set of its servers that exist, and the check that CamCube can
+//! run on it.
 
 use cubeyard_routing::torus::Shape;
 use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
@@ -7,7 +7,7 @@ use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec
 use super::tables::SERVERS;
 use crate::configuration::{Configuration, ConfigurationError};
 
-/// A torus and which of its servers are there.
+/// A torus, and the set of its servers that exist.
 #[derive(Clone, Debug)]
 pub struct Structure {
     shape: Shape,

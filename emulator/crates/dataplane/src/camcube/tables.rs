@@ -52,7 +52,7 @@ pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_flow_counts(FLOW_COUNTS),
 ];
 
-/// What one server is: the one entry of `config`.
+/// The description of a server: the one entry of `config`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Config {
@@ -62,7 +62,7 @@ pub struct Config {
     pub vnic_ifindex: u32,
     /// Hardware address of the virtual NIC.
     pub vnic_mac: [u8; 6],
-    /// [`DISJOINT_PATHS`] or 0.
+    /// [`DISJOINT_PATHS`], or 0.
     pub flags: u16,
     /// MTU of the ports, in bytes.
     pub mtu: u32,
@@ -84,11 +84,11 @@ pub struct NextHop {
     pub own_mac: [u8; 6],
     /// 1 while the neighbour is alive.
     pub up: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 3],
 }
 
-/// How packets to a key go on from this server: an entry of `ways`.
+/// The next hops of packets to a key from this server: an entry of `ways`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Way {
@@ -97,12 +97,13 @@ pub struct Way {
     pub shortest: u8,
     /// Ports by which live disjoint paths leave this server as their source.
     pub disjoint: u8,
-    /// By port of arrival: the port by which a packet on a disjoint path goes on, or [`NO_PORT`].
+    /// Indexed by port of arrival: the port by which a packet on a disjoint path leaves, or
+    /// [`NO_PORT`].
     pub onward: [u8; PORTS],
 }
 
 impl Default for Way {
-    /// No way.
+    /// An entry without a path.
     fn default() -> Way {
         Way {
             shortest: 0,
@@ -113,7 +114,8 @@ impl Default for Way {
 }
 
 impl Config {
-    /// What a server is; `disjoint` of the packets of its applications.
+    /// The entry for a server's configuration; `disjoint` applies to the packets of its
+    /// applications.
     pub fn of(configuration: &Configuration, structure: &Structure, disjoint: bool) -> Config {
         Config {
             ip: configuration.ip().octets(),

@@ -1,5 +1,4 @@
-//! From what a server knows of the torus's links to the ways of its packets.
-//! `[camcube §2.1.2, §3.1]`
+//! Computes the paths of packets from a server's link state of the torus. `[camcube §2.1.2, §3.1]`
 
 use std::collections::VecDeque;
 
@@ -9,8 +8,7 @@ use cubeyard_topology::NodeId;
 use super::structure::Structure;
 use super::tables::{NO_PORT, PORTS, Way};
 
-/// Of each server, whether a packet can leave it by a port and arrive: what a server knows of the
-/// links.
+/// Whether a packet can leave a server by a port and arrive, according to this server's link state.
 pub type Alive<'a> = &'a dyn Fn(NodeId, u8) -> bool;
 
 /// By server: the ports of `me` on shortest live paths, a bit each; 0 for `me` itself and for who
@@ -88,8 +86,8 @@ pub fn disjoint_path(structure: &Structure, me: NodeId, home: NodeId, first: u8)
     servers
 }
 
-/// A shortest live path to a key: its servers, both ends included; empty where there is none. Of
-/// several, at each server the one by the first port. O(links).
+/// A shortest live path to a key: its servers, both ends included; empty if there is none. Of
+/// several, each server takes the first port. O(links).
 pub fn shortest_path(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>) -> Vec<NodeId> {
     let mut before = vec![NodeId::MAX; structure.shape().servers() as usize];
     before[me as usize] = me;
@@ -118,7 +116,7 @@ pub fn shortest_path(structure: &Structure, me: NodeId, home: NodeId, alive: Ali
     servers
 }
 
-/// The port by which a packet on a disjoint path goes on that reached `at` by `arrival`.
+/// The port by which a packet on a disjoint path leaves `at`, which it reached by `arrival`.
 fn next_port(structure: &Structure, at: NodeId, home: NodeId, arrival: u8) -> u8 {
     let before = structure.far(at, arrival).unwrap_or(at);
     let (axis, _) = structure.way(arrival);

@@ -1,5 +1,5 @@
-//! Programs that differ by one entry: what changes where packets go by it already, so that a call
-//! that sets one entry among thousands costs a few updates. A packet meets the old entry or the new
+//! Programs that differ in one entry: changes the tables in use directly, so that a call that sets
+//! one entry among thousands costs a few updates. A packet meets either the old entry or the new
 //! one. `[ours]`
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use crate::tables::TableUpdate;
 /// The entry that differs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
-    /// What it is found by.
+    /// The key of the entry.
     pub key: CompiledKey,
-    /// What it is; `None` where there is none any more.
+    /// The new entry; `None` if it was removed.
     pub entry: Option<CompiledEntry>,
 }
 
@@ -25,8 +25,8 @@ pub(super) struct Change {
 type Called<'a> = (&'a Compiled, &'a BTreeSet<Place>);
 
 impl Change {
-    /// What differs between two programs; `None` where more than one entry does. Their keys are the
-    /// same. O(entries).
+    /// The difference between two programs with equal keys; `None` if more than one entry differs.
+    /// O(entries).
     pub fn between((before, of_call): Called<'_>, (after, of_call_after): Called<'_>) -> Option<Change> {
         let masks = |program: &Compiled| -> Vec<(u32, [u64; 3])> {
             program
@@ -60,8 +60,8 @@ impl Change {
         changes.next().is_none().then_some(change)
     }
 
-    /// The updates that make it. What leads packets to an entry is there before the entry, and goes
-    /// after it.
+    /// The updates for the change. References to an entry are written after the entry, and removed
+    /// before it.
     pub fn updates(
         &self,
         generation: u32,

@@ -1,5 +1,5 @@
-//! What the chip's maps in the kernel hold, byte for byte as in `bpf/serverswitch/chip.h`, and a
-//! compiled program in that form.
+//! The layout of the chip's maps in the kernel, byte for byte as in `bpf/serverswitch/chip.h`, and
+//! a compiled program in that form.
 
 use crate::wire_form::Part;
 use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, CompiledKey, KEY_ROOM};
@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const TCAM_ENTRIES: usize = Table::Tcam.size();
 /// Entries of all tables of exact matches.
 pub const EXACT_ENTRIES: usize = Table::EmMac.size() + Table::EmIpv4.size() + Table::EmMpls.size();
-/// Prefixes.
+/// The most prefixes.
 pub const PREFIX_ENTRIES: usize = Table::LpmIpv4.size();
 /// A program's keys: an entry of `chip`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -103,7 +103,7 @@ pub struct Punt {
     pub port: u8,
     /// The port that it leaves by.
     pub out_port: u8,
-    /// Bytes of `data`.
+    /// Number of used bytes in `data`.
     pub taken: u8,
     /// The processor of the host that forwarded it.
     pub processor: u32,
@@ -145,17 +145,17 @@ pub struct PacketHead {
     pub port: u8,
     /// Why it was discarded: a place among [`cubeyard_chip::DiscardReason::ALL`].
     pub reason: u8,
-    /// One of [`PARTS`].
+    /// The kind of record, one of [`PARTS`].
     pub part: u8,
-    /// Of a part: parts before it.
+    /// For a part: the number of parts before it.
     pub number: u8,
     /// Bytes of data before it.
     pub offset: u32,
     pub(super) reserved: u32,
 }
 
-/// What a record of the ring `packets` holds, as in `chip.h`: a packet, or one of several that the
-/// kernel carries as one, with the headers of all.
+/// The kinds of records in the ring `packets`, as in `chip.h`: a packet, or one of several packets
+/// that the kernel carries as one, with the headers of all.
 pub const PARTS: [(&str, u8); 3] = [("CHIP_WHOLE", 0), ("CHIP_PART", 1), ("CHIP_LAST_PART", 2)];
 
 impl PacketHead {
@@ -168,7 +168,7 @@ impl PacketHead {
         })
     }
 
-    /// The beginning of a record, and what follows; `None` of a shorter one.
+    /// Splits a record into its head and the rest; `None` if it is too short.
     pub fn read(record: &[u8]) -> Option<(PacketHead, &[u8])> {
         PacketHead::read_from_prefix(record).ok()
     }
@@ -199,7 +199,7 @@ pub const FLAGS: [(&str, u32); 7] = [
 pub(super) const MISS_TO_CPU: u32 = FLAGS[0].1;
 pub(super) const L3: u32 = FLAGS[1].1;
 pub(super) const MPLS: u32 = FLAGS[2].1;
-/// Beside a label of [`Entry`]: a call of a user's program has set the entry.
+/// Marks, next to a label of [`Entry`], an entry that a call of a user's program has set.
 pub const OF_CALL: u32 = 0x8000_0000;
 /// Numbers of tables in [`ExactKey`], and their flags.
 pub const EXACT_TABLES: [(&str, Table, u8, u32); 3] = [
@@ -277,8 +277,8 @@ pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str,
 }
 
 impl Entry {
-    /// `hits` are packets that it has decided about already; `of_call` says that a user's call has
-    /// set it.
+    /// `hits` is the number of packets on which it has decided already; `of_call` marks an entry
+    /// set by a user's call.
     pub(super) fn of(entry: &CompiledEntry, of_call: bool, hits: u64) -> Entry {
         let action = &entry.action;
         let (act, port, vif) = match action.forward {

@@ -48,7 +48,7 @@ const fn table(
     }
 }
 
-/// The chip's tables.
+/// The schemas of the chip's tables.
 pub const SCHEMAS: &[TableSchema] = &[
     table("generation", TableKind::Array, 4, 4, 1),
     table("chip", TableKind::Array, 4, size_of::<Keys>(), GENERATIONS),
@@ -102,18 +102,18 @@ pub const SCHEMAS: &[TableSchema] = &[
 /// Name of the table with the CPU's side.
 const CPU: &str = "cpu";
 
-/// A chip in the kernel: what each generation of its tables holds.
+/// A chip in the kernel, with the content of each generation of its tables.
 #[derive(Debug, Default)]
 pub struct ChipTables {
     /// The program that packets go by.
     program: Option<Program>,
-    /// Twice the number of commits: what `generation` says between them.
+    /// Twice the number of commits: the value of `generation` between commits.
     version: u32,
     /// By generation: entries by their map and key, in order of table and index, and numbers of
     /// interfaces.
     entries: [Vec<(Table, &'static str, Vec<u8>)>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
-    /// What counters had counted when they were cleared: only the kernel writes them.
+    /// The counters' values when they were cleared, because only the kernel can write counters.
     cleared: Counters,
     /// The program that packets go by as the kernel has it, and entries of it that calls have set.
     compiled: Option<(Compiled, BTreeSet<Place>)>,
@@ -126,8 +126,8 @@ pub fn programmed() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
 
-/// Columns of entries: values stand in hexadecimal digits, `..` where the mask does not care. Of
-/// the TCAM with the key that it is about, of the other tables with the table.
+/// Columns of entries. Values are shown in hexadecimal digits, with `..` where the mask ignores a
+/// digit; the TCAM's rows also name the key, the other tables' rows the table.
 const TCAM_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("index", "Index", ColumnKind::Count),
     ("hits", "Packets", ColumnKind::Count),
@@ -240,7 +240,7 @@ impl Translate for ChipTables {
     }
 }
 
-/// What is wrong with a register's name or value.
+/// The error for a wrong name or value of a register.
 pub(crate) fn wrong(flaw: Flaw) -> ConfigurationError {
     ConfigurationError {
         field: flaw.field.into(),
@@ -260,13 +260,12 @@ pub(crate) fn refused(flaws: Vec<Flaw>) -> TableError {
     TableError::new("tcam", format!("the chip's program: {said}"))
 }
 
-/// What has a chip send by an interface, by its number, what its tables send by an external port;
-/// 0: none.
+/// Sets the interface, by number, through which a chip sends packets of an external port; 0: none.
 pub fn set_port(port: u8, interface: u32) -> TableUpdate {
     array("ports", port.into(), &interface)
 }
 
-/// What has a chip take packets for its CPU's from a socket, by its cookie.
+/// Sets the socket, by its cookie, whose packets a chip treats as those of its CPU.
 pub fn set_cpu_socket(cookie: u64) -> TableUpdate {
     let side = CpuSide {
         socket: cookie,
@@ -353,7 +352,7 @@ impl ChipTables {
         hit
     }
 
-    /// A register, where the kernel has counted so much.
+    /// The value of a register, given the kernel's counters.
     pub(crate) fn value(&self, register: Register, count_of: &ReadCounter<'_>) -> u64 {
         let flag = |flag: u32| u64::from(self.keys.is_some_and(|keys| keys.flags & flag != 0));
         match register {
@@ -367,8 +366,8 @@ impl ChipTables {
         }
     }
 
-    /// What writes a register: clears a counter, or turns a switch until the next commit. Errors:
-    /// no such register, or none that can have this value.
+    /// The updates that write a register: clear a counter, or turn a switch until the next commit.
+    /// Errors: the register does not exist, or cannot have this value.
     pub(crate) fn write(
         &mut self,
         name: &str,
@@ -402,10 +401,10 @@ impl ChipTables {
         Ok(self.replace(program, compiled, BTreeSet::new(), &BTreeMap::new()))
     }
 
-    /// The same of a program in which calls have set the entries of which `is_of_call` says so;
-    /// what an entry has decided about begins with its `hits`. A program that differs by one entry
-    /// only, where a packet meets the old or the new one anyway, is not written anew: the entry is,
-    /// in its place. O(entries), and as many updates only where more differs.
+    /// Commits a program in which calls have set the entries for which `is_of_call` returns true;
+    /// each entry's counter starts at its `hits`. If the program differs by one entry only, and
+    /// each packet meets either the old or the new entry anyway, only that entry is written.
+    /// O(entries), but more than a few updates only if more differs.
     pub fn commit_called(
         &mut self,
         program: &Program,
@@ -519,7 +518,7 @@ impl ChipTables {
     }
 }
 
-/// Where an entry stands in its program.
+/// The position of an entry in its program.
 fn place_of(entry: &CompiledEntry) -> Place {
     Place {
         table: key_in(0, entry.key).0,

@@ -1,5 +1,5 @@
-//! One server's control half: what its inputs mean for neighbours, link state and the forwarding
-//! table. `[dcell §4.3, §7]`
+//! One server's control half: handles inputs for neighbours, link state and the forwarding table.
+//! `[dcell §4.3, §7]`
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -28,14 +28,14 @@ use crate::protocol::{Input, Output, Protocol, Time};
 /// Least time between two computations of the forwarding table: changes come in bursts. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(20);
 /// Time from the loss of a neighbour to the new table: until then packets are rerouted by the old
-/// one, whose proxies do not depend on what the others know. They learn of it within this time; a
-/// new table at once would send them packets that they send back. (RFC 8333 delays local
-/// convergence for the same reason.) `[ours]`
+/// table, whose proxies do not depend on the other servers' link state. The others learn of the
+/// loss within this time; with a new table at once, they would send packets back. (RFC 8333 delays
+/// local convergence for the same reason.) `[ours]`
 const HOLD: Duration = Duration::from_millis(100);
 /// Least time between two reports of local reroutes to one proxy. `[ours]`
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
-/// One server's DCell.
+/// The DCell state of one server.
 #[derive(Debug)]
 pub struct Dcell {
     pub(super) me: NodeId,
@@ -49,13 +49,14 @@ pub struct Dcell {
     hops: HopsByNeighbour,
     pub(super) link_state: LinkState,
     pub(super) routes: Routes,
-    /// When the forwarding table may be computed again, and whether it has to be.
+    /// The earliest time for the next computation of the forwarding table, and whether the table is
+    /// stale.
     free_at: Time,
     stale: bool,
     pub(super) traces: Traces,
     /// When a local reroute to a proxy was last reported.
     reported: BTreeMap<NodeId, Time>,
-    /// Local reroutes that the forwarding told of, and computations of the table.
+    /// Local reroutes reported by the forwarding, and computations of the table.
     pub(super) reroutes: u64,
     pub(super) computations: u64,
     outputs: VecDeque<Output>,
@@ -121,8 +122,8 @@ impl Dcell {
         self.outputs.push_back(Output::Table(entry.update(index as u8)));
     }
 
-    /// Does what is due: computes the forwarding table if it is stale `[dcell §7.2]`, and hands out
-    /// what link state has to say.
+    /// Does all work that is due: computes the forwarding table if it is stale `[dcell §7.2]`, and
+    /// sends the pending messages of link state.
     fn settle(&mut self, now: Time) {
         if self.stale && now >= self.free_at {
             self.stale = false;
@@ -179,7 +180,7 @@ impl Dcell {
 
     // ---------------------------------------------------------------- neighbours and link state
 
-    /// Tells link state which of our links work, and looks at the table if that has changed.
+    /// Passes our live links to link state, and marks the table as stale if that has changed.
     fn on_links(&mut self, now: Time) {
         let alive = self.neighbours.list().iter().zip(&self.links);
         let alive: Vec<LinkEnd> = alive
@@ -203,8 +204,8 @@ impl Dcell {
         if !died.is_empty() {
             let waited = self.stale;
             self.on_links(now);
-            // One that waits already is not put off again: a flapping cable would put it off for
-            // ever.
+            // A computation that is already delayed is not delayed again: a flapping cable would
+            // delay it forever.
             if !waited {
                 self.free_at = now + HOLD;
             }

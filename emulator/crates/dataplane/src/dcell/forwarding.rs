@@ -1,5 +1,5 @@
-//! DCell packets in user space: what the programs in `bpf/dcell/` do, frame by frame
-//! `[dcell §7.2]`. Both are held to `vectors/dcell/forwarding.json`, and to each other.
+//! DCell packets in user space: does the same as the programs in `bpf/dcell/`, frame by frame
+//! `[dcell §7.2]`. Tests compare both with `vectors/dcell/forwarding.json`, and with each other.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -44,7 +44,7 @@ pub struct SoftwareForwarding {
 }
 
 impl Default for SoftwareForwarding {
-    /// A server that has no address and knows no neighbour and no way yet.
+    /// A server without an address, neighbours or paths.
     fn default() -> SoftwareForwarding {
         SoftwareForwarding {
             config: Config::default(),
@@ -60,7 +60,7 @@ impl Default for SoftwareForwarding {
     }
 }
 
-/// The forwarding of a server that knows its neighbours and no way yet.
+/// The forwarding of a server that has its neighbours but no paths yet.
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = SoftwareForwarding::default();
     set_up(&own_entries(configuration)?, |entry| forwarding.apply(entry))?;
@@ -268,8 +268,8 @@ impl SoftwareForwarding {
         Verdict::Send { port: next_hop.port }
     }
 
-    /// Has user space told of a flow it has not heard of; where the limit forbids it, the flow's
-    /// next packet tries.
+    /// Notifies user space of a flow that it does not know; if the rate limit forbids it, the
+    /// flow's next packet tries again.
     fn announce(&mut self, flow: Flow, now: Time) {
         let known = self.flow_counts.get_mut(&flow);
         if known.is_some_and(|count| count.announced != 0) {

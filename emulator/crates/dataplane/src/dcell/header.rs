@@ -1,7 +1,8 @@
 //! The DCell header: one option of 16 bytes inside the packet's own IPv4 header. `[dcell §7.1]`
 //!
-//! Server ids and virtual addresses are one to one, so IP's own fields say what DCell's header says
-//! again: source, destination, time to live, length and checksum. The rest is here: `[ours]`
+//! Server ids and virtual addresses are one to one, so IP's own fields already contain most of
+//! DCell's header: source, destination, time to live, length and checksum. The option has the rest:
+//! `[ours]`
 //!
 //! ```text
 //! 20  0xde | 16 | retry 4 bits, flags 4 bits | hops taken
@@ -11,7 +12,7 @@
 //! 34  zero u16
 //! ```
 //!
-//! A relay takes one off the TTL and adds one to the hops, which adds 255 to the checksum.
+//! A relay decrements the TTL and increments the hops, which adds 255 to the checksum.
 
 use std::net::Ipv4Addr;
 
@@ -22,7 +23,7 @@ use crate::drops::DropReason;
 use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 use crate::packet::Ipv4Packet;
 
-/// Length of the option: what a packet grows by.
+/// Length of the option, by which a packet grows.
 pub const HEADER_BYTES: usize = 16;
 /// Length of an IPv4 header with the option.
 pub const WHOLE_BYTES: usize = Ipv4Packet::LEAST_BYTES + HEADER_BYTES;
@@ -80,7 +81,7 @@ const IDENTIFICATION_AT: usize = 24;
 const PROXY_AT: usize = 28;
 const REROUTED_AT: usize = 32;
 
-/// What of the header decides where a packet goes.
+/// The fields of the header that decide where a packet goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rerouting {
     /// Local reroutes left, below 16.
@@ -123,12 +124,12 @@ impl<'a> HeaderView<'a> {
         Ok(view)
     }
 
-    /// Source address.
+    /// The source address of the packet.
     pub fn source(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.long(12))
     }
 
-    /// Destination address.
+    /// The destination address of the packet.
     pub fn destination(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.long(16))
     }
@@ -143,12 +144,12 @@ impl<'a> HeaderView<'a> {
         self.0[TTL_AT]
     }
 
-    /// Hops taken.
+    /// The hops taken so far.
     pub fn hops(&self) -> u8 {
         self.0[HOPS_AT]
     }
 
-    /// What decides where it goes.
+    /// The fields that decide where it goes.
     pub fn rerouting(&self) -> Rerouting {
         let retry = self.0[RETRY_AT];
         Rerouting {
@@ -163,9 +164,9 @@ impl<'a> HeaderView<'a> {
     }
 }
 
-/// Writes the header of a packet whose plain IPv4 header stands at the start of `packet`, with room
-/// for the option behind it: the first hop is taken by sending it. The packet with the option must
-/// be at most 65,535 bytes.
+/// Writes the header of a packet whose plain IPv4 header is at the start of `packet`, with space
+/// for the option after it. The first hop counts as taken, since the packet is sent next. The
+/// packet with the option must be at most 65,535 bytes.
 pub fn put_on(packet: &mut [u8], rerouting: &Rerouting) {
     let length = word(packet, LENGTH_AT) + HEADER_BYTES as u16;
     packet[0] = VERSION_AND_LENGTH;
@@ -179,8 +180,8 @@ pub fn put_on(packet: &mut [u8], rerouting: &Rerouting) {
     set_rerouting(packet, rerouting);
 }
 
-/// Makes a checked header plain again, in its first 20 bytes; the option behind them is to be taken
-/// out.
+/// Converts a checked header back to a plain one, in its first 20 bytes; the caller must remove the
+/// option after them.
 pub fn take_off(packet: &mut [u8]) {
     let length = word(packet, LENGTH_AT) - HEADER_BYTES as u16;
     packet[0] = PLAIN_VERSION_AND_LENGTH;
@@ -188,7 +189,7 @@ pub fn take_off(packet: &mut [u8]) {
     set_checksum(&mut packet[..Ipv4Packet::LEAST_BYTES]);
 }
 
-/// What a relay changes in a checked header whose TTL is above 0.
+/// Updates a checked header whose TTL is above 0, as a relay does.
 pub fn take_hop(packet: &mut [u8]) {
     packet[TTL_AT] -= 1;
     packet[HOPS_AT] = packet[HOPS_AT].wrapping_add(1);

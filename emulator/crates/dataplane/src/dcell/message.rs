@@ -26,18 +26,18 @@ const ANSWER: u8 = 4;
 pub struct Trace {
     /// The number that its source gave it.
     pub number: u32,
-    /// Where it goes.
+    /// The destination of the traced packet.
     pub destination: NodeId,
-    /// What a packet's header would say here.
+    /// The fields that a packet's header would have here.
     pub rerouting: Rerouting,
     /// The servers that it visited, its source first.
     pub servers: Vec<NodeId>,
 }
 
-/// What came of a trace; it goes back by the servers that the trace visited.
+/// The result of a trace; it returns by the servers that the trace visited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The trace's number.
+    /// The number of the trace.
     pub number: u32,
     /// Whether the trace arrived; otherwise it ended at the last server.
     pub arrived: bool,
@@ -48,21 +48,21 @@ pub struct Answer {
 /// A control message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// The sender is alive, and hears the receiver or not.
+    /// The sender is alive; the message also reports whether it receives our hellos.
     Hello {
-        /// Whether it hears the receiver.
+        /// Whether the sender receives the receiver's hellos.
         hears_you: bool,
     },
     /// An advertisement, in bytes.
     LinkState(&'a [u8]),
     /// A trace under way.
     Trace(Trace),
-    /// A trace's answer.
+    /// The answer to a trace.
     Answer(Answer),
 }
 
 impl Message<'_> {
-    /// Its bytes.
+    /// Encodes the message.
     pub fn emit(&self) -> Vec<u8> {
         let mut bytes = vec![OURS];
         match self {

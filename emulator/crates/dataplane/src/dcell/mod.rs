@@ -1,21 +1,21 @@
-//! DCell: fault-tolerant routing (DFR) by servers that know the links of their own DCell_b and
-//! reroute on the spot what they cannot forward. `[dcell §4, §7]`
+//! DCell: fault-tolerant routing (DFR) by servers that have the link state of their own DCell_b and
+//! reroute packets locally if they cannot forward them. `[dcell §4, §7]`
 //!
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the catalogue's entry |
-//! | `control.rs` | the control half: neighbours, link state, when the table is computed |
+//! | `control.rs` | the control half: neighbours, link state, and the time to compute the table |
 //! | `routes.rs` | the forwarding table from link state, by the model's own decision (`cubeyard_routing::dcell::Here`) |
-//! | `traces.rs` | the paths of flows, for people |
+//! | `traces.rs` | the paths of flows, for display |
 //! | `inspect.rs` | the state as sections of rows |
 //! | `header.rs` | the 16 bytes inside the packet's own IPv4 header |
-//! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
+//! | `tables.rs`, `rules.rs` | the forwarding tables, and the entries that a run allows |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/dcell/` |
 //! | `message.rs`, `settings.rs`, `structure.rs` | plain data |
 //!
 //! Neighbour maintenance and link state are common to all protocols: `crate::neighbours`,
-//! `crate::link_state`. Link state goes to each neighbour in a message of its own, at level 0 too:
-//! no control traffic needs Ethernet's broadcast. `[ours]`
+//! `crate::link_state`. Link state goes to each neighbour in a separate message, at level 0 too: no
+//! control traffic needs Ethernet's broadcast. `[ours]`
 
 mod control;
 pub mod forwarding;

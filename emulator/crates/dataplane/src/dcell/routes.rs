@@ -1,10 +1,10 @@
-//! The forwarding table from link state: for each destination what DFR decides here
-//! ([`cubeyard_routing::dcell::Here`]), and ahead of time what it would decide if the port to be
-//! taken were dead, so that whoever forwards can reroute on the spot. `[dcell §4.3, §7.2]`
+//! The forwarding table from link state: for each destination, DFR's decision at this server
+//! ([`cubeyard_routing::dcell::Here`]) and, precomputed, its decision if the chosen port were dead,
+//! so that the forwarding can reroute at once. `[dcell §4.3, §7.2]`
 //!
-//! Where the way around a dead port stays inside the DCell_b, the others there do not know yet that
-//! it is dead. The packet is then sent to a proxy from which no shortest path leads back over it.
-//! `[ours]`
+//! If the detour around a dead port stays inside the DCell_b, the other servers there do not know
+//! yet that the port is dead. The packet is then sent to a proxy from which no shortest path leads
+//! back over it. `[ours]`
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -22,8 +22,8 @@ pub type Routes = BTreeMap<NodeId, Route>;
 /// level.
 pub type HopsByNeighbour = BTreeMap<(NodeId, u8), u8>;
 
-/// Makes the forwarding table of the server `me`: `alive(from, to, level)` says which links that
-/// begin in its DCell_b work.
+/// Computes the forwarding table of the server `me`: `alive(from, to, level)` returns whether a
+/// link that begins in its DCell_b works.
 pub fn compute(
     structure: &Structure,
     me: NodeId,
@@ -120,7 +120,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
             .cell(leg.end(), self.structure.group_level())
     }
 
-    /// What DFR decides about a packet, if a port of ours is taken for dead; `None` where it is
+    /// DFR's decision about a packet, with one of our ports assumed dead; `None` if the packet is
     /// dropped.
     fn decide(
         &mut self,

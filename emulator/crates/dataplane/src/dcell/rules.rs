@@ -1,4 +1,4 @@
-//! What a run's tables may hold: neighbours that exist, ways by neighbours to servers that exist.
+//! Checks of a run's tables: only existing neighbours, and paths by neighbours to existing servers.
 //! `[dcell §7.2]`
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::tables::{ALL_FLAGS, Config, FIB, FLOW_COUNTS, HAS_HOP, NST, NextHop, 
 use crate::configuration::{Configuration, ConfigurationError, RunPlan};
 use crate::tables::{TableError, TableRules, TableUpdate, array_index};
 
-/// One server: what it is, and its neighbours' entries by hop.
+/// One server, and its neighbours' entries by hop.
 #[derive(Debug)]
 struct Place {
     config: Config,
@@ -28,7 +28,7 @@ struct Rules {
     places: BTreeMap<NodeId, Place>,
 }
 
-/// What a server is, and its neighbours' entries.
+/// The entries for the server itself and for its neighbours.
 pub fn own_entries(configuration: &Configuration) -> Result<Vec<TableUpdate>, ConfigurationError> {
     let structure = Structure::new(configuration)?;
     Ok(Place::new(&structure, configuration)?.own_entries())

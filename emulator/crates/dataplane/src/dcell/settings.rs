@@ -7,7 +7,7 @@ use crate::link_state::Timing;
 use crate::neighbours::Intervals;
 use crate::settings::{Given, Setting, read};
 
-/// Least time between two advertisements of a server, whatever changes. `[ours]`
+/// Least time between two advertisements of a server, for any number of changes. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(50);
 
 const fn time(

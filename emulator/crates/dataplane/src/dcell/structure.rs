@@ -1,5 +1,5 @@
-//! A server's place in a DCell: which servers are there, its DCell_b, and the links that link state
-//! may speak of.
+//! A server's position in a DCell: the servers that exist, its DCell_b, and the links that link
+//! state can report.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -16,7 +16,7 @@ use crate::configuration::{Configuration, ConfigurationError};
 use crate::counts::PORTS;
 use crate::link_state::{LinkEnd, MAX_LINKS, Plan};
 
-/// The DCell and which of its servers are there.
+/// The DCell, and the set of its servers that exist.
 #[derive(Clone, Debug)]
 pub struct Structure {
     shape: Arc<Shape>,
@@ -73,8 +73,8 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
 impl Structure {
     /// The structure of a configuration.
     ///
-    /// Errors: a topology that is no DCell or too large, a server that is not there, more servers
-    /// than tables hold.
+    /// Errors: a topology that is no DCell or too large, a server that does not exist, more servers
+    /// than fit in the tables.
     pub fn new(configuration: &Configuration) -> Result<Structure, ConfigurationError> {
         let shape = shape(&configuration.spec)?;
         let settings = Settings::of(&configuration.settings)?;
@@ -110,7 +110,7 @@ impl Structure {
         Ok(structure)
     }
 
-    /// The address arithmetic.
+    /// The arithmetic of addresses.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -125,18 +125,18 @@ impl Structure {
         server < self.shape.servers() && self.present.contains(server)
     }
 
-    /// The servers that are there, ascending.
+    /// The servers that exist, ascending.
     pub fn servers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.present.iter()
     }
 
-    /// 1 + the index of a server's DCell_b, as headers say it.
+    /// 1 + the index of a server's DCell_b, the value in headers.
     pub fn cell(&self, server: NodeId) -> u16 {
         let cell = self.shape.cell(server, self.group_level);
         u16::try_from(cell + 1).unwrap_or(u16::MAX)
     }
 
-    /// The links of a server to others that are there.
+    /// The links of a server to other servers that exist.
     pub fn links_of(&self, server: NodeId) -> BTreeSet<LinkEnd> {
         let (shape, mates) = (self.shape(), self.shape.size(0) as u32);
         let first = server / mates * mates;
@@ -153,7 +153,7 @@ impl Structure {
             .collect()
     }
 
-    /// The servers of a server's DCell_b that are there, and their links.
+    /// The servers of a server's DCell_b that exist, and their links.
     pub fn group(&self, server: NodeId) -> Plan {
         let size = self
             .shape

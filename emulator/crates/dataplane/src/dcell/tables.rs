@@ -27,7 +27,7 @@ pub const HOPS: usize = 256;
 /// Destinations that the forwarding table holds: the most servers of a run.
 pub const DESTINATIONS: usize = 1024;
 
-/// All tables.
+/// The schemas of all tables.
 pub const SCHEMAS: &[TableSchema] = &[
     TableSchema::of_server(CONFIG, size_of::<Config>()),
     TableSchema {
@@ -51,7 +51,7 @@ pub const SCHEMAS: &[TableSchema] = &[
 
 /// Flag of [`Route`]: there is a hop.
 pub const HAS_HOP: u8 = 1;
-/// Flag of [`Route`]: there is a first alternative; of the second, twice that.
+/// Flag of [`Route`] for the first alternative; the second alternative's flag is twice that.
 pub const HAS_ALTERNATIVE: u8 = 2;
 /// Every flag of [`Route`].
 pub const ALL_FLAGS: u8 = 7;
@@ -60,7 +60,7 @@ pub const NEW_FLOW: u32 = 1;
 /// Kind of [`Notice`]: a packet was sent to a proxy.
 pub const REROUTED: u32 = 2;
 
-/// What one server is: the one entry of `config`.
+/// The description of a server: the one entry of `config`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Config {
@@ -74,11 +74,11 @@ pub struct Config {
     pub cell: u16,
     /// MTU of the ports, in bytes.
     pub mtu: u32,
-    /// The server's id.
+    /// The id of the server.
     pub server: u32,
     /// Local reroutes of a new packet.
     pub retries: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 3],
 }
 
@@ -96,7 +96,7 @@ pub struct NextHop {
     pub up: u8,
     /// Number of the port, below [`crate::counts::PORTS`].
     pub port: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: [u8; 2],
 }
 
@@ -108,13 +108,13 @@ pub struct NextHop {
 pub struct Route {
     /// The hop to take.
     pub hop: u8,
-    /// [`HAS_HOP`] and [`HAS_ALTERNATIVE`].
+    /// Flags: [`HAS_HOP`] and [`HAS_ALTERNATIVE`].
     pub flags: u8,
     /// The hops towards the alternatives' proxies.
     pub alternative_hops: [u8; 2],
     /// 1 + the index of the DCell_b that an alternative leads into; 0 where it stays in this one.
     pub alternative_cells: [u16; 2],
-    /// The alternatives' proxies.
+    /// The proxies of the alternatives.
     pub proxies: [u32; 2],
 }
 
@@ -122,9 +122,9 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Notice {
-    /// When, on CLOCK_MONOTONIC.
+    /// The time of the event on CLOCK_MONOTONIC.
     pub at_nanos: u64,
-    /// [`NEW_FLOW`] or [`REROUTED`].
+    /// The kind of notice: [`NEW_FLOW`] or [`REROUTED`].
     pub kind: u32,
     /// The proxy of a packet that was rerouted.
     pub proxy: u32,
@@ -132,12 +132,12 @@ pub struct Notice {
     pub flow: Flow,
 }
 
-/// A hop and what the packet's header says from there on.
+/// A hop, and the packet's header fields from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The hop to take.
     pub hop: u8,
-    /// The header's part.
+    /// The rerouting fields of the header.
     pub rerouting: Rerouting,
     /// Whether this server rerouted it.
     pub rerouted: bool,
@@ -150,11 +150,11 @@ impl Route {
         there.then(|| (self.alternative_hops[place], self.proxies[place]))
     }
 
-    /// Where a packet goes that is at a server of `cell`: to the hop, else to an alternative's
-    /// proxy. `[dcell §4.3]`
+    /// The next hop of a packet at a server of `cell`: the hop itself, or else the path to an
+    /// alternative's proxy. `[dcell §4.3]`
     ///
-    /// Errors: [`DropReason::NoPath`] where nothing is known, [`DropReason::RetriesUsed`], and
-    /// [`DropReason::NextHopDead`] where what is known is down.
+    /// Errors: [`DropReason::NoPath`] if the table has no path, [`DropReason::RetriesUsed`], and
+    /// [`DropReason::NextHopDead`] if all known hops are down.
     pub fn choose(
         &self,
         rerouting: Rerouting,
@@ -212,7 +212,7 @@ pub fn forget_flow(flow: &Flow) -> TableUpdate {
 }
 
 impl Config {
-    /// What a server of the DCell_b `cell` (1 + its index) is.
+    /// The entry for a server of the DCell_b `cell` (1 + its index).
     pub fn of(configuration: &Configuration, cell: u16, retries: u8) -> Config {
         Config {
             ip: configuration.ip().octets(),

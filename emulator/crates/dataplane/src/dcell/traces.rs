@@ -20,7 +20,7 @@ use crate::protocol::Time;
 const MAX_FLOWS: usize = 4096;
 /// Time without a packet after which a flow is forgotten.
 const IDLE: Duration = Duration::from_secs(60);
-/// Least time between two traces to one destination, whatever changes.
+/// Least time between two traces to one destination, for any number of changes.
 const LEAST_GAP: Duration = Duration::from_millis(50);
 
 /// The flows to one destination, and their path.
@@ -144,7 +144,7 @@ impl Traces {
         due
     }
 
-    /// Takes in an answer: the events that follow. One that nobody asked for has none.
+    /// Handles an answer and returns the resulting events; an answer to no open trace has none.
     pub fn on_answer(&mut self, answer: &Answer) -> Vec<Event> {
         let asked = |target: &Target| target.asked.is_some_and(|(number, _)| number == answer.number);
         let found = self.targets.iter_mut().find(|(_, target)| asked(target));

@@ -19,7 +19,7 @@ use crate::packet::Ipv4Packet;
 use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
 
-/// One server's packets.
+/// Forwards the packets of one server.
 #[derive(Debug)]
 pub struct SoftwareForwarding {
     me: NodeId,

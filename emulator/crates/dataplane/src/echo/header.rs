@@ -37,10 +37,10 @@ pub const FORMAT: HeaderFormat = HeaderFormat {
 
 const VERSION: u8 = 1;
 
-/// A header.
+/// The fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Hops left.
+    /// The hops that are left.
     pub ttl: u8,
     /// The server it is for.
     pub destination: NodeId,
@@ -58,7 +58,7 @@ impl Header {
         })
     }
 
-    /// Its bytes.
+    /// Encodes the header.
     pub fn emit(&self) -> [u8; HEADER_BYTES] {
         let [a, b, c, d] = self.destination.to_be_bytes();
         [VERSION, self.ttl, 0, 0, a, b, c, d]

@@ -1,20 +1,20 @@
-//! Echo: the smallest protocol that is whole, as the worked example for whoever adds one. `[ours]`
+//! Echo: the smallest complete protocol, as an example for adding others. `[ours]`
 //!
-//! Servers relay for each other on shortest paths over the topology, one next hop a destination,
-//! ties by a hash of the destination. A neighbour is alive while it answers: hellos go out, and
-//! come back as echoes. A next hop that is dead is replaced by another neighbour on a shortest
-//! path, if there is one; nothing else is done about failures.
+//! Servers relay for each other on shortest paths over the topology, one next hop per destination,
+//! ties broken by a hash of the destination. A neighbour is alive while it echoes our hellos. A
+//! dead next hop is replaced by another neighbour on a shortest path, if there is one; there is no
+//! other reaction to failures.
 //!
 //! | file | job |
 //! |---|---|
 //! | `mod.rs` | the catalogue's entry, and the control half |
 //! | `header.rs` | the 8 bytes between Ethernet and IP |
 //! | `routes.rs` | next hops from the topology |
-//! | `tables.rs` | the forwarding table, and what a run's may hold |
+//! | `tables.rs` | the forwarding table, and the entries that a run allows |
 //! | `forwarding.rs` | packets, in user space alone |
 //!
-//! Not here: anything in the kernel, addresses, neighbour maintenance, which are common to all
-//! protocols.
+//! Not here: forwarding in the kernel, and what all protocols share: addresses and neighbour
+//! maintenance.
 
 pub mod forwarding;
 pub mod header;
@@ -93,7 +93,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// First byte of every message, then whether the sender hears the receiver.
+/// First byte of every message; the next byte is whether the sender receives the receiver's hellos.
 const HELLO: u8 = 0xec;
 
 /// One server's control half.
@@ -101,7 +101,7 @@ const HELLO: u8 = 0xec;
 pub struct Echo {
     neighbours: Neighbours,
     next_hops: NextHops,
-    /// What the forwarding table holds: the neighbour, by destination.
+    /// The current forwarding table: the neighbour, by destination.
     table: BTreeMap<NodeId, usize>,
     outputs: VecDeque<Output>,
 }

@@ -65,9 +65,9 @@ fn neighbours(links: &Csr, servers: u32, server: NodeId) -> Vec<NodeId> {
 }
 
 impl NextHops {
-    /// The next hops of a configuration's server, among the servers that are there. O(servers +
-    /// links) a destination's neighbour. Errors: a topology whose servers do not relay, or does not
-    /// have the server.
+    /// The next hops of a configuration's server, among the servers that exist. O(servers + links)
+    /// per neighbour of a destination. Errors: a topology whose servers do not relay, or that does
+    /// not contain the server.
     pub fn new(configuration: &Configuration) -> Result<NextHops, ConfigurationError> {
         let topology = build(&configuration.spec)?;
         let servers = topology.server_count();
@@ -123,8 +123,8 @@ impl NextHops {
         others.filter(|&destination| destination != self.me).collect()
     }
 
-    /// The neighbour to take to a destination: of those on a shortest path that are alive, the one
-    /// that a hash of the destination picks.
+    /// The next hop to a destination: of the live neighbours on a shortest path, the one chosen by
+    /// a hash of the destination.
     pub fn towards(&self, destination: NodeId, alive: impl Fn(usize) -> bool) -> Option<usize> {
         let living: Vec<usize> = self.nearest[destination as usize]
             .iter()

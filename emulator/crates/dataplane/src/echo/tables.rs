@@ -15,7 +15,7 @@ pub const NEXT_HOPS: &str = "next-hops";
 /// Destinations that the table holds.
 pub const DESTINATIONS: usize = 65_536;
 
-/// All tables.
+/// The schemas of all tables.
 pub const SCHEMAS: &[TableSchema] = &[TableSchema {
     name: NEXT_HOPS,
     kind: TableKind::Hash,
@@ -33,14 +33,14 @@ pub struct NextHop {
     pub next_mac: [u8; 6],
     /// Hardware address of our port.
     pub own_mac: [u8; 6],
-    /// Our port.
+    /// The port that leads to it.
     pub port: u8,
-    /// Zero.
+    /// Reserved, always zero.
     pub reserved: u8,
 }
 
 impl NextHop {
-    /// A neighbour's entry.
+    /// The entry for a neighbour.
     pub fn to(server: NodeId, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
         NextHop {
             next_mac: neighbour.mac(),

@@ -94,7 +94,7 @@ impl ServesClients for KeyValues {
     }
 
     fn client_ended(&mut self, _now: Time, _tcp_port: u16, client: ClientId) {
-        // All that it has said has been answered already.
+        // All its commands have been answered already.
         if self.readers.remove(&client).is_some() {
             self.reply(client, Vec::new(), true);
         }
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// What client 1 is told, and whether the connection ends.
+    /// The output to client 1, and whether the connection ends.
     fn talk(values: &mut KeyValues, secs: u64, said: &str) -> (String, bool) {
         values.client(Duration::from_secs(secs), PORT, 1, said.as_bytes());
         let (mut text, mut last) = (Vec::new(), false);

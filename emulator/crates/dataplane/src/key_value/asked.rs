@@ -1,21 +1,21 @@
-//! What memcached's commands ask of a store: values, a change of one, or nothing of it.
+//! The effect of memcached's commands on a store: read values, change one, or neither.
 
 use super::text::Command;
 use super::{Change, Deed, FOR_EVER};
 
-/// What a command asks of a store.
+/// The effect of a command on a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The values of keys.
     Values {
-        /// The keys.
+        /// The keys to read.
         keys: Vec<Vec<u8>>,
         /// Whether versions are wanted.
         versions: bool,
     },
     /// A change of one.
     Change {
-        /// Which.
+        /// The change to apply.
         change: Change,
         /// Whether no answer is wanted.
         quiet: bool,
@@ -27,7 +27,7 @@ pub enum Asked {
 }
 
 impl Command {
-    /// What it asks of a store that has so many values and bytes.
+    /// The effect of the command on a store with this number of values and bytes.
     pub fn asked(self, (count, bytes): (usize, usize)) -> Asked {
         let (change, quiet) = match self {
             Command::Get { keys, versions } => return Asked::Values { keys, versions },

@@ -1,14 +1,14 @@
-//! Keys and values as memcached's clients know them: what a command does to a value, and the values
-//! of a server that has no replicas.
+//! Keys and values with memcached's semantics: the effects of commands on values, and the store of
+//! a server without replicas.
 //!
-//! Servers that answer a workload's requests have one such store each, and a cache service has its
-//! replicas' values and its clients' commands from here.
+//! Each server that answers a workload's requests has one such store, and the cache service uses
+//! this code for its replicas and its clients' commands.
 //!
 //! | file | job |
 //! |---|---|
-//! | `mod.rs` | what a write does to what there is |
+//! | `mod.rs` | the effect of a write on an existing value |
 //! | `text.rs` | memcached's text protocol |
-//! | `asked.rs` | what its commands ask of a store |
+//! | `asked.rs` | the effects of its commands on a store |
 //! | `values.rs` | values in memory, within bounds |
 //! | `alone.rs` | a server's own values, for its clients |
 //!
@@ -27,12 +27,12 @@ use text::{TOO_LARGE, Write};
 /// A life without end, in milliseconds.
 pub const FOR_EVER: u32 = u32::MAX;
 
-/// A value.
+/// A stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it holds.
+    /// The data of the value.
     pub data: Vec<u8>,
-    /// For clients.
+    /// Opaque flags for clients.
     pub flags: u32,
     /// Rises with every write.
     pub version: u64,
@@ -47,18 +47,18 @@ impl Entry {
         left.map_or(FOR_EVER, |left| left.min(u128::from(FOR_EVER - 1)) as u32)
     }
 
-    /// The end of a life of so many milliseconds.
+    /// The expiry time of a value that lives for this number of milliseconds.
     pub fn end(now: Time, lives_millis: u32) -> Option<Time> {
         (lives_millis != FOR_EVER).then(|| now + Duration::from_millis(lives_millis.into()))
     }
 }
 
-/// What is done to a value.
+/// An operation on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// A value is written.
     Write(Write),
-    /// It ends.
+    /// Delete the value.
     Delete,
     /// A number goes up (or, `true`, down) by the number that is given.
     Adjust(bool),
@@ -69,13 +69,13 @@ pub enum Deed {
 /// A deed with all that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What is done.
+    /// The operation.
     pub deed: Deed,
-    /// The key.
+    /// The key of the value.
     pub key: Vec<u8>,
     /// The value, or the number of an adjustment.
     pub value: Vec<u8>,
-    /// For clients.
+    /// Opaque flags for clients.
     pub flags: u32,
     /// How long the value lives from now on, in milliseconds.
     pub lives_millis: u32,
@@ -84,7 +84,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Of a key, with nothing given.
+    /// A change of a key with default fields.
     pub fn new(deed: Deed, key: Vec<u8>) -> Change {
         Change {
             deed,
@@ -97,7 +97,7 @@ impl Change {
     }
 }
 
-/// What has become of it.
+/// The result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The write is done.
@@ -121,7 +121,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What a client is told; an adjustment's answer is the number instead.
+    /// The answer for the client; an adjustment is answered with the number instead.
     pub fn text(self) -> &'static str {
         match self {
             Outcome::Stored => "STORED\r\n",
@@ -136,8 +136,8 @@ impl Outcome {
     }
 }
 
-/// What a change does to what there is: the outcome, and the new entry if there is one, of that
-/// version.
+/// The effect of a change on an existing entry: the outcome, and the new entry with that version,
+/// if there is one.
 pub fn changed(
     change: &Change,
     found: Option<Entry>,

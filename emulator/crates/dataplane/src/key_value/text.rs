@@ -7,105 +7,106 @@ pub const MAX_KEY_BYTES: usize = 250;
 const MAX_LINE_BYTES: usize = 8192;
 /// Longest value that is read at all: the data of a longer one closes the connection.
 const MAX_DATA_BYTES: usize = 16 << 20;
-/// Longest time to live, in seconds: memcached takes more for a date, which nothing here knows.
+/// The longest time to live in seconds. memcached treats larger numbers as dates, which are not
+/// supported here.
 const MAX_SECS: i64 = 60 * 60 * 24 * 30;
 
-/// How a write treats what is there.
+/// How a write treats an existing value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Replaces it.
+    /// Replaces any value.
     Set,
-    /// Only if nothing is there.
+    /// Writes only if there is no value.
     Add,
-    /// Only if something is there.
+    /// Writes only if there is a value.
     Replace,
-    /// Adds the data behind what is there.
+    /// Appends to an existing value.
     Append,
-    /// Adds the data before what is there.
+    /// Prepends to an existing value.
     Prepend,
     /// Only if it is still the version that the client has read.
     Cas,
 }
 
-/// What a client asks for.
+/// A parsed command of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// `get` and `gets`, which wants versions too.
+    /// `get`, or `gets`, which also requests versions.
     Get {
-        /// The keys.
+        /// The keys to read.
         keys: Vec<Vec<u8>>,
         /// Whether versions are wanted.
         versions: bool,
     },
     /// `set`, `add`, `replace`, `append`, `prepend`, `cas`.
     Write {
-        /// Which.
+        /// The kind of write.
         how: Write,
-        /// The key.
+        /// The key to write.
         key: Vec<u8>,
-        /// For the client.
+        /// Opaque flags for the client.
         flags: u32,
         /// Time to live, in milliseconds; `None` for ever.
         lives_millis: Option<u32>,
         /// The version that `cas` expects.
         version: u64,
-        /// The value.
+        /// The data to write.
         data: Vec<u8>,
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// `delete`.
+    /// The command `delete`.
     Delete {
-        /// The key.
+        /// The key to delete.
         key: Vec<u8>,
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// `incr` and `decr`.
+    /// The commands `incr` and `decr`.
     Adjust {
-        /// The key.
+        /// The key to change.
         key: Vec<u8>,
         /// Whether it is subtracted.
         down: bool,
-        /// By how much.
+        /// The difference.
         by: u64,
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// `touch`.
+    /// The command `touch`.
     Touch {
-        /// The key.
+        /// The key to change.
         key: Vec<u8>,
         /// Time to live, in milliseconds; `None` for ever.
         lives_millis: Option<u32>,
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// `version`.
+    /// The command `version`.
     Version,
-    /// `stats`.
+    /// The command `stats`.
     Stats,
     /// `verbosity`, which is accepted and does nothing.
     Verbosity {
         /// Whether no answer is wanted.
         quiet: bool,
     },
-    /// `quit`.
+    /// The command `quit`.
     Quit,
 }
 
 /// The next thing in a connection's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A command.
+    /// A valid command.
     Command(Command),
-    /// A line that is no command, with what the client is told.
+    /// An invalid line, with the answer for the client.
     Refused(&'static str),
     /// Nothing that could follow makes sense: the connection is closed after this answer.
     Broken(&'static str),
 }
 
-/// What is told of a value that is longer than a packet.
+/// The answer for a value that is longer than a packet.
 pub const TOO_LARGE: &str = "SERVER_ERROR object too large for cache\r\n";
 const BAD_LINE: &str = "CLIENT_ERROR bad command line format\r\n";
 const BAD_DATA: &str = "CLIENT_ERROR bad data chunk\r\n";
@@ -126,7 +127,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Adds what has arrived.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let skipped = self.skip.min(bytes.len());
         self.skip -= skipped;
@@ -134,7 +135,7 @@ impl Reader {
         self.drop_line();
     }
 
-    /// Bytes that wait.
+    /// Number of bytes not yet parsed.
     pub fn waiting(&self) -> usize {
         self.bytes.len()
     }
@@ -176,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// The write whose data is there.
+    /// The pending write, once its data has arrived.
     fn data(&mut self) -> Option<Next> {
         let (mut command, length) = self.write.take()?;
         if self.bytes.len() < length + 2 {
@@ -184,7 +185,7 @@ impl Reader {
             return None;
         }
         if self.bytes[length..length + 2] != *b"\r\n" {
-            // As memcached: what follows up to the end of the line is no command.
+            // As in memcached, the rest up to the end of the line is not parsed as a command.
             self.bytes.drain(..length);
             self.skip_line = true;
             self.drop_line();
@@ -290,7 +291,7 @@ fn write(how: Write, words: &[&[u8]], quiet: bool) -> Result<(Command, Option<us
     let &[name, flags, time, length] = words else {
         return Err((BAD_LINE, None));
     };
-    // The data comes whatever else is wrong with the line.
+    // The data follows even if the rest of the line is wrong, so parse its length first.
     let length: usize = number(length).ok_or((BAD_LINE, None))? as usize;
     let refused = (BAD_LINE, Some(length));
     let key = key(name).ok_or(refused)?;
@@ -332,7 +333,7 @@ fn lives(word: &[u8]) -> Result<Option<u32>, &'static str> {
     }
 }
 
-/// A value, as `get` or, with its version, `gets` tells it.
+/// A value in the format of `get` or, with its version, of `gets`.
 pub fn value(key: &[u8], flags: u32, version: Option<u64>, data: &[u8]) -> Vec<u8> {
     let version = version.map_or(String::new(), |version| format!(" {version}"));
     let numbers = format!(" {flags} {}{version}\r\n", data.len());

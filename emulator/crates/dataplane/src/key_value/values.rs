@@ -19,14 +19,14 @@ pub struct Values {
 }
 
 impl Values {
-    /// A version for a write now, above all before. A server that takes a dead one's place goes on
-    /// from its clock, so that versions rise where servers' clocks agree. `[ours]`
+    /// A version for a write now, above all earlier versions. A server that takes over from a dead
+    /// one continues from its own clock, so versions rise if the servers' clocks agree. `[ours]`
     pub fn next_version(&mut self, now: Time) -> u64 {
         self.latest = (now.as_nanos() as u64).max(self.latest + 1);
         self.latest
     }
 
-    /// The value of a key, unless its time is over.
+    /// The value of a key, unless it has expired.
     pub fn get(&mut self, now: Time, key: &[u8]) -> Option<&Entry> {
         if self.entries.get(key)?.until.is_some_and(|until| until <= now) {
             self.remove(key);
@@ -34,7 +34,7 @@ impl Values {
         self.entries.get(key)
     }
 
-    /// The version of a key's value, whether its time is over or not.
+    /// The version of a key's value, whether expired or not.
     pub fn version(&self, key: &[u8]) -> Option<u64> {
         self.entries.get(key).map(|entry| entry.version)
     }
@@ -74,7 +74,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Values come, go and end in any order: what is counted is what is there.
+        /// Values are added, removed and expire in any order: the counters always match the stored
+        /// values.
         #[test]
         fn bytes_are_those_of_the_values(steps in prop::collection::vec((0u8..4, 0u8..3, 0usize..50, 0u64..400), 1..200)) {
             let (mut values, mut now) = (Values::default(), Duration::from_secs(1));

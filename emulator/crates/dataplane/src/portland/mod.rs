@@ -3,9 +3,8 @@
 //! The addresses, programs and the fabric manager are `cubeyard_chip::portland`, which also runs in
 //! virtual time.
 //!
-//! Ours: switches find that a neighbour has failed by its carrier, or by hellos that stop; the CPUs
-//! reach the fabric manager by messages over a network of their own, which in a run takes no time
-//! and loses nothing.
+//! Ours: switches detect a failed neighbour by its carrier, or by missing hellos; the CPUs send
+//! messages to the fabric manager over a separate network, which in a run has no delay and no loss.
 
 use std::collections::BTreeSet;
 

@@ -14,7 +14,7 @@ use zerocopy::FromBytes;
 
 use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
-/// What an engine did with a frame, in the same words for each engine.
+/// The result of a frame in a form that is the same for each engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
@@ -124,7 +124,7 @@ impl FlowJson {
 }
 
 impl PathJson {
-    /// The path as it stands in a map, right or wrong.
+    /// The path as stored in a map, valid or not.
     fn path(&self) -> Path {
         let mut path = Path {
             dst: self.end.octets(),
@@ -176,7 +176,7 @@ impl Server {
         hops.find(|hop| frame.get(6..12) == Some(&hop.own_mac))
     }
 
-    /// What its tables hold.
+    /// The content of its tables.
     pub fn updates(&self) -> Vec<TableUpdate> {
         let next_hops = self.next_hops().map(|(nha, hop)| hop.update(nha));
         let routes = self.routes().map(|(to, path)| path.to(to.octets()));
@@ -194,7 +194,7 @@ impl Server {
         software
     }
 
-    /// What the forwarding in user space does with a frame.
+    /// The result of a frame with the forwarding in user space.
     pub fn in_software(&self, software: &mut dyn Forwarding, enters: Entrance, frame: &[u8]) -> Outcome {
         let port_of = |frame: &[u8]| self.hop_of(frame).map(|hop| hop.port);
         let (verdict, frame) = in_user_space(software, enters, frame, port_of);
@@ -215,7 +215,7 @@ impl Case {
         bytes(&self.frame)
     }
 
-    /// What must become of the frame.
+    /// The expected result of the frame.
     pub fn outcome(&self, server: &Server) -> Outcome {
         let ifindex_of = |frame: &[u8]| server.hop_of(frame).map(|hop| hop.ifindex);
         let (verdict, frame) = self.leaves.outcome(&self.name, ifindex_of);

@@ -1,5 +1,6 @@
-//! The programs of one server in the kernel, on single frames by `BPF_PROG_TEST_RUN`. That needs
-//! CAP_BPF and CAP_NET_ADMIN: without them tests say so and pass, in CI (`CI` set) they fail.
+//! Runs the programs of one server in the kernel on single frames by `BPF_PROG_TEST_RUN`. That
+//! needs CAP_BPF and CAP_NET_ADMIN: without them tests print a message and pass, but in CI (`CI`
+//! set) they fail.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use aya::Ebpf;
@@ -30,8 +31,8 @@ pub struct FastPath {
 }
 
 impl FastPath {
-    /// Loads the object of a forwarding of BCube's and fills its maps. `None`, said aloud, where
-    /// the kernel does not let us.
+    /// Loads the object of a forwarding of BCube and fills its maps. Prints a message and returns
+    /// `None` if the kernel does not allow it.
     pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
         let tables = Tables::of(&ENTRY, forwarding);
         let object = tables.object;
@@ -50,7 +51,7 @@ impl FastPath {
         Some(fast_path)
     }
 
-    /// Says that frames come in by a port. `BPF_PROG_TEST_RUN` has them come in by the loopback
+    /// Sets the port by which frames arrive. With `BPF_PROG_TEST_RUN` they arrive by the loopback
     /// interface.
     pub fn come_in_by(&mut self, port: u32) {
         const LOOPBACK: u32 = 1;
@@ -121,7 +122,7 @@ impl FastPath {
         .collect()
     }
 
-    /// The same of packets that the kernel carries as one, with what says so.
+    /// The same for packets that the kernel carries as one, with their part headers.
     pub fn parts(&mut self) -> Vec<(PacketHead, Vec<u8>)> {
         let mut ring: RingBuf<_> = map(&mut self.ebpf, "packets");
         std::iter::from_fn(|| {
@@ -132,7 +133,7 @@ impl FastPath {
         .collect()
     }
 
-    /// Gives the chip alone several packets in one, each with so many bytes of data.
+    /// Gives the chip alone several packets in one, each with `data_bytes` bytes of data.
     pub fn run_chip_on_several(&mut self, frame: &[u8], data_bytes: u32, packets: u32) -> u32 {
         kernel_run::run_several(&mut self.ebpf, CHIP_ALONE, frame, data_bytes, packets)
     }
@@ -149,7 +150,7 @@ impl FastPath {
         limits.set(0, 0, 0).unwrap();
     }
 
-    /// Runs the chip alone on a frame: what TC is to do, and the frame afterwards.
+    /// Runs the chip alone on a frame: returns TC's verdict, and the frame afterwards.
     pub fn run_chip(&mut self, frame: &[u8]) -> (u32, Vec<u8>) {
         kernel_run::run_raw(&mut self.ebpf, CHIP_ALONE, frame)
     }

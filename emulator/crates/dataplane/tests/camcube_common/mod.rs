@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use crate::forwarding_vectors::{Entrance, Leaves, Verdict, bytes, in_user_space, mac};
 
-/// What a forwarding did with a frame, in the same words for each: the frame that left, empty where
-/// none did.
+/// The result of a frame in a form that is the same for each forwarding: the frame that left, empty
+/// if none did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdict: Verdict,
@@ -134,7 +134,7 @@ impl Server {
         software
     }
 
-    /// What the forwarding in user space does with a frame.
+    /// The result of a frame with the forwarding in user space.
     pub fn in_software(&self, software: &mut SoftwareForwarding, enters: Entrance, frame: &[u8]) -> Outcome {
         let (verdict, frame) = in_user_space(software, enters, frame, |frame| self.port_of(frame));
         Outcome { verdict, frame }
@@ -146,7 +146,7 @@ impl Case {
         bytes(&self.frame)
     }
 
-    /// What must become of the frame.
+    /// The expected result of the frame.
     pub fn outcome(&self, server: &Server) -> Outcome {
         let port_of = |frame: &[u8]| server.port_of(frame).map(u32::from);
         let (verdict, frame) = self.leaves.outcome(&self.name, port_of);

@@ -1,5 +1,5 @@
-//! What each protocol's tables hold at a server of a chain: itself, its neighbours, and all others
-//! behind them.
+//! The content of each protocol's tables at a server of a chain: itself, its neighbours, and all
+//! servers behind them.
 
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
 use cubeyard_dataplane::bcube::nha::Nha;
@@ -11,7 +11,7 @@ use super::{BACK, ON};
 
 /// Reroutes of a new DCell packet, as the paper has it.
 const RETRIES: u8 = 5;
-/// Of 100 Gb/s: a CamCube port's clock is never late.
+/// The value for 100 Gb/s, so that a CamCube port's clock is never late.
 const PICOS_PER_BYTE: u32 = 80;
 
 /// A server's place in a chain, and its interfaces.

@@ -1,6 +1,6 @@
-//! A chain of servers in network namespaces of their own, each joined to the next by a virtual
-//! cable: with a protocol's fast path, or forwarding IPv4 as any kernel does, to compare. The
-//! namespaces are those of threads and vanish with them.
+//! A chain of servers in separate network namespaces, each joined to the next by a virtual cable,
+//! with a protocol's fast path or, for comparison, the kernel's IPv4 forwarding. The namespaces
+//! belong to threads and vanish with them.
 
 #![allow(clippy::unwrap_used, dead_code)] // the tests use one part of it, the benchmark another
 
@@ -45,8 +45,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A namespace with nothing but its loopback interface. `None`, said aloud, where we may not
-    /// make one; a panic in CI, where we must.
+    /// A namespace with only its loopback interface. Prints a message and returns `None` without
+    /// the privilege to create one; panics in CI, where it is required.
     pub fn new() -> Option<Namespace> {
         let (work, waiting) = mpsc::channel::<Work>();
         let (ready, made) = mpsc::channel();
@@ -111,12 +111,12 @@ impl Namespace {
     }
 }
 
-/// What the servers of a chain forward with.
+/// The forwarding of a chain's servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dataplane {
-    /// BCube's own programs.
+    /// The programs of BCube.
     FastPath,
-    /// ServerSwitch's chip.
+    /// The chip of ServerSwitch.
     Chip,
     Dcell,
     Camcube,
@@ -153,7 +153,7 @@ impl Server {
         ebpf.map_mut(name).unwrap().try_into().unwrap()
     }
 
-    /// What the fast path has carried, all CPUs together.
+    /// The traffic of the fast path, summed over CPUs.
     pub fn traffic(&mut self) -> Traffic {
         let traffic: PerCpuArray<_, TrafficWords> = self.map("traffic");
         let mut sum: TrafficWords = TrafficWords::default();
@@ -359,16 +359,15 @@ fn attach(ebpf: &mut Ebpf, program: &str, interface: &str, place: TcAttachType) 
     program.attach(interface, place).unwrap();
 }
 
-/// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without
-/// accounting of interrupts, as most kernels are built, that includes what their packets cost on
-/// the way.
+/// CPU time in nanoseconds of the thread at each end for some bytes over TCP. Without interrupt
+/// accounting, as in most kernels, it includes the cost of their packets on the way.
 pub struct Transfer {
     pub received: Vec<u8>,
     pub cpu_nanos: u64,
 }
 
-/// Sends `blocks` blocks over TCP from the first server to the last; keeps what came in where
-/// `keep` says so.
+/// Sends `blocks` blocks over TCP from the first server to the last; stores the received data if
+/// `keep` is set.
 pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
     let to = SocketAddr::new(chain.ip(chain.servers.len() - 1).into(), PORT);
     let (listening, ready) = mpsc::channel();
@@ -412,7 +411,7 @@ pub fn nanos_per_byte(chain: &Chain, blocks: usize) -> f64 {
     nanos as f64 / (blocks * block(0).len()) as f64
 }
 
-/// What the kernel's thread for packets on CPU 0 has run so far.
+/// The CPU time so far of the kernel's packet thread on CPU 0.
 fn kernel_thread_nanos() -> u64 {
     let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let thread = processes
@@ -422,12 +421,12 @@ fn kernel_thread_nanos() -> u64 {
     stat.map_or(0, |stat| stat.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-/// Block `number` of what is sent.
+/// Block `number` of the data.
 pub fn block(number: usize) -> Vec<u8> {
     vec![number as u8; BLOCK_BYTES]
 }
 
-/// What the current thread has run so far.
+/// The CPU time so far of the current thread.
 pub fn cpu_nanos() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells run times");
     stat.split_whitespace()

@@ -29,7 +29,7 @@ impl Damage {
     /// The damaged frame, whose IP header has `header` bytes.
     pub fn apply(&self, mut frame: Vec<u8>, header: usize) -> Vec<u8> {
         for (at, value) in &self.changes {
-            // Most of what matters stands in the first 80 bytes.
+            // Most relevant bytes are among the first 80.
             let at = at.index(frame.len().min(80));
             frame[at] ^= value;
         }

@@ -1,5 +1,5 @@
-//! What the vectors of all rooms say of frames in the same words, and how a forwarding in user
-//! space is held to them.
+//! The common format of all protocols' vectors for frames, and how a forwarding in user space is
+//! checked against them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::time::Duration;
@@ -8,10 +8,10 @@ use cubeyard_dataplane::forwarding::{Forwarding, Verdict as Software};
 use cubeyard_dataplane::frame::PacketBuffer;
 use serde::Deserialize;
 
-/// What became of a frame.
+/// The result of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Out by a port: by which, its hardware address in the frame tells.
+    /// Sent by a port, which the hardware address in the frame identifies.
     Send,
     Deliver,
     Pass,
@@ -23,11 +23,11 @@ pub enum Verdict {
 pub enum Entrance {
     /// From the server's own applications.
     Vnic,
-    /// From a neighbour.
+    /// Arrived from a neighbour.
     Port,
 }
 
-/// What must become of a frame.
+/// The expected result of a frame.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Leaves {
@@ -66,8 +66,8 @@ impl Leaves {
     }
 }
 
-/// What a forwarding in user space does with a frame. `port_of` has the port of a frame's hardware
-/// address.
+/// The result of a frame with a forwarding in user space. `port_of` returns the port of a frame's
+/// hardware address.
 pub fn in_user_space(
     software: &mut dyn Forwarding,
     enters: Entrance,

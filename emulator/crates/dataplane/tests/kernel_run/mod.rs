@@ -1,5 +1,5 @@
-//! Programs for the kernel, run on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and
-//! CAP_NET_ADMIN: without them tests say so and pass, in CI (`CI` set) they fail.
+//! Runs programs for the kernel on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and
+//! CAP_NET_ADMIN: without them tests print a message and pass, but in CI (`CI` set) they fail.
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses some of it")]
 
 use aya::Ebpf;
@@ -20,7 +20,8 @@ pub fn can_run(frame: &[u8]) -> bool {
     frame.len() >= if ipv6 { 54 } else { 34 }
 }
 
-/// Loads an object with these programs of it. `None`, said aloud, where the kernel does not let us.
+/// Loads these programs of an object. Prints a message and returns `None` if the kernel does not
+/// allow it.
 pub fn load<'a>(object: &[u8], programs: impl IntoIterator<Item = &'a str>) -> Option<Ebpf> {
     let mut ebpf = match Ebpf::load(object) {
         Ok(ebpf) => ebpf,
@@ -36,7 +37,7 @@ pub fn load<'a>(object: &[u8], programs: impl IntoIterator<Item = &'a str>) -> O
     Some(ebpf)
 }
 
-/// Runs a program on a frame: what TC is to do, and the frame afterwards.
+/// Runs a program on a frame: returns TC's verdict, and the frame afterwards.
 pub fn run_raw(ebpf: &mut Ebpf, name: &str, frame: &[u8]) -> (u32, Vec<u8>) {
     let mut out = vec![0; LONGEST];
     let options = TestRunOptions {
@@ -67,8 +68,8 @@ pub fn run_several(ebpf: &mut Ebpf, name: &str, frame: &[u8], data_bytes: u32, p
     program(ebpf, name).test_run(options).unwrap().return_value
 }
 
-/// What a program of a forwarding does with a frame, of a server whose virtual NIC has that
-/// address, and the frame that leaves, empty where none does.
+/// The verdict of a forwarding's program on a frame, for a server whose virtual NIC has that
+/// address, and the frame that leaves, empty if none does.
 pub fn run(ebpf: &mut Ebpf, name: &str, frame: &[u8], vnic_mac: [u8; 6]) -> (Verdict, Vec<u8>) {
     let before = drops(ebpf);
     let (action, out) = run_raw(ebpf, name, frame);
@@ -80,7 +81,7 @@ pub fn run(ebpf: &mut Ebpf, name: &str, frame: &[u8], vnic_mac: [u8; 6]) -> (Ver
     match (action, &dropped[..]) {
         (TC_ACT_OK, []) => (Verdict::Pass, Vec::new()),
         (TC_ACT_SHOT, [reason]) => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
-        // Both are redirects; only what is delivered goes to the virtual NIC's address.
+        // Both verdicts are redirects; only delivered frames have the virtual NIC's address.
         (TC_ACT_REDIRECT, []) if out[..6] == vnic_mac => (Verdict::Deliver, out),
         (TC_ACT_REDIRECT, []) => (Verdict::Send, out),
         other => panic!("action and drops {other:?} do not go together"),

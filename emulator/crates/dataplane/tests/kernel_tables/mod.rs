@@ -7,7 +7,7 @@ use cubeyard_dataplane::catalog::{ForwardingKind, ProtocolEntry};
 use cubeyard_dataplane::object::{KernelObject, Translate};
 use cubeyard_dataplane::tables::{TableKind, TableSchema, TableUpdate};
 
-/// The object of a forwarding, and what keeps its own tables in step.
+/// The object of a forwarding, and the translation that updates its own tables.
 #[derive(Debug)]
 pub struct Tables {
     pub object: KernelObject,
@@ -29,7 +29,7 @@ impl Tables {
         }
     }
 
-    /// Writes an entry of the protocol's tables, and what follows from it.
+    /// Writes an entry of the protocol's tables, and all entries derived from it.
     pub fn apply(&mut self, ebpf: &mut Ebpf, update: &TableUpdate) {
         let updates = match &mut self.translation {
             Some(translation) => translation.translate(update, &|_, _| None).unwrap(),

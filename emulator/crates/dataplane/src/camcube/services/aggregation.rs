@@ -2,15 +2,16 @@
 //!
 //! Every server counts the words of its own text. Partial counts go from key coordinate to key
 //! coordinate on one deterministic path, axis after axis in an order that a hash of the destination
-//! picks. With full aggregation a coordinate waits for all that come by way of it and sends one sum
-//! on; without, every packet goes on alone.
+//! picks. With full aggregation a coordinate waits for all counts that pass it and forwards one
+//! sum; without, every packet is forwarded alone.
 //!
-//! A coordinate whose server has failed still is one where paths meet: its heir acts for it, and
-//! adds no words. `[ours]` What has not come after [`PATIENCE`] is left out, and counted.
+//! Paths also meet at coordinates whose server has failed: the server that took over its keys acts
+//! for it, and adds no words. `[ours]` Counts that do not arrive within [`PATIENCE`] are omitted,
+//! and the number of omissions is counted.
 //!
 //! A message is `count JOB X,Y,Z full` or `count JOB X,Y,Z none`, a line feed, and the text; each
-//! server gets one. The server that answers for `X,Y,Z` says `JOB SERVERS`, then a line
-//! `WORD COUNT` for each word.
+//! server gets one. The server that owns `X,Y,Z` answers `JOB SERVERS`, then a line `WORD COUNT`
+//! for each word.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -52,7 +53,7 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2,
 
 type Counts = BTreeMap<Vec<u8>, u64>;
 
-/// What a coordinate has of a job.
+/// The counts of a job at a coordinate.
 #[derive(Debug)]
 struct Gathered {
     root: Key,
@@ -62,7 +63,7 @@ struct Gathered {
     counts: Counts,
     /// Coordinates whose words are in it.
     servers: u32,
-    /// Parts that came, by who sent them; of one that is whole, as many as it has.
+    /// The parts that have arrived, by sender; for a complete sender, all its parts.
     parts: BTreeMap<Key, BTreeSet<u16>>,
     whole: BTreeSet<Key>,
     until: Time,
@@ -75,7 +76,7 @@ pub struct Aggregation {
     jobs: BTreeMap<(u32, Key), Gathered>,
 }
 
-/// A packet's payload.
+/// The payload of a packet.
 struct Partial {
     kind: u8,
     job: u32,
@@ -159,7 +160,7 @@ fn next(context: &dyn Context, at: Key, root: Key) -> Option<Key> {
     Some(context.neighbour_key(at, axis, up))
 }
 
-/// The coordinates whose paths to `root` come to `at` next.
+/// The coordinates whose next hop on the path to `root` is `at`.
 fn before(context: &dyn Context, at: Key, root: Key) -> BTreeSet<Key> {
     let beside = (0..3).flat_map(|axis| [true, false].map(|up| (axis, up)));
     let beside = beside.map(|(axis, up)| context.neighbour_key(at, axis, up));
@@ -186,8 +187,8 @@ impl Aggregation {
         })
     }
 
-    /// Sends on, or says, what a coordinate has if it has all that it waits for, or waits no
-    /// longer.
+    /// Forwards or reports the counts at a coordinate if they are complete, or if it does not wait
+    /// any longer.
     fn settle(&mut self, context: &mut dyn Context, job: u32, at: Key, wait: bool) {
         let servers: u32 = context.size().iter().product();
         let Some(gathered) = self.jobs.get_mut(&(job, at)) else {

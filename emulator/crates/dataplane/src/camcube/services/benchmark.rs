@@ -1,19 +1,19 @@
-//! Packets for their own sake: what paths, links and the function F take, measured as the paper
+//! Benchmark traffic: measures the throughput of paths, links and the function F, as the paper
 //! does. `[camcube §3.1, §6]`
 //!
 //! A source sends to one coordinate as fast as its links take packets, for a time (`flood`), or a
-//! number of packets (`send`). A mode says how they get there:
+//! number of packets (`send`). The mode chooses the route:
 //!
-//! | mode | way |
+//! | mode | route |
 //! |---|---|
 //! | `routed` | the routing service: the first free link on a shortest path `[camcube §2.1.2]` |
 //! | `disjoint` | the TCP/IP service: link-disjoint paths, all at once `[camcube §3.1, §7]` |
 //! | `bounce` | to a neighbour, which sends each packet back by the link that it came by `[camcube §6]` |
-//! | `keys-1` to `keys-16` | the same by the extended routing service: the neighbour's F returns the so many keys in the packet, all of them the source's own `[camcube §6]` |
+//! | `keys-1` to `keys-16` | the same by the extended routing service: the neighbour's F returns the keys in the packet, all of them the source's own `[camcube §6]` |
 //!
-//! Who gets the packets (with `bounce` and `keys` that is the source again) says
-//! `received PACKETS BYTES MICROS from X,Y,Z` once none has come for [`QUIET`]: payloads' bytes,
-//! and the time from the first packet to the last.
+//! The receiver (with `bounce` and `keys` the source itself) answers
+//! `received PACKETS BYTES MICROS from X,Y,Z` once no packet has arrived for [`QUIET`]: BYTES are
+//! of payloads, MICROS is the time from the first packet to the last.
 //!
 //! Messages: `flood X,Y,Z MODE MILLIS BYTES` and `send X,Y,Z MODE PACKETS BYTES`.
 
@@ -57,7 +57,7 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
 const WINDOW: usize = 32;
 /// From one look at a flood to the next, if links have stopped taking packets.
 const PACE: Duration = Duration::from_millis(10);
-/// Silence after which a receiver says what it got.
+/// Silence after which a receiver reports.
 const QUIET: Duration = Duration::from_millis(200);
 /// Longest flood, and most packets of one order. `[ours]`
 const MOST_MILLIS: u64 = 60_000;
@@ -112,7 +112,7 @@ struct Head {
     back: bool,
     source: Key,
     destination: Key,
-    /// Of disjoint paths: the server that sent it on.
+    /// For disjoint paths: the server that forwarded it.
     before: Key,
     keys: Vec<Key>,
 }
@@ -141,7 +141,7 @@ impl Head {
         })
     }
 
-    /// A payload of so many bytes, or as many as the head takes.
+    /// A payload of this number of bytes, or of the length of its head if that is more.
     fn emit(&self, bytes: usize) -> Vec<u8> {
         let mut payload = vec![self.mode.number(), self.back.into()];
         for key in [self.source, self.destination, self.before] {
@@ -159,7 +159,7 @@ impl Head {
 struct Flood {
     head: Head,
     bytes: usize,
-    /// Packets to send yet; of a flood there is no end to them before its time.
+    /// Number of packets left to send; unlimited for a flood.
     left: u64,
     until: Option<Time>,
     /// The port to the neighbour that bounces.
@@ -181,7 +181,7 @@ impl Flood {
     }
 }
 
-/// What came of a source.
+/// The packets received from a source.
 #[derive(Debug)]
 struct Tally {
     packets: u64,
@@ -259,7 +259,7 @@ impl Benchmark {
         Action::Consumed
     }
 
-    /// Asks for the timer, unless it comes earlier anyway.
+    /// Sets the timer to a time, unless it fires earlier anyway.
     fn wake(&mut self, context: &mut dyn Context, at: Time) {
         if self.wake_at.is_none_or(|earlier| at < earlier) {
             self.wake_at = Some(at);
@@ -284,8 +284,8 @@ impl Benchmark {
         }
     }
 
-    /// `flood X,Y,Z MODE MILLIS BYTES` or `send X,Y,Z MODE PACKETS BYTES`; errors say what is
-    /// wrong.
+    /// Parses `flood X,Y,Z MODE MILLIS BYTES` or `send X,Y,Z MODE PACKETS BYTES`; errors are
+    /// messages for the user.
     fn read(context: &dyn Context, bytes: &[u8]) -> Result<Flood, String> {
         let line = std::str::from_utf8(bytes).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What a service sees of the network while it is called, and what it has asked for.
+//! The view of the network that a service gets during a call, and the requests that it makes.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::camcube::structure::Structure;
 use crate::protocol::Time;
 use crate::service::{ClientId, Context, Journey, Key, Packet};
 
-/// What a server knows of its network.
+/// A server's view of its network.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// The server.
+    /// This server's id.
     pub me: NodeId,
-    /// The torus.
+    /// The torus of the run.
     pub structure: &'a Structure,
     /// The ports on shortest live paths to a server, a bit each; 0 for itself and for one that
     /// cannot be reached.
@@ -41,32 +41,32 @@ impl View<'_> {
     }
 }
 
-/// What a service asked for while it was called.
+/// A request that a service made during a call.
 #[derive(Debug)]
 pub enum Request {
     /// [`Context::send`], whose link was free.
     Send(u8, Packet),
-    /// [`Context::route`].
+    /// From [`Context::route`].
     Route(Packet),
-    /// [`Context::transmit`].
+    /// From [`Context::transmit`].
     Transmit(Packet, Vec<Key>),
-    /// [`Context::forward`].
+    /// From [`Context::forward`].
     Forward(Packet, Vec<Key>, u8, Journey),
-    /// [`Context::deliver`].
+    /// From [`Context::deliver`].
     Deliver(Vec<u8>),
-    /// [`Context::reply`].
+    /// From [`Context::reply`].
     Reply(ClientId, Vec<u8>),
-    /// [`Context::hang_up`].
+    /// From [`Context::hang_up`].
     HangUp(ClientId),
 }
 
 /// One call of a service.
 pub struct Call<'a> {
-    /// The network.
+    /// The network as this server sees it.
     pub view: View<'a>,
-    /// The time.
+    /// The time of the call.
     pub now: Time,
-    /// Counts changes of what is known of the network.
+    /// Increases with each change of the view.
     pub version: u64,
     /// Ports where the service's own one-packet queue is full, a bit each.
     pub busy: u8,
@@ -74,13 +74,13 @@ pub struct Call<'a> {
     pub waiting: usize,
     /// How far the packet has come that it is about.
     pub journey: Journey,
-    /// What it asked for, in order.
+    /// The requests so far, in order.
     pub requests: Vec<Request>,
-    /// Its timer.
+    /// The service's timer, if set.
     pub timer: &'a mut Option<Time>,
-    /// Its counters.
+    /// The service's counters by name.
     pub counters: &'a mut BTreeMap<&'static str, u64>,
-    /// Chance.
+    /// The random number generator.
     pub draws: &'a mut Draws,
 }
 

@@ -1,18 +1,18 @@
 //! A file to many servers, over a tree that grows along the corners of mini-cubes.
 //! `[camcube §3.2, Fig. 7]`
 //!
-//! A join goes towards the root coordinate; each coordinate on its path records where it came from
-//! as a child, and the join ends at the first that is in the tree. The root's data goes to each
-//! child by `transmit`, in chunks. A coordinate asks its parent again for chunks that do not come
-//! ([`REPAIR`]), as links lose packets when they fail. `[ours]`
+//! A join goes towards the root coordinate; each coordinate on its path records the previous
+//! coordinate as a child, and the join ends at the first coordinate that is already in the tree.
+//! The root's data goes to each child by `transmit`, in chunks. A coordinate requests missing
+//! chunks from its parent ([`REPAIR`]), because links lose packets when they fail. `[ours]`
 //!
-//! To compare with, a join may go by the routing service instead (`join-routed GROUP X,Y,Z`), which
+//! For comparison, a join can use the routing service instead (`join-routed GROUP X,Y,Z`), which
 //! takes the first free link on a shortest path to the root; each server on its way records its
 //! child. `[camcube §3.2]`
 //!
 //! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the
-//! server that answers for the root `X,Y,Z`. A member that has the whole file says
-//! `received GROUP BYTES CHECKSUM ok`, or `wrong` for `ok`.
+//! server that owns the root `X,Y,Z`. A member that has the whole file answers
+//! `received GROUP BYTES CHECKSUM ok`, or `wrong` instead of `ok`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
 const MOST_TREES: usize = 256;
 /// Longest file, in bytes. `[ours]`
 const MOST_BYTES: u64 = 64 << 20;
-/// Silence after which chunks that are missing are asked for. `[ours]`
+/// Silence after which missing chunks are requested. `[ours]`
 const REPAIR_AFTER: Duration = Duration::from_millis(200);
 /// From one look at the queue to the next while the root sends.
 const PACE: Duration = Duration::from_millis(2);
@@ -59,7 +59,7 @@ const PACE: Duration = Duration::from_millis(2);
 const WINDOW: usize = 256;
 /// Chunks that one request may name.
 const MOST_MISSING: usize = 128;
-/// Bytes of a payload of data beside the chunk.
+/// Bytes of a data payload in addition to the chunk.
 const HEAD_BYTES: usize = 32;
 
 /// Bytes of every chunk but the last, at least.
@@ -91,7 +91,7 @@ struct Place {
     parent: Option<Key>,
     children: BTreeSet<Key>,
     file: Option<File>,
-    /// Of the root: the next chunk to send.
+    /// The next chunk to send, at the root.
     next: usize,
 }
 
@@ -101,7 +101,7 @@ pub struct Distribution {
     places: BTreeMap<(u32, Key), Place>,
 }
 
-/// A payload's beginning: what it is, its group, and the group's root.
+/// The first bytes of a payload: its kind, its group, and the group's root.
 fn head(what: u8, group: u32, root: Key) -> Vec<u8> {
     let mut head = vec![what];
     head.extend(group.to_be_bytes());
@@ -181,7 +181,7 @@ impl Distribution {
             return Action::Drop;
         };
         let new = place.children.insert(from);
-        // One that comes late gets the first chunk, and asks for the others.
+        // A child that joins late gets the first chunk, and requests the others.
         let first = place.file.as_ref().filter(|_| new);
         if let Some(payload) = first.and_then(|file| file.payload(group, root, 0)) {
             context.transmit(packet(from, payload), &[from]);
@@ -218,7 +218,7 @@ impl Distribution {
         if file.missing > 0 {
             context.set_timer(now + REPAIR_AFTER);
         }
-        // On to the children, as F says [camcube Fig. 7(b)].
+        // Forward to the children, by F [camcube Fig. 7(b)].
         Action::Route
     }
 
@@ -245,7 +245,7 @@ impl Distribution {
         Action::Consumed
     }
 
-    /// The root goes on sending as the links take it; whether there is more to send.
+    /// The root continues to send as the links accept data; returns whether there is more to send.
     fn feed(&mut self, context: &mut dyn Context) -> bool {
         let mut room = WINDOW.saturating_sub(context.waiting());
         let mut more = false;
@@ -268,7 +268,7 @@ impl Distribution {
         more
     }
 
-    /// Asks for what should have come; whether anything is missing.
+    /// Requests overdue chunks; returns whether any are missing.
     fn ask(&mut self, context: &mut dyn Context) -> bool {
         let now = context.now();
         let mut incomplete = false;
@@ -386,8 +386,8 @@ impl Service for Distribution {
                 None => Action::Drop,
             },
             Some((DATA, group, _, reader)) => {
-                // Who joined by the routing service does not know by whom it is in the tree until
-                // data come.
+                // A member that joined by the routing service learns its parent only when data
+                // arrives.
                 let orphan = self
                     .places
                     .get_mut(&(group, at))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Virtual time that a byte takes at weight 1: large, so that division by weights loses nothing.
 const TICKS_PER_BYTE: u64 = 1 << 20;
 
-/// The turns of those that share a link.
+/// Fair turns among the senders that share a link.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
     now: u64,
@@ -14,8 +14,8 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// When it would be a sharer's turn: the least of all goes next. One that was idle saves
-    /// nothing up.
+    /// The virtual time of a sharer's turn: the sharer with the least time is next. An idle sharer
+    /// saves up no turns.
     pub fn turn(&self, sharer: usize) -> u64 {
         let finished = self.finished.get(&sharer).copied().unwrap_or(0);
         finished.max(self.now)
@@ -37,8 +37,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Those that always have packets get bytes in proportion to their weights, whatever the
-        /// packets' lengths.
+        /// Sharers that always have packets get bytes in proportion to their weights, for any
+        /// packet lengths.
         #[test]
         fn shares_are_as_weights(weights in prop::collection::vec(1u32..10, 2..5), lengths in prop::collection::vec(60usize..9000, 5)) {
             let mut fair = Fair::default();

@@ -6,10 +6,10 @@ use super::queues::Queues;
 use crate::protocol::Time;
 use crate::service::Service;
 
-/// What a service has sent by a port.
+/// The traffic that a service has sent by a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes, those of the services' header with them.
     pub bytes: u64,
@@ -22,7 +22,7 @@ pub(super) struct Hosted {
     /// By port: the packet that it sent there when its place was free.
     pub slots: Vec<Option<Vec<u8>>>,
     pub queues: Queues,
-    /// By port.
+    /// Indexed by port.
     pub sent: Vec<Sent>,
     pub counters: BTreeMap<&'static str, u64>,
     pub timer: Option<Time>,

@@ -2,19 +2,19 @@
 //! paper that use it. `[camcube §2.1.1, §3, §5]`
 //!
 //! Packets of services travel from node to node as datagrams between the control addresses of
-//! ports, with the header of `header.rs` before the payload: whatever forwards applications'
-//! packets, services need no privilege. `[ours]`
+//! ports, with the header of `header.rs` before the payload: services need no privilege, regardless
+//! of the forwarding of applications' packets. `[ours]`
 //!
 //! | file | job |
 //! |---|---|
-//! | `runtime.rs` | arrivals, the function F, links that are polled |
-//! | `context.rs` | what a service sees and asks for |
-//! | `hosted.rs` | a service with what the runtime keeps for it |
-//! | `queues.rs`, `fair.rs` | packets that wait, and whose turn it is |
+//! | `runtime.rs` | arrivals, the function F, polling by free links |
+//! | `context.rs` | a service's view of the network, and its requests |
+//! | `hosted.rs` | a service with the runtime's state for it |
+//! | `queues.rs`, `fair.rs` | waiting packets, and fair turns |
 //! | `distribution.rs` | a file to many servers, over a tree `[camcube §3.2]` |
 //! | `aggregation.rs` | counts of words, added up on the way `[camcube §3.4]` |
-//! | `cache/` | keys and values, with replicas where they are asked for `[camcube §3.3]` |
-//! | `benchmark.rs` | packets for their own sake: what paths, links and the function F take `[camcube §3.1, §6]` |
+//! | `cache/` | keys and values, with replicas near their readers `[camcube §3.3]` |
+//! | `benchmark.rs` | benchmark traffic: throughput of paths, links and the function F `[camcube §3.1, §6]` |
 //! | `wire.rs` | reading and writing their payloads |
 
 pub mod aggregation;

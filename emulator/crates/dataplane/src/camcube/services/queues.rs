@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// A packet that waits.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// The packet.
+    /// The packet that waits.
     pub packet: Packet,
     /// Hops that it has taken.
     pub hops: u8,
@@ -22,7 +22,7 @@ pub struct Waiting {
     pub keys: Vec<Key>,
     /// The port that it came by.
     pub from: Option<u8>,
-    /// Its queue.
+    /// The queue that it is in.
     pub queue: u8,
 }
 
@@ -59,14 +59,14 @@ impl Queues {
         }
     }
 
-    /// Packets that wait.
+    /// Number of waiting packets.
     pub fn len(&self) -> usize {
         self.queues.values().map(|queue| queue.packets.len()).sum()
     }
 
-    /// Adds a packet to its queue, whose policy is asked for when it is new; `false`, and the
-    /// packet is lost, where that is full, as the service's queues together are, or there are too
-    /// many queues.
+    /// Adds a packet to its queue. `policy` is called if the queue is new. Returns `false`, and the
+    /// packet is lost, if the queue is full, if the service's queues together are full, or if there
+    /// are too many queues.
     pub fn push(&mut self, now: Time, policy: impl FnOnce() -> QueuePolicy, waiting: Waiting) -> bool {
         let bytes = waiting.packet.payload.len();
         if usize::from(waiting.queue) >= MAX_QUEUES || self.bytes + bytes > MOST_BYTES {
@@ -85,7 +85,7 @@ impl Queues {
         room
     }
 
-    /// Drops what has waited too long; how many that were.
+    /// Drops packets that have waited too long; returns their number.
     pub fn expire(&mut self, now: Time) -> u64 {
         let mut expired = 0;
         for queue in self.queues.values_mut() {
@@ -98,8 +98,8 @@ impl Queues {
         expired
     }
 
-    /// The packet that goes out next by a port: of each queue the oldest that `fits`, of these the
-    /// one whose queue's turn it is.
+    /// The next packet to send by a port: the oldest packet of each queue that `fits`, and among
+    /// these the one whose queue has its turn.
     pub fn candidate(&self, port: u8, fits: impl Fn(&Waiting) -> bool) -> Option<Candidate> {
         let turns = self.turns.get(usize::from(port))?;
         let oldest = self.queues.iter().filter_map(|(&queue, waiting)| {

@@ -1,9 +1,10 @@
-//! The runtime of a server's services: arrivals go to their service, the extended routing service
-//! decides by what each says, and links are polled. `[camcube §2.1.1, §5]`
+//! The runtime of a server's services: arriving packets go to their service, the extended routing
+//! service forwards them by the service's decision, and links poll services for packets.
+//! `[camcube §2.1.1, §5]`
 //!
-//! A service is never called from inside a call: what it asks for is done after it has returned, in
-//! order, and a packet that keeps coming back to the same server is dropped after [`MOST_STEPS`],
-//! as are the packets that it has its service send meanwhile. `[ours]`
+//! Calls to services are never nested: a service's requests are carried out in order after it has
+//! returned. A packet that keeps returning to the same server is dropped after [`MOST_STEPS`], and
+//! so are the packets that its service sends because of it. `[ours]`
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +21,7 @@ use crate::service::{Action, ClientId, Journey, Key, LOCAL, MAX_KEYS, MAX_SERVIC
 /// Calls that one packet may cause on one server before it is taken to loop.
 const MOST_STEPS: u32 = 64;
 
-/// Something that is to be done, of the service at an index.
+/// A pending task for the service at an index.
 enum Work {
     Arrive {
         packet: Packet,
@@ -38,7 +39,7 @@ enum Work {
 pub struct Runtime {
     hosted: Vec<Hosted>,
     ports: u8,
-    /// Counts changes of what is known of the network.
+    /// Increases with each change of the network's state.
     version: u64,
     /// By port: the services' turns.
     turns: Vec<Fair>,
@@ -78,8 +79,8 @@ impl Runtime {
         }
     }
 
-    /// Hosts one more service, which is told of the neighbours that live. Errors: the number or the
-    /// name is taken, or there are too many.
+    /// Adds a service and passes it the live neighbours. Errors: the number or the name is taken,
+    /// or there are too many.
     pub fn host(
         &mut self,
         view: &View<'_>,
@@ -150,7 +151,7 @@ impl Runtime {
             self.work(view, now, index, work);
             return;
         }
-        // One hop is all that it was sent for; a service that wants it to go on hands it to the
+        // The packet was sent for one hop only; to send it further, the service hands it to the
         // routing service.
         let mut packet = packet;
         let action = self.call(view, now, index, journey, |service, call| {
@@ -173,8 +174,8 @@ impl Runtime {
             return None;
         }
         let fits = |waiting: &Waiting| leads(view, waiting, port).next().is_some();
-        // Of the services that have a packet for this link, the one whose turn it is: first what it
-        // sent itself.
+        // Of the services with a packet for this link, choose the one whose turn it is; packets
+        // that it sent itself go first.
         let mut best: Option<(u64, usize, Option<Candidate>)> = None;
         for (index, hosted) in self.hosted.iter_mut().enumerate() {
             let expired = hosted.queues.expire(now);
@@ -206,7 +207,8 @@ impl Runtime {
         Some(bytes)
     }
 
-    /// A packet of a service leaves by a port: its turn is over, and it may have another one.
+    /// Records that a packet of a service leaves by a port: its turn ends, and it can send another
+    /// packet.
     fn leave(&mut self, view: &View<'_>, now: Time, index: usize, port: u8, bytes: usize) {
         self.turns[usize::from(port)].take(index, bytes, 1);
         let sent = &mut self.hosted[index].sent[usize::from(port)];
@@ -262,11 +264,11 @@ impl Runtime {
                 service.neighbour(call, port, up);
             });
         }
-        // What waited may have another way now.
+        // Waiting packets may have a different path now.
         self.news = true;
     }
 
-    /// Other paths are known: what waited may have another way now.
+    /// Paths have changed: waiting packets may have a different path now.
     pub fn paths_changed(&mut self) {
         self.version += 1;
         self.news = true;
@@ -284,7 +286,7 @@ impl Runtime {
         }
     }
 
-    /// When a service wants to be called.
+    /// The time at which a service must be called next.
     pub fn next_timeout(&self) -> Option<Time> {
         self.hosted.iter().filter_map(|hosted| hosted.timer).min()
     }
@@ -333,7 +335,7 @@ impl Runtime {
         })
     }
 
-    /// What every service has sent, by port: its name, and a count for each port.
+    /// The traffic that every service has sent: its name, and a count for each port.
     pub fn sent(&self) -> impl Iterator<Item = (&str, &[Sent])> {
         let hosted = self.hosted.iter();
         hosted.map(|hosted| (hosted.service.name(), &hosted.sent[..]))
@@ -348,7 +350,7 @@ impl Runtime {
         self.hosted.iter().position(|hosted| hosted.id == id)
     }
 
-    /// Calls a service about a packet that has come so far, then does what it asked for.
+    /// Calls a service about a packet with this journey, then carries out its requests.
     fn call<R>(
         &mut self,
         view: &View<'_>,
@@ -379,8 +381,8 @@ impl Runtime {
     }
 
     fn carry_out(&mut self, view: &View<'_>, now: Time, index: usize, steps: u32, requests: Vec<Request>) {
-        // What a packet has the service send begins anew, but for the calls that it has caused
-        // here.
+        // Packets that the service sends because of this one start a new journey, but keep the
+        // count of calls here.
         let begun = Journey {
             steps: steps + 1,
             ..Journey::default()
@@ -478,8 +480,8 @@ impl Runtime {
         }
     }
 
-    /// Sends a packet to one of these keys: over links to those that others answer for, or to
-    /// itself. Its queue is the service's to say, unless it has said.
+    /// Sends a packet to one of these keys: over links if other servers own them, or to itself. Its
+    /// queue is `queue` if given, else the service's choice.
     #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
     fn towards(
         &mut self,

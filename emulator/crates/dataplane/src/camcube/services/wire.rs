@@ -11,29 +11,29 @@ use crate::service::{Context, Key};
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// This many bytes.
+    /// Reads this number of bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*first)
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// A number.
+    /// Reads a big-endian number.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// A number.
+    /// Reads a big-endian number.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A key coordinate.
+    /// Reads a key coordinate.
     pub fn key(&mut self) -> Option<Key> {
         self.array()
     }

@@ -1,9 +1,8 @@
 //! The clients of one server: each client's commands one after the other, so that answers come in
 //! order.
 //!
-//! A command begins when its client says it or, where commands wait behind each other, with the
-//! timer: never from within the call that ended the one before, which may itself be within that
-//! one's.
+//! A command starts when it arrives or, if commands are queued, by the timer. It never starts
+//! within the call that ended the previous command, to avoid recursion.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -26,7 +25,7 @@ const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 struct Request {
     request: u32,
     until: Time,
-    /// Whether its client wants no answer.
+    /// Whether its client requested no answer.
     quiet: bool,
 }
 
@@ -37,13 +36,13 @@ struct Lookup {
     versions: bool,
 }
 
-/// A connection.
+/// The state of a connection.
 #[derive(Debug, Default)]
 struct Client {
     reader: Reader,
     lookup: Option<Lookup>,
     asked: Option<Request>,
-    /// Whether it says nothing more.
+    /// Whether the client sends nothing more.
     ended: bool,
 }
 
@@ -53,7 +52,7 @@ pub struct Clients {
     clients: BTreeMap<ClientId, Client>,
     /// Who waits for which request.
     requests: BTreeMap<u32, ClientId>,
-    /// Those that can go on.
+    /// Clients whose next command can start.
     ready: BTreeSet<ClientId>,
     latest: u32,
 }
@@ -71,7 +70,7 @@ impl Clients {
         self.set_timer(context);
     }
 
-    /// A client says nothing more: it gets the answers that it waits for.
+    /// The client sends nothing more; it still gets the pending answers.
     pub fn end(&mut self, context: &mut dyn Context, id: ClientId) {
         if let Some(client) = self.clients.get_mut(&id) {
             client.ended = true;
@@ -81,7 +80,7 @@ impl Clients {
         }
     }
 
-    /// An answer to a request has come. One that nobody waits for any more is nothing.
+    /// Handles an answer to a request. An answer for which no client waits is ignored.
     pub fn answer(&mut self, context: &mut dyn Context, words: &Words) {
         let Some(id) = self.requests.remove(&words.request) else {
             return;
@@ -106,7 +105,7 @@ impl Clients {
         self.set_timer(context);
     }
 
-    /// The time has come: gives up what takes too long, and goes on with who is ready.
+    /// Handles the timer: gives up requests that take too long, and starts the next commands.
     pub fn on_timer(&mut self, context: &mut dyn Context, values: (usize, usize)) {
         let now = context.now();
         for (id, client) in &mut self.clients {
@@ -221,7 +220,7 @@ impl Clients {
     }
 }
 
-/// What is sent to the server of a change's key; `None` if that is longer than a packet.
+/// The request to the server of a change's key; `None` if it is longer than a packet.
 fn request(context: &dyn Context, change: Change) -> Option<Words> {
     let fits = change.key.len() + change.value.len() + HEAD_BYTES <= context.max_payload();
     fits.then(|| Words {

@@ -1,25 +1,26 @@
-//! Keys and values in memory, with replicas where they are asked for. `[camcube §3.3]`
+//! Keys and values in memory, with replicas near the servers that read them. `[camcube §3.3]`
 //!
 //! A key's hash gives its primary coordinate, and that eight secondary ones. A lookup goes to the
 //! nearest of the nine (to the primary if it is among them, else to a random one). A secondary
-//! without the value passes the lookup on to the primary; the answer returns by way of it, which
-//! fills it. A write goes to the primary, which has the secondaries forget: until that reaches
-//! them, they may answer with the value before.
+//! without the value forwards the lookup to the primary; the answer returns through the secondary,
+//! which stores it. A write goes to the primary, which invalidates the secondaries; until the
+//! invalidation arrives, a secondary can answer with the old value.
 //!
 //! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`,
-//! `MISS KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and says
-//! `HOPS KEY N`, the links that the lookup crossed; `hops KEY straight` sends it to the primary by
-//! the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached
-//! find all of it on every server, at a TCP port that is a setting.
+//! `MISS KEY`, `STORED KEY`, `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and answers
+//! `HOPS KEY N`, the number of links that the lookup crossed; `hops KEY straight` sends it to the
+//! primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of
+//! memcached find all of it on every server, at a TCP port that is a setting.
 //!
 //! | file | job |
 //! |---|---|
-//! | `mod.rs` | primaries, secondaries, and who answers whom |
+//! | `mod.rs` | primaries, secondaries, and the routing of answers |
 //! | `store.rs` | which of a server's values are out of date |
-//! | `words.rs` | what instances send to each other |
-//! | `clients.rs` | clients' commands, one after the other |
+//! | `words.rs` | messages between instances |
+//! | `clients.rs` | clients' commands, one at a time |
 //!
-//! Not here: values, what commands do to them, and memcached's text protocol (`crate::key_value`).
+//! Not here: values, the effects of commands on them, and memcached's text protocol
+//! (`crate::key_value`).
 
 mod clients;
 mod store;
@@ -127,7 +128,7 @@ impl Cache {
         let found = self.store.values.get(now, &words.key).cloned();
         if words.what == What::Get {
             if found.is_none() && at != primary {
-                // The routing service asks `route` for the next replica, the primary.
+                // The routing service calls `route` to get the next replica, the primary.
                 words.via = at;
                 words.missed = true;
                 packet.payload = words.emit();
@@ -188,7 +189,7 @@ impl Cache {
     }
 }
 
-/// Has the secondaries of a key forget what is older than a version.
+/// Has the secondaries of a key discard values older than a version.
 fn forget(context: &mut dyn Context, primary: Key, key: &[u8], version: u64) {
     let words = Words {
         version,

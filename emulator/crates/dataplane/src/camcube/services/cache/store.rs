@@ -16,7 +16,7 @@ const MOST_FORGOTTEN: usize = 4096;
 /// All values of a server.
 #[derive(Debug, Default)]
 pub struct Store {
-    /// Its values.
+    /// The values of the server.
     pub values: Values,
     /// By key: the version before which all are out of date, and until when that is remembered.
     forgotten: BTreeMap<Vec<u8>, (u64, Time)>,
@@ -25,7 +25,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Keeps the value that came with an answer, unless a later version has been told of.
+    /// Stores the value of an answer, unless a later version has been announced.
     pub fn fill(&mut self, now: Time, words: &Words) {
         let forgotten = self.forgotten.get(&words.key).map_or(0, |(version, _)| *version);
         let here = self.values.get(now, &words.key).map_or(0, |entry| entry.version);
@@ -82,8 +82,8 @@ mod tests {
     }
 
     proptest! {
-        /// Fills and forgets in any order: what is found is never older than a version that was
-        /// told of within `LATE`.
+        /// For any order of answers and invalidations, a value in the store is never older than a
+        /// version announced within `LATE`.
         #[test]
         fn no_late_answer_brings_an_old_value_back(
             steps in prop::collection::vec((0u8..4, 0u64..40, any::<bool>(), 0u64..400), 1..200),

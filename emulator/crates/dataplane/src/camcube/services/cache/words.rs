@@ -5,10 +5,10 @@ use crate::key_value::text::Write;
 use crate::key_value::{Deed, FOR_EVER, Outcome};
 use crate::service::Key;
 
-/// Bytes of a payload beside the key and the value.
+/// Bytes of a payload in addition to the key and the value.
 pub const HEAD_BYTES: usize = 33;
 
-/// What a payload is.
+/// The kind of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A lookup.
@@ -87,7 +87,7 @@ impl What {
         }
     }
 
-    /// What a request does to a value; `None` for anything else.
+    /// The operation that a request applies to a value; `None` for anything else.
     pub fn deed(self) -> Option<Deed> {
         match self {
             What::Write(how) => Some(Deed::Write(how)),
@@ -98,7 +98,7 @@ impl What {
         }
     }
 
-    /// The answer that tells an outcome; of an adjustment, the value.
+    /// The answer for an outcome; for an adjustment, the new value.
     pub fn answer(outcome: Outcome) -> What {
         match outcome {
             Outcome::Stored => What::Stored,
@@ -113,7 +113,7 @@ impl What {
         }
     }
 
-    /// The outcome that an answer tells.
+    /// The outcome in an answer.
     pub fn outcome(self) -> Outcome {
         match self {
             What::Stored => Outcome::Stored,
@@ -156,31 +156,31 @@ const STRAIGHT: u8 = 4;
 /// Where a payload has its marks.
 const MARKS_AT: usize = 7;
 
-/// A packet's payload.
+/// A parsed payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What it is.
+    /// The kind of the payload.
     pub what: What,
     /// Where the answer goes.
     pub requester: Key,
-    /// The secondary by which the answer returns; of a lookup that has missed none yet, the
+    /// The secondary through which the answer returns; for a lookup that has not missed yet, the
     /// requester.
     pub via: Key,
     /// Whether a secondary has missed it.
     pub missed: bool,
-    /// Of a lookup whose hops are counted: how it goes.
+    /// The route of a lookup whose hops are counted.
     pub counted: Option<Counted>,
     /// The requester's number of it; 0 for a message from people.
     pub request: u32,
-    /// For clients.
+    /// Opaque flags for clients.
     pub flags: u32,
     /// How long the value lives from now on, in milliseconds.
     pub lives_millis: u32,
-    /// The version of the value; of a conditional write, the one that it expects.
+    /// The version of the value; for a conditional write, the expected version.
     pub version: u64,
-    /// The key.
+    /// The key of the value.
     pub key: Vec<u8>,
-    /// The value.
+    /// The value, if there is one.
     pub value: Vec<u8>,
 }
 
@@ -228,7 +228,7 @@ impl Words {
         })
     }
 
-    /// The payload.
+    /// Encodes the payload.
     pub fn emit(&self) -> Vec<u8> {
         let mut payload = vec![self.what.number()];
         payload.extend(self.requester);
