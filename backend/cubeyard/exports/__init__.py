@@ -1,12 +1,12 @@
-"""A plan as files. One module or folder per format, streamed, deterministic: the same plan gives
-the same bytes.
+"""Writes a plan as files. One module or folder per format; output is streamed and deterministic:
+the same plan gives the same bytes.
 
-In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`,
+Inside: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`,
 `links.py`, `palette.py`, `power.py`, `interfaces.py`).
 
-Not in: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields
-bytes. Renderers import their libraries when they are first used, so that a server that only answers
-JSON does not load a PDF typesetter.
+Not here: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields
+bytes. Renderers import their libraries on first use, so that a server that only answers JSON does
+not load a PDF typesetter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ __all__ = [
 ]  # fmt: skip
 
 Renderer = Callable[..., Iterator[bytes]]
-"""`(plan, progress)`, and the options if the format has any but the paper, which is the plan's."""
+"""Takes `(plan, progress)`, and the options if the format has any besides the paper size, which the
+plan contains."""
 
 _CSV = "text/csv; charset=utf-8"
 _ALL = (
@@ -303,19 +304,19 @@ _ALL = (
 )  # fmt: skip
 
 FORMATS: dict[str, ExportFormat] = {entry.name: entry for group in GROUPS for entry, _ in _ALL if entry.group == group}
-"""By name, under their headings in the order of `GROUPS`."""
+"""Formats by name, grouped by heading in the order of `GROUPS`."""
 _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 
 
 def render(
     format: str, plan: PlanView, progress: Progress | None = None, options: ExportOptions = NO_OPTIONS
 ) -> Iterator[bytes]:
-    """The plan as `format`, in pieces. Of the options those count that the format takes; `paper` is
-    the plan's already.
+    """Yields the plan as `format`, in pieces. Options that the format does not accept are ignored;
+    `paper` is already part of the plan.
 
     Raises `UnknownExportFormatError` at once for a name that is not in `FORMATS`; the work itself
-    starts with the first piece. `progress` is called with a fraction and a few words while the
-    pieces are made.
+    starts with the first piece. `progress` is called with a fraction and a short description while
+    the pieces are made.
     """
     if format not in _RENDERERS:
         raise UnknownExportFormatError(format, list(FORMATS))
@@ -334,8 +335,8 @@ def write_file(
     progress: Progress | None = None,
     options: ExportOptions = NO_OPTIONS,
 ) -> None:
-    """The same as a file. It is written beside its place first: a failure or an interruption leaves
-    no half a file."""
+    """Writes the export to a file: first to a temporary file in the same folder, so that a failure
+    or interruption leaves no partial file."""
     partial = target.with_name(f".{target.name}.partial")
     try:
         with partial.open("wb") as file:
@@ -347,7 +348,7 @@ def write_file(
 
 
 def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:
-    """Raises `ExportOptionError` for an option that this plan does not allow."""
+    """Raises `ExportOptionError` for an option that is not allowed for this plan."""
     if "first_label" in FORMATS[format].options and options.first_label > 1:
         from cubeyard.exports.pdf.stocks import stock_of
 
@@ -358,8 +359,8 @@ def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:
 
 
 def file_name(format: str, plan: PlanView) -> str:
-    """`Paper-container-1a2b3c4d.xlsx`: the plan's name without what a file system refuses, the
-    start of its hash, the format's extension."""
+    """`Paper-container-1a2b3c4d.xlsx`: the plan's name without characters that file systems reject,
+    the start of its hash, the format's extension."""
     if format not in FORMATS:
         raise UnknownExportFormatError(format, list(FORMATS))
     return f"{file_title(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"

@@ -1,9 +1,9 @@
 """Addresses by host name: a hosts file, and static leases for dnsmasq and Kea.
 
 The addresses are those of the lab file and of emulations: 10.0.0.1 for the first server, 172.16.0.1
-for the first switch. A plan knows no MAC addresses. dnsmasq recognises a machine by the name that
-it sends; Kea by the switch and port that the relay agent reports (option 82, circuit id), which the
-plan does know, or by the machine's name as its client id.
+for the first switch. A plan contains no MAC addresses. dnsmasq identifies a machine by the host
+name that it sends. Kea identifies it by the switch and port that the relay agent reports (option
+82, circuit id), which the plan contains, or by the host name as its client id.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEASE_SECS = 86_400
 
 
 def _line(text: str) -> str:
-    """Text for a comment: one line."""
+    """Text for a comment, on one line."""
     return " ".join(plain(text).split())
 
 
@@ -42,17 +42,17 @@ def _by_pieces(lines: Iterator[str]) -> Iterator[bytes]:
 
 def network(tables: PlanTables, kind: int) -> ipaddress.IPv4Network | None:
     """The smallest network that holds the addresses of the servers (kind 0) or switches (1), at
-    least a /24; None without any."""
+    least a /24; None if there are none."""
     members = [device for device, one in enumerate(tables.device_kind) if bool(one) == bool(kind)]
     if not members:
         return None
-    # One address beyond the last is kept for broadcasts.
+    # One address after the last is reserved for broadcasts.
     bits = max(8, (len(members) + 1).bit_length())
     return ipaddress.IPv4Network((int(address(tables, members[0])) & ~((1 << bits) - 1), 32 - bits))
 
 
 def hosts_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`/etc/hosts`: address and host name of every device, the paper's name behind it as a
+    """`/etc/hosts`: address and host name of every device, followed by the paper's name as a
     comment."""
     tables = PlanTables(plan)
     yield f"# {_line(plan.name)}\n# {_line(provenance(plan))}\n".encode()
@@ -62,8 +62,7 @@ def hosts_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """dnsmasq's configuration: DNS records of every device, and its lease by the name that it
-    sends."""
+    """dnsmasq's configuration: DNS records of every device, and a lease for each host name."""
     tables = PlanTables(plan)
     head = [f"# {_line(plan.name)}", f"# {_line(provenance(plan))}"]
     example = f"dhcp-host=02:00:00:00:00:01,{tables.hosts[0]},{address(tables, 0)}"
@@ -81,8 +80,8 @@ def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def circuit_ids(tables: PlanTables) -> dict[int, str]:
-    """`s0-000:P0` for each server that is on a switch: where its first port on a switch is plugged
-    in."""
+    """For each server on a switch, the switch and port of its first connection, such as
+    `s0-000:P0`."""
     a_ends, b_ends = interfaces(tables)
     columns = tables.plan.cables
     found: dict[int, tuple[int, str]] = {}
@@ -98,8 +97,8 @@ def circuit_ids(tables: PlanTables) -> dict[int, str]:
 
 
 def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Kea's DHCPv4 configuration with a host reservation for every device. Each has the plan's
-    facts as its user context."""
+    """Kea's DHCPv4 configuration with a host reservation for every device. Each reservation has the
+    device's data from the plan as its user context."""
     tables = PlanTables(plan)
     circuits = circuit_ids(tables)
     head = {
@@ -131,7 +130,7 @@ def kea_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 def _reservation(tables: PlanTables, circuits: dict[int, str], device: int) -> dict[str, Any]:
     host, circuit = tables.hosts[device], circuits.get(device)
-    # A text in single quotes is taken as its bytes.
+    # Kea uses text in single quotes as raw bytes.
     identifier = {"client-id": f"'{host}'"} if circuit is None else {"circuit-id": f"'{circuit}'"}
     context = {"location": tables.locations[device], "paper-name": tables.paper_names[device]}
     return identifier | {"ip-address": str(address(tables, device)), "hostname": host, "user-context": context}

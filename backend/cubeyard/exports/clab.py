@@ -1,11 +1,11 @@
 """A containerlab topology (`*.clab.yml`), the script of its link rates, and the recipe of its
 image.
 
-The lab comes up as a network in which any two servers reach each other, without a routing protocol.
-Every device has one address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the
-first switch; links have none (they are unnumbered), and a next hop is the neighbour's loopback.
-Where servers relay (BCube, DCell, torus), switches are bridges and servers forward. Elsewhere
-switches are routers: as bridges they would send every broadcast round their loops for ever.
+In the started lab any two servers can reach each other, without a routing protocol. Every device
+has one address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the first switch;
+links have none (they are unnumbered), and a next hop is the neighbour's loopback. Where servers
+relay (BCube, DCell, torus), switches are bridges and servers forward. Elsewhere switches are
+routers: as bridges they would forward every broadcast in loops for ever.
 
 A device has no management network (`network-mode: none`), because the plan's first server port is
 called `eth0` and containerlab would otherwise take that name.
@@ -28,16 +28,16 @@ from cubeyard.plans.view import PlanView
 RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_paper_name", "a_port", "b_node", "b_interface", "b_paper_name", "b_port",
                 "level", "rate_bits_per_sec", "length_metres")  # fmt: skip
 MAX_ROUTED_SERVERS = 512
-"""Beyond this a lab has no routes: containers of a larger one fit on no single machine, and the
-file would be too long. [ours]"""
+"""Larger labs have no routes: their containers do not fit on a single machine, and the file would
+be too long. [ours]"""
 _SERVERS, _SWITCHES = ipaddress.IPv4Address("10.0.0.1"), ipaddress.IPv4Address("172.16.0.1")
 _ITEMS_PER_PIECE = 1_000
 _ROUTES_PER_COMMAND = 200
-"""A word of a command may have 128 KiB, and a route with eight next hops has 500 bytes."""
+"""A word of a command can have at most 128 KiB, and a route with eight next hops has 500 bytes."""
 IMAGE = "cubeyard-lab"
 _SYSCTLS = {
     "net.ipv4.ip_forward": 1,
-    # Packets of one flow may arrive by another port than answers leave by.
+    # Packets of one flow can arrive by another port than the replies use.
     "net.ipv4.conf.all.rp_filter": 0,
     "net.ipv4.conf.default.rp_filter": 0,
     # Equal-cost next hops are chosen by addresses and ports, so that a connection stays on its
@@ -59,13 +59,12 @@ def address(tables: PlanTables, device: int) -> ipaddress.IPv4Address:
 
 
 def _comment(text: str) -> str:
-    """One line, and nothing in it that containerlab would expand: it looks for `$name` in comments
-    too."""
+    """One line without `$`: containerlab expands `$name` in comments too."""
     return " ".join(plain(text).replace("$", "").split())
 
 
 class _Lab:
-    """What each device runs when the lab starts."""
+    """The commands that each device runs when the lab starts."""
 
     def __init__(self, plan: PlanView) -> None:
         self.plan = plan
@@ -83,11 +82,11 @@ class _Lab:
                 self._ports.setdefault(device, []).append(end)
 
     def commands(self, device: int) -> list[str]:
-        """Shell commands, each without quotes and without `$`, which containerlab expands."""
+        """Shell commands without quotes and without `$`, which containerlab expands."""
         ports = self._ports.get(device, [])
         if self.tables.device_kind[device] and (self.bridges or not self.routed):
             bridge = "ip link add name fabric type bridge"
-            # Where switches form loops a bridge needs the spanning tree protocol, or one broadcast
+            # If switches form loops, a bridge needs the spanning tree protocol, or a broadcast
             # never ends.
             bridge += "" if self.bridges and self.routed else " stp_state 1"
             up = [f"ip link set dev {port} master fabric up" for port in ports]
@@ -99,8 +98,8 @@ class _Lab:
         return [" && ".join(up), *(f'printf "{"".join(batch)}" | ip -batch -' for batch in batches)]
 
     def _routes_of(self, device: int, own: ipaddress.IPv4Address) -> list[str]:
-        """The routes of a device, a line for `ip -batch` each, with its end as `printf` writes
-        it."""
+        """The routes of a device, one line for `ip -batch` each, with the newline escaped for
+        `printf`."""
         lines: list[str] = []
         for first, last, hops in self._routes[device]:
             ways = [f"via {address(self.tables, via)} dev {self._end(device, link)} onlink" for link, via in hops]
@@ -110,7 +109,7 @@ class _Lab:
         return lines
 
     def _end(self, device: int, link: int) -> str:
-        """The interface by which a device is on a cable; a cable's number is its link's."""
+        """The interface with which a device is on a cable; a cable has the number of its link."""
         return (self.a_ends if self._a_devices[link] == device else self.b_ends)[link]
 
 
@@ -168,7 +167,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One CSV row a link: its two ends as containerlab and as the plan name them, and its rate in
+    """One CSV row per link: its two ends as containerlab and as the plan name them, and its rate in
     bits per second."""
     tables = PlanTables(plan)
     nodes = tables.hosts
@@ -190,7 +189,8 @@ def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def rates_script(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """A shell script that gives each end of each link of a running lab its rate, by a token bucket.
+    """A shell script that limits each end of each link of a running lab to its rate, with a token
+    bucket.
 
     `RATE_DIVISOR` divides all rates, so that one machine can carry them: 1 Gb/s links run at 1 Mb/s
     with 1000.
@@ -219,7 +219,7 @@ def rates_script(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def image_recipe(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The Dockerfile of the lab's image: Linux with iproute2 and the tools to look at a network."""
+    """The Dockerfile of the lab's image: Linux with iproute2 and network diagnosis tools."""
     yield (
         f"# {_comment(provenance(plan))}\n"
         f"# docker build -t {IMAGE} - < this file\n"

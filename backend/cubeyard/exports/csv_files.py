@@ -1,7 +1,7 @@
-"""Comma-separated tables: the cable schedule, the bill of materials, the labels for a printer.
+"""Comma-separated tables: the cable schedule, the bill of materials, the labels for label printers.
 
-RFC 4180: comma, CRLF, quotes where needed, UTF-8, one header row, points as decimal marks. Streamed
-in chunks, so a million cables never stand in memory at once.
+RFC 4180: comma, CRLF, quotes where needed, UTF-8, one header row, decimal points. Streamed in
+chunks, so that a million cables are never in memory at once.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Row = Sequence[object]
 
 
 def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHUNK_CABLES) -> Iterator[bytes]:
-    """The table as CSV bytes, about `rows_per_chunk` rows at a time. Text cells must have been
-    through `cell` already."""
+    """The table as CSV bytes, about `rows_per_chunk` rows at a time. The caller has passed text
+    cells through `cell`."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(header)
@@ -59,14 +59,14 @@ def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHU
 
 
 def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable, in the plan's order; of a breakout cable one row a leg, with the cable and
-    the leg in a last column."""
+    """One row per cable, in the plan's order. A breakout cable has one row per leg, with the cable
+    and the leg in a last column."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
     parts = [(cell(tables.part_sku(i)), cell(tables.part_name(i))) for i in range(len(tables.parts))]
     no_part = ("", "")
-    bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
+    bundles = [*tables.bundle_names, ""]  # index -1 ("stays in its rack") is the last item
     total = max(plan.cable_count, 1)
     breakouts = plan.has_breakouts
 
@@ -84,8 +84,8 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
                 sku, part, cell(cable.colour), papers[a], papers[b], *([cable.breakout] if breakouts else []),
             )  # fmt: skip
 
-    # Programs that read the table by place keep working: the column is there only where it says
-    # something, and last.
+    # The column is last, and only there if a plan has breakouts, so that programs that read columns
+    # by position keep working.
     yield from encode((*CABLE_COLUMNS, "breakout") if breakouts else CABLE_COLUMNS, rows())
     progress(1.0, "cable schedule")
 
@@ -114,13 +114,13 @@ def bill_of_materials(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def _shown(value: object) -> object:
-    """Products of lengths and counts to the millimetre."""
+    """Rounds products of lengths and counts."""
     return "" if value is None else round(value, 6) if isinstance(value, float) else value
 
 
 def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Two rows a cable, near end then far end, each with the label to stick on that end: its own
-    position first. The trunk of a breakout has one row, and each of its legs one."""
+    """Two rows per cable, near end then far end, each with the label for that end, which starts
+    with its own position. The trunk of a breakout has one row, and each of its legs one."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]

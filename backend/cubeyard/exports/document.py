@@ -13,7 +13,7 @@ from cubeyard.plans.view import PlanView
 FORMAT = "cubeyard-plan"
 FORMAT_VERSION = 1
 _CHUNK_VALUES = 65_536
-# Sorted keys: a spec that has been through the database and one that has not give the same bytes.
+# With sorted keys, a spec from the database gives the same bytes as the original spec.
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -33,8 +33,9 @@ def _column(name: str, values: Any) -> Iterator[bytes]:
 def plan_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """`{format, format_version, name, plan_hash, engine_version, spec, summary, scene, bom, cables}`.
 
-    `cables` is columnar as in the REST answer: `{count, columns: {name: [...]}, routes, colours}`,
-    with the labels and port names as further columns.
+    `cables` is columnar as in the REST response:
+    `{count, columns: {name: [...]}, routes, colours}`, with the labels and port names as further
+    columns.
     """
     head = {
         "format": FORMAT,

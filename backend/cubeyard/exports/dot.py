@@ -1,9 +1,9 @@
-"""The cabling as Graphviz DOT, one edge a cable with its ports: what cable checkers and network
-simulators read.
+"""The cabling as Graphviz DOT, one edge per cable with its ports, for cable checkers and network
+simulators.
 
 `"h0132":"eth0" -- "s0-013":"P2"` is the form of the Prescriptive Topology Manager (`topology.dot`)
-and of NVIDIA Air. Each device carries a `function`, which Air needs; rack and unit are comments to
-both and a position to people.
+and of NVIDIA Air. Each device carries a `function`, which Air needs; rack and unit are for people;
+both programs ignore them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _function(tables: PlanTables, device: int) -> str:
 
 
 def cable_graph(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Devices by host name, then one edge a cable. Ports have the names of Linux interfaces."""
+    """Devices by host name, then one edge per cable. Ports have the names of Linux interfaces."""
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)
     yield f"// {provenance(plan)}\ngraph {_quoted(slug(plan.name, 'plan'))} {{\n".encode()

@@ -1,8 +1,8 @@
-"""Rack elevations as a draw.io (diagrams.net) document: a page a row of racks, every device a shape
-with the plan's facts.
+"""Rack elevations as a draw.io (diagrams.net) document: one page per row of racks, and every device
+a shape with its data from the plan.
 
-The XML is draw.io's own, uncompressed. A rack is a container, so that it moves with its devices; a
-device's facts are shape data, which draw.io shows, searches and exports.
+The XML is uncompressed. A rack is a container, so that it moves with its devices; a device's data
+are shape data, which draw.io shows, searches and exports.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _NUMBER = (
 
 
 def _device_style(level: int) -> str:
-    # Level colours are for marks: the name stands on paper, the colour is the frame.
+    # The name is dark on white and only the frame has the level's colour, so that it stays
+    # readable.
     return (
         f"rounded=0;html=0;whiteSpace=wrap;fontSize=9;fillColor={LIGHT.paper};strokeColor={level_colour(level)};strokeWidth=2;"
         f"fontColor={LIGHT.ink};"
@@ -39,7 +40,7 @@ def _device_style(level: int) -> str:
 
 
 def _pages(tables: PlanTables) -> list[tuple[str, list[int]]]:
-    """Racks by page: those of one row of one container, at most `RACKS_PER_PAGE`."""
+    """Racks by page: racks in one row of one container, at most `RACKS_PER_PAGE`."""
     racks = tables.plan.scene["racks"]
     rows: dict[tuple[int, int], list[int]] = {}
     for rack in range(len(tables.rack_names)):
@@ -53,7 +54,7 @@ def _pages(tables: PlanTables) -> list[tuple[str, list[int]]]:
 
 
 def elevation_pages(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The document, a page at a time."""
+    """The document, page by page."""
     tables = PlanTables(plan)
     members = tables.devices_by_rack()
     pages = _pages(tables)
@@ -92,7 +93,7 @@ def _rack(tables: PlanTables, rack: int, place: int, members: list[int]) -> str:
     for unit in range(1, units + 1):
         y = height - unit * UNIT_PIXELS
         pieces.append(_shape(f"{parent}-u{unit}", str(unit), _NUMBER, parent, 0, y, _NUMBERS_PIXELS - 4, UNIT_PIXELS))
-    # A device without a unit is a finding of the plan; it has no place to be drawn at.
+    # A device without a unit is a finding of the plan and has no position in the drawing.
     pieces += [_device(tables, device, parent, height) for device in members if tables.device_unit[device]]
     return "".join(pieces)
 

@@ -1,4 +1,4 @@
-"""What an export is: a name on the command line and in the URL, a media type, an extension."""
+"""An export format: a name for the command line and the URL, a media type, an extension."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Progress = Callable[[float, str], None]
-"""Called with a fraction between 0 and 1 and a few words on what is being done."""
+"""Called with a fraction between 0 and 1 and a short description of the current step."""
 
 
 DOCUMENTS, CREW, NETWORK, RESEARCH = (
@@ -19,36 +19,37 @@ GROUPS = (DOCUMENTS, CREW, NETWORK, RESEARCH)
 
 
 STREAMED_CABLES = 200_000
-"""Up to so many cables a plan is written while it is downloaded: a few seconds. Larger exports are
-made in the background. [ours]"""
+"""Plans with at most this number of cables are written during the download, which takes a few
+seconds. Larger exports are made in the background. [ours]"""
 _WHOLE_FILES = {"pdf": 2_000, "xlsx": 20_000, "nvidia-p2p": 20_000}
-"""The same for formats whose first byte comes when nearly the whole file is made."""
+"""The same for formats that produce the first byte only when nearly the whole file is made."""
 
 
 def cables_at_once(name: str) -> int:
-    """The largest plan, in cables, that is written in this format while it is downloaded."""
+    """The largest plan, in cables, that is written in this format during the download."""
     return _WHOLE_FILES.get(name, STREAMED_CABLES)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
     name: str
-    """The word in `/exports/{format}` and `--format`."""
+    """The name in `/exports/{format}` and `--format`."""
     media_type: str
     extension: str
-    """Without a leading dot; may hold one, as `clab.yml` does."""
+    """Without a leading dot, but can contain dots, such as `clab.yml`."""
     title: str
     description: str
     group: str = DOCUMENTS
     """The heading under which menus and tables list it: one of `GROUPS`."""
     checked: str = ""
-    """What the file was checked with, where that is not the program that it is for."""
+    """The program that the file was checked with, if it differs from the program that the file is
+    for."""
     options: tuple[str, ...] = ()
-    """What may be chosen for it: names of `ExportOptions`."""
+    """The options that the format accepts: names of `ExportOptions`."""
 
 
 class UnknownExportFormatError(ValueError):
-    """No export has that name; the message lists those that exist."""
+    """No export format has this name; the message lists all formats."""
 
     def __init__(self, name: str, known: list[str]) -> None:
         super().__init__(f"format {name!r} does not exist: use one of {', '.join(known)}")
@@ -57,5 +58,5 @@ class UnknownExportFormatError(ValueError):
 
 
 def no_progress(fraction: float, doing: str) -> None:
-    """The progress callback of a caller that does not care."""
+    """The progress callback of a caller that ignores progress."""
     _ = fraction, doing

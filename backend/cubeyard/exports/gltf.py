@@ -1,8 +1,8 @@
-"""The container as a glTF 2.0 model in one binary file (.glb), in metres, y upwards as glTF wants
-it.
+"""The container as a glTF 2.0 model in one binary file (.glb), in metres, y upwards as glTF
+requires.
 
 Scene: `container` with `floor`, `racks`, `trays` and `bundles`; a rack has its frame and its
-devices as children. Every node has the name that all other files use. Boxes share one mesh a
+devices as children. Every node has the name that all other files use. Boxes share one mesh per
 material and differ by translation and scale.
 """
 
@@ -29,14 +29,14 @@ _MAGIC, _VERSION, _JSON, _BIN = 0x46546C67, 2, 0x4E4F534A, 0x004E4942
 _ARRAY, _ELEMENTS = 34962, 34963
 _FLOAT, _UINT = 5126, 5125
 _SIDES = 8
-"""Of the tube that a bundle is."""
+"""Sides of the tube that represents a bundle."""
 _THINNEST = 0.004
 _CHUNK_BYTES = 1 << 20
 _FLOOR_THICKNESS = 0.02
 
 
 def _turned(point: solids.Point) -> list[float]:
-    """From z upwards to y upwards, to the millimetre's tenth."""
+    """Converts from z upwards to y upwards, rounded to a tenth of a millimetre."""
     x, y, z = point
     return [round(x, 4), round(z, 4), round(-y, 4) or 0.0]
 
@@ -48,7 +48,7 @@ def _linear(colour: str) -> list[float]:
 
 
 class _Model:
-    """Nodes, meshes and materials, and the bytes that meshes lie in."""
+    """Nodes, meshes and materials, and the binary buffer of the meshes."""
 
     def __init__(self) -> None:
         self.nodes: list[Json] = []
@@ -77,7 +77,7 @@ class _Model:
         return self._material_of[name]
 
     def box(self, material: int) -> int:
-        """The mesh of a cube of one metre in a material; all of them share their corners."""
+        """The mesh of a cube of one metre in a material; all cubes share their corners."""
         key = self.materials[material]["name"]
         if key not in self._box_of:
             if self._box is None:
@@ -141,8 +141,8 @@ def _cube() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def tube(points: list[list[float]], radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, normals and triangles of a tube around a line; each straight piece has its own, so
-    that bends stay sharp."""
+    """Corners, normals and triangles of a tube around a line; each straight piece has its own
+    corners, so that bends stay sharp."""
     angles = np.arange(_SIDES) * 2 * np.pi / _SIDES
     corners, normals, faces = [], [], []
     line = np.array(points)

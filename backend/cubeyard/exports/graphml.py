@@ -1,8 +1,8 @@
-"""The logical network as GraphML, with positions: NetworkX, yEd and Gephi read it.
+"""The logical network as GraphML, with positions, for NetworkX, yEd and Gephi.
 
-yEd draws nodes and edges from its own `y:` elements and Gephi takes `x`, `y`, `r`, `g`, `b` and
-`label` as its own; both are written, so either opens as a picture. Parallel cables are parallel
-edges, told apart by their ids.
+yEd draws nodes and edges from its own `y:` elements and Gephi reads `x`, `y`, `r`, `g`, `b` and
+`label`. The file has both, so both programs show positions and colours. Parallel cables are
+parallel edges with different ids.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EDGE_KEYS = (
 )  # fmt: skip
 _ELEMENTS_PER_PIECE = 2_000
 _PIXELS_PER_METRE = 600.0
-"""Racks stand 0.6 m apart, so a rack's devices spread over 360 pixels of the picture. [ours]"""
+"""Racks are 0.6 m wide, so a rack's devices spread over 360 pixels of the picture. [ours]"""
 
 
 def _head(plan: PlanView) -> str:
@@ -60,8 +60,8 @@ def _nodes(tables: PlanTables) -> Iterator[str]:
     for i, name in enumerate(tables.hosts):
         rack, level = tables.device_rack[i], tables.device_level[i]
         slots = max(tables.device_slots[i], 1)
-        # A rack is spread out seen from the front: across by slot, upwards by unit, so that no two
-        # nodes coincide.
+        # Devices of a rack are placed as seen from the front, across by slot and upwards by unit,
+        # so that no two nodes coincide.
         across = ((tables.device_slot[i] + 0.5) / slots - 0.5) * racks["width_metres"][rack] * 0.9
         up = tables.device_unit[i] / max(racks["units"][rack], 1) * racks["depth_metres"][rack] * 0.9
         x = racks["x_metres"][rack] + across

@@ -10,10 +10,10 @@ _LAST_NUMBER = re.compile(r"(?P<stem>.*?)(?P<number>\d+)$")
 
 
 def hostlist(hosts: Iterable[str]) -> str:
-    """`hosts` with runs of last numbers folded, in the order in which their stems first occur.
+    """Folds runs of last numbers in `hosts`, in the order in which their stems first occur.
 
-    Numbers fold only with others as wide as they are, so that expanding gives the same names, zeros
-    included.
+    Only numbers of equal width are folded together, so that expanding gives the same names,
+    including leading zeros.
     """
     by_stem: dict[tuple[str, int], list[int]] = {}
     for host in hosts:

@@ -1,4 +1,4 @@
-"""Port names as Linux takes them for interfaces: for labs, cable checkers and inventories."""
+"""Port names as valid Linux interface names: for labs, cable checkers and inventories."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
 IFNAME_MAX_CHARACTERS = 15
-"""Linux's IFNAMSIZ is 16 with the terminating zero."""
+"""Linux's IFNAMSIZ is 16, including the terminating zero."""
 
 
 def interface_name(port: str) -> str:
-    """The plan's port name as a Linux interface name: its own where that is legal; `x+` and `x-`
+    """The plan's port name as a Linux interface name: unchanged if it is valid; `x+` and `x-`
     become `xp` and `xm`."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", plain(port).replace("+", "p").replace("-", "m")) or "p"
     return name[:IFNAME_MAX_CHARACTERS]
 
 
 def interfaces(tables: PlanTables) -> tuple[list[str], list[str]]:
-    """The interface name of each cable's `a` and `b` end, distinct within a device even where port
-    names shorten to the same."""
+    """The interface name of each cable's `a` and `b` end, unique within a device even if port names
+    shorten to the same name."""
     taken: dict[tuple[int, str], int] = {}
     sides: tuple[list[str], list[str]] = ([], [])
     plan = tables.plan

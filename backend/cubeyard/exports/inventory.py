@@ -1,7 +1,6 @@
-"""Where each device stands, for the programs that run the machines: Ansible, Slurm and Kubernetes.
+"""The location of each device, for programs that manage machines: Ansible, Slurm and Kubernetes.
 
-All three go by host names, so that one name leads from the cable's label to the job that ran on the
-server.
+All three use host names, so the name on a cable's label is also the name in the records of jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _NOT_LABEL = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def _group(name: str) -> str:
-    """A name that Ansible takes for a group: letters, digits and underscores."""
+    """A valid Ansible group name: letters, digits and underscores."""
     return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_").lower() or "group"
 
 
@@ -29,10 +28,10 @@ def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """An Ansible inventory in YAML: groups `servers`, `switches`, one per level of switches and one
     per rack.
 
-    Each device has its place, part and address as variables (`rack`, `unit`, `slot`, `paper_name`,
-    `part`, `address`); the address is that of the hosts file and of the leases. How to reach a
-    device is the site's own: by its name, or by `ansible_host: "{{ address }}"` in the variables of
-    all.
+    Each device has its location, part and address as variables (`rack`, `unit`, `slot`,
+    `paper_name`, `part`, `address`); the address is that of the hosts file and of the leases. The
+    site chooses how to reach a device: by its name, or by `ansible_host: "{{ address }}"` in the
+    variables of group `all`.
     """
     tables = PlanTables(plan)
     yield f"# {provenance(plan)}\nall:\n  hosts:\n".encode()
@@ -55,7 +54,7 @@ def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def _groups(tables: PlanTables) -> dict[str, list[int]]:
-    """Devices of each Ansible group that has any."""
+    """The devices of each Ansible group that is not empty."""
     groups: dict[str, list[int]] = {"servers": [], "switches": []}
     for i, kind in enumerate(tables.device_kind):
         groups["switches" if kind else "servers"].append(i)
@@ -68,10 +67,10 @@ def _groups(tables: PlanTables) -> dict[str, list[int]]:
 
 def slurm_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """Slurm's `topology.conf` for the plugin topology/tree: the servers of each first-level switch,
-    and one switch above all.
+    and one switch above them.
 
-    The plugin knows trees only. What it is told here is which servers are neighbours: those on one
-    switch of the lowest level, or, without switches, those of one rack.
+    The plugin supports trees only. The file shows which servers are neighbours: servers on the same
+    switch of the lowest level or, without switches, in the same rack.
     """
     tables = PlanTables(plan)
     leaves = _neighbours(tables)
@@ -90,7 +89,7 @@ def slurm_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def _neighbours(tables: PlanTables) -> dict[str, list[int]]:
-    """Servers by the switch of the lowest level that they are on, or by rack; each server once."""
+    """Servers by their switch of the lowest level, or by rack; each server once."""
     groups: dict[str, list[int]] = {}
     placed: set[int] = set()
     columns = tables.plan.cables
@@ -111,7 +110,8 @@ def kubernetes_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     `kubectl apply --server-side --force-conflicts -f`.
 
     `topology.kubernetes.io/zone` is the container or row, `topology.kubernetes.io/rack` the rack,
-    `cubeyard/switch` the first switch: topology spread constraints and affinities take any of them.
+    `cubeyard/switch` the first switch: topology spread constraints and affinities can use any of
+    them.
     """
     tables = PlanTables(plan)
     racks = plan.scene["racks"]

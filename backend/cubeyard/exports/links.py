@@ -1,4 +1,4 @@
-"""What a link runs at and what it is made of, for readers that want it in their own words."""
+"""The rates and media of links, in the terms of other programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
-# Gigabits per second to NetBox's interface type, by what the port takes. NetBox has a closed list
+# Gigabits per second to NetBox's interface type, by the port's connector. NetBox has a closed list
 # of types. [FORMATS]
 _COPPER_TYPES: dict[float, str] = {
     0.1: "100base-tx",
@@ -24,19 +24,18 @@ _CAGE_TYPES: dict[float, str] = {
 
 
 def interface_type(gbps: float, connector: str) -> str:
-    """NetBox's type of a port that runs at `gbps` and takes this connector."""
+    """NetBox's type of a port with this rate and connector."""
     return (_COPPER_TYPES if connector == "rj45" else _CAGE_TYPES).get(gbps, "other")
 
 
 class LinkFacts:
-    """Rates and media of a plan's cables, read from what the engine gives with them."""
+    """Rates and media of a plan's cables, read from the engine's output."""
 
     def __init__(self, tables: PlanTables) -> None:
         self.tables = tables
 
     def part_attributes(self, part: int | None) -> dict[str, Any]:
-        """The price book's attributes of a part; empty for a device that no part in the book
-        fits."""
+        """The price book's attributes of a part; empty for a device without a matching part."""
         if part is None or not 0 <= part < len(self.tables.parts):
             return {}
         return self.tables.parts[part].get("attributes") or {}
@@ -52,10 +51,10 @@ class LinkFacts:
         return self.tables.plan.gbps.tolist()
 
     def cable_connector(self, cable_part: int) -> str:
-        """What plugs into the port at a cable's end: `rj45`, `sfp` or `qsfp`; empty where the book
-        does not say."""
+        """The connector at a cable's ends: `rj45`, `sfp` or `qsfp`; empty if the book does not
+        state it."""
         return plain(self.part_attributes(cable_part).get("connector"))
 
     def cable_type(self, part: int) -> str:
-        """NetBox's cable type, empty (the reader's "unspecified") where the book does not say."""
+        """NetBox's cable type; empty (meaning unspecified) if the book does not state it."""
         return plain(self.part_attributes(part).get("netbox_type"))

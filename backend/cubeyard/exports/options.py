@@ -1,7 +1,7 @@
-"""What may be chosen for one export: which formats take which option, and what it may be.
+"""The options of exports: which formats accept an option, and its allowed values.
 
-The command line, the API and the page list the options from here; a value that is not allowed is
-refused by its name.
+The command line, the API and the page list the options from here. The error for an invalid value
+names the option.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINK = re.compile(r"https?://[^\s\"<>\\^`{|}]+")
 
 
 class ExportOptionError(ValueError):
-    """An option that the format does not take, or a value that it does not allow."""
+    """An option that the format does not accept, or a value that the option does not allow."""
 
     def __init__(self, name: str, value: object, message: str, *, limit: str = "", hint: str = "") -> None:
         super().__init__(" ".join(filter(None, [f"{name}: {message}", hint])))
@@ -28,20 +28,18 @@ class ExportOptionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """Every option with its default."""
-
     paper: Literal["a4", "letter"] | None = None
-    """What is printed on; the plan's own (`site.paper`) if none is given. The plan is computed for
-    it: its bill buys that stock."""
+    """The paper to print on; the plan's (`site.paper`) if omitted. The plan is computed for this
+    paper, because its bill lists the label sheets."""
     first_label: int = 1
-    """The first free label of the sheet that the printer starts with, counted from 1 down its
-    columns."""
+    """The first unused label of the first sheet in the printer, counted from 1 down the columns."""
     codes: Literal["cable", "link", "none"] = "cable"
     """The QR codes on labels: the cable's id, a link to the cable in crew mode, or none."""
     link: str | None = None
-    """What the link of a cable begins with: the cable's number follows. Needed for `codes=link`."""
+    """The URL prefix of links to cables; the cable's number is appended. Required for
+    `codes=link`."""
     solid: bool = False
-    """DXF: racks, devices, trays and bundles as bodies too."""
+    """DXF: also draw racks, devices, trays and bundles as 3D bodies."""
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -52,8 +50,8 @@ NO_OPTIONS = ExportOptions()
 
 
 def check(format: str, takes: tuple[str, ...], values: Mapping[str, Any]) -> ExportOptions:
-    """The options of `values`, `None` for those that are not given. Raises `ExportOptionError` for
-    the first that is wrong."""
+    """Checks the options of `values`; `None` means not given. Raises `ExportOptionError` for the
+    first invalid option."""
     given = {name: value for name, value in values.items() if value is not None}
     for name, value in given.items():
         if name not in takes:

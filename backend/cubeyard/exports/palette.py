@@ -1,7 +1,7 @@
 """The colours of PRODUCT.md, for light paper and screens and for dark screens.
 
-Level colours were found by search for normal vision and three kinds of colour blindness; they are
-for marks, never for text, and each mark carries a second cue (a dash pattern or an `L2` beside it).
+A search chose the level colours for normal vision and three kinds of colour blindness. They are for
+marks, never for text, and each mark has a second cue (a dash pattern or a label such as `L2`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 LEVELS_LIGHT = ("#3A6C86", "#C37729", "#23A08F", "#432B4C")
 LEVELS_DARK = ("#61BCEC", "#F5BB2C", "#15F9EC", "#B35AB7")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "10 4", "1 3")
-"""SVG dash arrays by level: the second cue beside the colour; a seventh level starts again, with
-its label as the cue."""
+"""SVG dash arrays by level, as a second cue in addition to colour; a seventh level repeats the
+first, and its label is the cue."""
 
 # Six steps of viridis between 0.15 and 0.9: one sequential ramp, never green to red.
 _HEAT = ("#46307E", "#365C8D", "#277F8E", "#1FA187", "#4AC16D", "#A0DA39")

@@ -1,7 +1,7 @@
-"""Which device is on which outlet of which PDU, and what each draws: as a schedule, and for NetBox.
+"""Assigns devices to outlets of PDUs and computes their loads, for the power schedule and NetBox.
 
-The number of PDUs of a rack is the bill's: the fewest that carry the rack's power and have an
-outlet for every cord. Cords go to the PDU of their rack that draws least so far, so that the PDUs
+A rack has the number of PDUs in the bill: the fewest that supply the rack's power and have an
+outlet for every cord. Each cord goes to the PDU of its rack with the least load, so that the PDUs
 share the load. `[ours]`
 """
 
@@ -19,7 +19,7 @@ from cubeyard.exports.text import cell, plain
 from cubeyard.plans.view import PlanView
 
 CORDS_PER_DEVICE = 1
-"""Of a part that does not state its `power_cords`, as in the bill."""
+"""Default for a part without `power_cords`, as in the bill."""
 COLUMNS = (
     "rack", "pdu", "outlet", "host_name", "unit", "slot", "part_sku", "cord", "cords", "watts", "device_watts", "pdu_watts",
     "pdu_limit_watts", "rack_watts", "paper_name",
@@ -31,13 +31,14 @@ class Cord(NamedTuple):
 
     device: int
     inlet: int
-    """1 for a device's first power supply."""
+    """1 is a device's first power supply."""
     pdu: int
-    """1 for a rack's first PDU."""
+    """1 is a rack's first PDU."""
     outlet: int
-    """1 for a PDU's first outlet."""
+    """1 is a PDU's first outlet."""
     watts: float | None
-    """The device's power over its cords; None where the book does not state the device's power."""
+    """The device's power divided by its cords; None if the book does not state the device's
+    power."""
 
 
 class Pdu(NamedTuple):
@@ -47,23 +48,23 @@ class Pdu(NamedTuple):
 
     @property
     def watts(self) -> float:
-        """What the devices with a known power draw from it."""
+        """The load of the devices with a known power."""
         return sum(cord.watts or 0.0 for cord in self.cords)
 
 
 class Power:
-    """Outlets and loads of a plan. Watts are the book's, network cards included."""
+    """Outlets and loads of a plan. Watts are from the book, including network cards."""
 
     def __init__(self, tables: PlanTables) -> None:
         self._tables = tables
         attributes = (tables.plan.pdu or {}).get("attributes") or {}
         self.limit_watts: float | None = attributes.get("power_limit_watts")
-        """What one PDU carries; None where the book does not say."""
+        """The power limit of one PDU; None if the book does not state it."""
         self.outlets: int | None = attributes.get("outlets")
-        """Outlets of one PDU; None where the book does not say."""
+        """Number of outlets of one PDU; None if the book does not state it."""
 
     def pdu_name(self, rack: int, number: int) -> str:
-        """`R07-PDU1`."""
+        """Such as `R07-PDU1`."""
         return f"{self._tables.rack_names[rack]}-PDU{number}"
 
     def cords_of(self, device: int) -> int:
@@ -71,7 +72,7 @@ class Power:
         return int(((part or {}).get("attributes") or {}).get("power_cords") or CORDS_PER_DEVICE)
 
     def watts_of(self, device: int) -> float | None:
-        """What a device draws, network cards included; None where the book does not state it."""
+        """A device's power, including network cards; None if the book does not state it."""
         own = (self._part(device) or {}).get("power_watts")
         if own is None:
             return None
@@ -110,8 +111,8 @@ class Power:
             share = None if watts is None else watts / cords
             for inlet in range(1, cords + 1):
                 free = [i for i in range(count) if self.outlets is None or len(pdus[i].cords) < self.outlets]
-                # Among PDUs that draw as much the one with fewer cords: devices without a stated
-                # power are spread too.
+                # Among PDUs with equal load, choose the one with fewer cords: devices without a
+                # stated power are spread too.
                 at = min(free, key=lambda i: (loads[i], len(pdus[i].cords), i))
                 pdus[at].cords.append(Cord(device, inlet, at + 1, len(pdus[at].cords) + 1, share))
                 loads[at] += share or 0.0
@@ -127,8 +128,8 @@ class Power:
 
 
 def power_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One CSV row a power cord, PDU by PDU, with what the cord, its device, the PDU and the rack
-    draw."""
+    """One CSV row per power cord, PDU by PDU, with the power of the cord, its device, the PDU and
+    the rack."""
     tables = PlanTables(plan)
     power = Power(tables)
     racks = [cell(name) for name in tables.rack_names]

@@ -1,7 +1,7 @@
 """Cable labels for label printers, and the list of cables for a cable tester.
 
-One row a label to print, near end then far end of each cable. The texts are ASCII, which each
-maker's program reads whatever character set it takes a CSV for.
+One row per label, near end then far end of each cable. The texts are ASCII, which each vendor's
+program reads independently of the character set that it assumes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from cubeyard.plans.view import PlanView
 
 
 class Label(NamedTuple):
-    """What is printed on one end of one cable."""
+    """The texts on the label at one end of one cable."""
 
     here: str
-    """`R07-12:P3`: the position that this end is plugged into."""
+    """The position of this end, such as `R07-12:P3`."""
     there: str
     cable: CableRow
     end: str
@@ -51,7 +51,7 @@ BRADY: _Columns = (
     ("Far host name", _far_host),
 )
 BROTHER: _Columns = (
-    # A flag label repeats its text on both halves, so that it is read from either side.
+    # A flag label repeats its text on both halves, so that it is readable from either side.
     ("Flag front", lambda _, label: f"{label.here}/{label.there}"),
     ("Flag back", lambda _, label: f"{label.here}/{label.there}"),
     ("Cable", lambda _, label: label.cable.name),
@@ -71,7 +71,7 @@ DYMO: _Columns = (
 
 
 def ascii_text(text: str) -> str:
-    """Text in ASCII, accents dropped and other characters as `?`, safe in a cell."""
+    """Text in ASCII that is safe in a cell: accents are dropped and other characters become `?`."""
     if text.isascii():
         return cell(text)
     plain = unicodedata.normalize("NFKD", text)
@@ -122,8 +122,8 @@ def dymo_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 TESTER_COLUMNS = (
     "Cable ID", "Label near", "Label far", "Cable type", "Test limit", "Planned length (m)", "Near host name", "Near port", "Far host name", "Far port",
 )  # fmt: skip
-# The field tests of each medium, by the standards' names. Twinax and active optical cables come
-# tested with their plugs.
+# The field tests of each medium, by the standards' names. Twinax and active optical cables are
+# tested by the manufacturer, with their plugs.
 TEST_LIMITS = {
     "cat5e": "TIA Cat 5e Channel",
     "cat6": "TIA Cat 6 Channel",
@@ -136,7 +136,8 @@ TEST_LIMITS = {
 
 
 def tester_list(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable that a field tester certifies (twisted pair and fibre), in the plan's order.
+    """One row per cable that a field tester certifies (twisted pair and fibre), in the plan's
+    order.
 
     The first column is the list of cable ids that testers import; limit, length and ends are for
     the report.

@@ -1,8 +1,8 @@
-"""The network for other packet simulators: ns-3 and htsim.
+"""The network as input of other packet simulators: ns-3 and htsim.
 
-A link's delay is its order length at 5 ns a metre, about what light in fibre and a signal in copper
-take; a switch's own delay is the simulator's. Nodes have the engine's numbers, servers first, and
-their host names beside them.
+A link's delay is its order length times 5 ns per metre, about the delay in fibre and copper; the
+simulator adds the switches' delay. Nodes have the engine's numbers, servers first, followed by
+their host names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def delay_ns(stock_metres: float) -> int:
 
 
 def rate(gbps: float) -> str:
-    """A rate as ns-3's `DataRate` reads it: `10Gbps`, `100Mbps`."""
+    """A rate in the form of ns-3's `DataRate`: `10Gbps`, `100Mbps`."""
     return f"{gbps:g}Gbps" if gbps >= 1 else f"{gbps * 1000:g}Mbps"
 
 
@@ -44,8 +44,8 @@ def ns3_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """The topology file of ns-3's data-centre simulators (HPCC, ASTRA-sim): counts, switches, then
     `a b rate delay error-rate`.
 
-    These programs read as many links as the first line says and nothing behind them: there the file
-    gives each node's host name.
+    These programs read the number of links in the first line and ignore the rest of the file, which
+    lists each node's host name.
     """
     tables = PlanTables(plan)
     switches = [i for i, kind in enumerate(tables.device_kind) if kind]
@@ -62,8 +62,8 @@ def ns3_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def ns3_inet(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The Inet form that ns-3's own `InetTopologyReader` reads: nodes with positions, links between
-    host names with a weight.
+    """The Inet format for ns-3's `InetTopologyReader`: nodes with positions, links between host
+    names with a weight.
 
     The weight of a link is its delay in nanoseconds. Parallel cables are parallel links.
     """
@@ -87,9 +87,9 @@ def htsim_topology(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """htsim's fat-tree file (`-topo`): numbers of nodes and pods, then speed, ports and delay of
     each tier.
 
-    htsim wires the tiers itself, so that the file can only describe a Clos network of two or three
-    tiers whose switches of a tier are alike: server `i` of htsim is server `i` of the plan. Others
-    are refused here, before the first byte.
+    htsim wires the tiers itself, so the file can only describe a Clos network of two or three tiers
+    with equal switches in each tier. Server `i` of htsim is server `i` of the plan. Other networks
+    raise an error before the first byte.
     """
     text = _Clos(plan).text()
 
@@ -152,7 +152,7 @@ class _Clos:
         return "\n".join(lines) + "\n"
 
     def _tier(self, cable: int) -> int:
-        """The tier above a cable."""
+        """The tier above a cable's lower end."""
         a, b = self._ends[cable]
         low, high = sorted((self._levels[a], self._levels[b]))
         if high != low + 1:
@@ -166,8 +166,8 @@ class _Clos:
         return found.pop()
 
     def _ports(self, tiers: int) -> tuple[list[int], list[int]]:
-        """Cables of a switch upwards and downwards by tier; all switches of a tier have the
-        same."""
+        """Cables of a switch upwards and downwards by tier, which must be equal for all switches of
+        a tier."""
         up, down = Counter[int](), Counter[int]()
         for a, b in self._ends:
             low, high = (a, b) if self._levels[a] < self._levels[b] else (b, a)
@@ -186,7 +186,8 @@ class _Clos:
         return [up[one[0]] for one in members], [down[one[0]] for one in members]
 
     def _pod_servers(self) -> int:
-        """Servers that reach each other without the top tier; the same number in each pod."""
+        """The number of servers that reach each other without the top tier; it must be equal for
+        all pods."""
         parent = list(range(len(self._levels)))
 
         def root(device: int) -> int:
@@ -204,7 +205,8 @@ class _Clos:
         return next(iter(sizes.values()))
 
     def _bundle(self, tier: int) -> int:
-        """Parallel cables between two devices, up to a tier; the same between all."""
+        """Parallel cables between two devices, from a tier upwards; it must be equal for all
+        pairs."""
         pairs = Counter(frozenset(ends) for i, ends in enumerate(self._ends) if self._tier(i) == tier)
         if len(set(pairs.values())) != 1:
             raise self._refuse(f"the devices of tier {tier} are joined by different numbers of cables")

@@ -1,8 +1,8 @@
-"""The bodies of a plan in space: container, racks, devices, trays and bundles, in metres, z
-upwards.
+"""The 3D bodies of a plan: container, racks, devices, trays and bundles, in metres, z upwards.
 
-Positions, sizes and routes are the engine's. What the plan does not know is chosen here: the depth
-of a device, the thickness of a tray, and where bundles lie beside each other in a tray. [ours]
+The engine computes positions, sizes and routes. This module chooses dimensions that the plan does
+not define: the depth of a device, the thickness of a tray, and the positions of bundles side by
+side in a tray. [ours]
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cubeyard.exports.text import plain
 Point = tuple[float, float, float]
 
 _DEVICE_DEPTH = 0.7
-"""Of the rack's depth, from its front."""
+"""The depth of a device as a fraction of the rack's depth, from its front."""
 _TRAY_WIDTH, _TRAY_THICKNESS = 0.3, 0.02
 _SPREAD, _LANES, _LAYERS = 0.022, 11, 3
-"""Bundles in a tray: their distance, and how many lie beside and above each other before they share
-a place."""
+"""Bundles in a tray: their spacing, and how many fit side by side and in layers before they
+overlap."""
 _DROP_WITHOUT_TRAYS = 0.3
 
 
@@ -36,24 +36,24 @@ class Box:
     centre: Point
     size: Point
     level: int = -1
-    """Of a device: its switches' level, -1 for a server."""
+    """The level of a device's switch, -1 for a server."""
     rack: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A bundle as a line through space."""
+    """A bundle as a line in space."""
 
     name: str
     points: list[Point]
     diameter: float
     level: int
-    """The level of most of its cables."""
+    """The most frequent level of its cables."""
 
 
 def plinth(tables: PlanTables, rack: int) -> float:
-    """Height of a rack's first unit above the floor: what its height leaves, half below and half
-    above."""
+    """Height of a rack's first unit above the floor: half of the rack's height that units do not
+    fill."""
     rest = rack_height(tables, rack) - tables.plan.scene["racks"]["units"][rack] * UNIT_METRES
     return max(rest / 2, 0.0)
 
@@ -73,7 +73,7 @@ def racks(tables: PlanTables) -> Iterator[Box]:
 
 
 def devices(tables: PlanTables) -> Iterator[Box]:
-    """Every device that has a place, in device order."""
+    """Every device with a position, in device order."""
     columns = tables.plan.scene["racks"]
     for i, host in enumerate(tables.hosts):
         rack, unit = tables.device_rack[i], tables.device_unit[i]
@@ -132,7 +132,7 @@ def _path(tables: PlanTables, bundle: int) -> list[Point]:
 
 
 def length(path: Path) -> float:
-    """Of the line, in metres."""
+    """Length of the line in metres."""
     return sum(
         sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) ** 0.5
         for first, second in itertools.pairwise(path.points)

@@ -1,7 +1,7 @@
-"""The plan's columns with indices turned into names: what every tabular export prints.
+"""The plan's columns with names instead of indices, for all tabular exports.
 
-Nothing is computed here that the engine has not said; positions are spelled as its labels spell
-them (`R07-12B`: rack, bottom unit, and a letter where several devices share the unit).
+All values are from the engine. Positions have the form of the engine's labels (`R07-12B`: rack,
+bottom unit, and a letter where several devices share the unit).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHUNK_CABLES = 16_384
 
 
 def slot_letter(slot: int, slots: int) -> str:
-    """`A`, `B`, ... for a device that shares its unit, else nothing; past `Z` the letters double as
+    """`A`, `B`, ... for a device that shares its unit, else empty; after `Z` the letters double as
     spreadsheet columns do."""
     if slots <= 1:
         return ""
@@ -53,24 +53,24 @@ class CableRow:
     part: int
     colour: str
     breakout: str
-    """`C00012 leg 2`; empty for a cable of its own."""
+    """`C00012 leg 2`; empty for a cable that is not a breakout."""
     labelled: tuple[bool, bool]
-    """Whether the near and the far end get this row's label: a breakout's trunk gets one, from its
-    first leg."""
+    """Whether the near and the far end get this row's label: a breakout's trunk gets one label,
+    from its first leg."""
 
 
 class PlanTables:
-    """Look-ups over one plan. Building it costs one pass over the devices; cables are walked in
+    """Look-ups in one plan. Construction takes one pass over the devices; cables are read in
     chunks."""
 
     def __init__(self, plan: PlanView) -> None:
         self.plan = plan
         devices = plan.scene["devices"]
         self.device_names: list[str] = [plain(name) for name in devices["name"]]
-        """As the papers write them: `0132`, `<3,001>`."""
+        """Names in the form of the papers: `0132`, `<3,001>`."""
         self.hosts: list[str] = devices["host"]
-        """The name of each device in every file: `h0132`, `s3-001`. A DNS label, never a number or
-        a date to a spreadsheet."""
+        """The name of each device in every file: `h0132`, `s3-001`. A DNS label that no spreadsheet
+        reads as a number or a date."""
         self.device_kind: list[int] = devices["kind"]
         self.device_level: list[int] = devices["level"]
         self.device_rack: list[int] = devices["rack"]
@@ -84,13 +84,13 @@ class PlanTables:
 
     @cached_property
     def letters(self) -> list[str]:
-        """The slot letter of each device, empty where it has its unit to itself."""
+        """The slot letter of each device, empty if the device does not share its unit."""
         pairs = zip(self.device_slot, self.device_slots, strict=True)
         return [slot_letter(slot, slots) for slot, slots in pairs]
 
     @cached_property
     def unit_slots(self) -> list[str]:
-        """`12` or `12B` for each device: unit and slot letter, two digits at least, as on the
+        """`12` or `12B` for each device: unit and slot letter, at least two digits, as on the
         labels."""
         return [f"{unit:02d}{letter}" for unit, letter in zip(self.device_unit, self.letters, strict=True)]
 
@@ -102,8 +102,8 @@ class PlanTables:
 
     @cached_property
     def paper_names(self) -> list[str]:
-        """`server 0132` and `switch <3,001>`: the papers' names as text that no spreadsheet takes
-        for a number or a date."""
+        """`server 0132` and `switch <3,001>`: the papers' names as text that no spreadsheet reads
+        as a number or a date."""
         return [
             f"{'switch' if kind else 'server'} {name}"
             for name, kind in zip(self.device_names, self.device_kind, strict=True)
@@ -124,12 +124,12 @@ class PlanTables:
     def bundle_names(self) -> list[str]:
         """`B0001`, ... for each row of the scene's bundles, numbered in pull order."""
         order = self.plan.scene["bundles"]["pull_order"]
-        # The engine's pull order may start at 0 or 1; a crew counts from 1.
+        # The engine's pull order can start at 0 or 1; a crew counts from 1.
         first = min(order, default=1)
         return [f"B{position - first + 1:04d}" for position in order]
 
     def bundle_trays(self, bundle: int) -> list[int]:
-        """Rows of the scene's trays that a bundle lies in, from its first rack to its second."""
+        """Rows of the scene's trays that a bundle uses, from its first rack to its second."""
         runs = self.plan.scene["bundles"]["tray_runs"][bundle]
         return [tray for first, past in runs for tray in range(first, past, 1 if past > first else -1)]
 
@@ -165,8 +165,8 @@ class PlanTables:
         return racks
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[CableRow]:
-        """Cables `start` to `stop`, in order, never holding more than one chunk of decoded
-        columns."""
+        """Cables `start` to `stop`, in order, with at most one chunk of decoded columns in
+        memory."""
         import numpy as np
 
         end = self.plan.cable_count if stop is None else stop
@@ -230,8 +230,8 @@ def enclosure_title(enclosure: dict[str, Any]) -> str:
 
 
 def provenance(plan: PlanView) -> str:
-    """The line that says where a sheet comes from: plan hash, engine version, and that it is
-    modelled, not measured."""
+    """The line that states a sheet's origin: plan hash, engine version, and that it is modelled,
+    not measured."""
     return f"plan {plan.plan_hash[:12]} \u00b7 engine {plan.engine_version} \u00b7 price book {book_title(plan)} \u00b7 modelled"
 
 
@@ -242,6 +242,6 @@ def category_title(category: str) -> str:
 
 
 def book_title(plan: PlanView) -> str:
-    """The price book the plan pins, by its identifier."""
+    """The plan's pinned price book, by its identifier."""
     book = plan.spec.get("catalog")
     return plain(book) if isinstance(book, str) else plain((book or {}).get("book", "")) or "unnamed"

@@ -22,12 +22,12 @@ def plain(value: object) -> str:
 
 
 def cell(value: object) -> str:
-    """Text for a spreadsheet cell: what would start a formula gets a leading apostrophe and stays
-    text.
+    """Text for a spreadsheet cell: text that would start a formula gets a leading apostrophe and
+    stays text.
 
-    A spreadsheet evaluates a CSV field that starts with `=`, `+`, `-` or `@`, whatever its quotes;
-    a part or a plan may be named by anybody, so such a name must not run on the purchaser's
-    machine. Numbers never come here.
+    A spreadsheet evaluates a CSV field that starts with `=`, `+`, `-` or `@`, even with quotes.
+    Anybody can name a part or a plan, so such a name must not run on the purchaser's machine.
+    Callers never pass numbers.
     """
     text = plain(value)
     return "'" + text if text.startswith(FORMULA_STARTS) else text
@@ -50,19 +50,18 @@ def _ascii(value: object) -> str:
 
 
 def file_stem(value: object, fallback: str = "plan") -> str:
-    """A file name without folders, hidden-file dots or anything a shell or a zip reader could trip
-    over."""
+    """A file name without folders, leading dots or characters that break shells or zip readers."""
     stem = _NOT_FILE.sub("-", _ascii(value)).strip("-._")
     return stem[:80].rstrip("-._") or fallback
 
 
 def file_title(value: object, fallback: str = "plan") -> str:
-    """As `file_stem`, with the letters of every script: `Zürich-Süd`."""
+    """Like `file_stem`, but with the letters of every script: `Zürich-Süd`."""
     stem = _NOT_FILE_NAME.sub("-", unicodedata.normalize("NFC", plain(value))).strip("-._")
     return stem[:80].rstrip("-._") or fallback
 
 
 def slug(value: object, fallback: str = "item") -> str:
-    """Lower-case letters, digits and single hyphens, at most 100 characters, as NetBox wants its
+    """Lower-case letters, digits and single hyphens, at most 100 characters, as NetBox requires for
     slugs."""
     return _NOT_SLUG.sub("-", _ascii(value).lower()).strip("-")[:100].rstrip("-") or fallback

@@ -7,12 +7,12 @@ import zipfile
 from collections.abc import Iterable, Iterator
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time a zip entry can carry: a plan has no clock."""
+"""The earliest time that a zip entry can have, for reproducible archives."""
 _FLUSH_BYTES = 1 << 16
 
 
 class _Pipe(io.RawIOBase):
-    """A write-only, unseekable file whose bytes are taken away as they come."""
+    """A write-only, unseekable file; the caller takes its bytes after each write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,8 +36,8 @@ class _Pipe(io.RawIOBase):
 
 
 def stream(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """The archive of `files` (name, content in pieces), in their order, never holding more than a
-    piece and a buffer."""
+    """The archive of `files` (name, content in pieces), in their order, with only one piece and a
+    buffer in memory."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, pieces in files:

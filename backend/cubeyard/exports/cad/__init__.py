@@ -1,5 +1,5 @@
 """A plan as DXF, in metres, for the building's own drawing: floor plan, elevations and, if chosen,
-bodies in space.
+3D bodies.
 
 In: `drawing.py`, the file with its layers and what it opens on; `floor.py`, `elevations.py` and
 `bodies.py`, its parts; `text.py`, their lettering.

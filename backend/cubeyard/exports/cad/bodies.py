@@ -1,5 +1,5 @@
-"""Racks, devices, trays and bundles as bodies in space: a cube for each box, stretched, and a line
-for each bundle."""
+"""Racks, devices, trays and bundles as 3D bodies: a scaled cube for each box and a line for each
+bundle."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _corners() -> list[tuple[float, float, float]]:
 
 
 def _cube(block: BlockLayout) -> None:
-    """A cube of one metre around the origin, in the colour of what inserts it."""
+    """A cube of one metre around the origin, in the colour of the inserting entity."""
     at = _corners()
     for face in ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)):
         block.add_3dface([at[i] for i in face], dxfattribs={"color": _BY_BLOCK})
 
 
 def _edges(block: BlockLayout) -> None:
-    """The edges of such a cube: a rack's frame, through which its devices are seen."""
+    """The edges of the unit cube: a rack's frame, through which its devices are visible."""
     at = _corners()
     for low in range(4):
         for first, second in ((low, (low + 1) % 4), (low + 4, (low + 1) % 4 + 4), (low, low + 4)):

@@ -1,4 +1,4 @@
-"""The DXF file: its layers, its blocks, and the view that it opens on."""
+"""The DXF file: its layers, its blocks, and its first view."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ _METRES = 6
 _CHUNK_CHARACTERS = 1 << 20
 _BORDER = 0.4
 _SCREEN_ASPECT = 1.6
-"""Width by height of the window that the first view is meant for."""
+"""Width by height of the window for which the first view is computed."""
 
-# A plan has no clock: the same plan must give the same bytes, so dates and identifiers in the
-# header are fixed ones. The option is the library's own, for the whole process; nothing else here
-# writes DXF.
+# The same plan must give the same bytes, so dates and identifiers in the header are fixed ones. The
+# library has this option for the whole process only; no other code here writes DXF.
 ezdxf.options.write_fixed_meta_data_for_testing = True  # pyright: ignore[reportPrivateImportUsage]
 
 
 def floor_drawing(plan: PlanView, progress: Progress, options: ExportOptions = NO_OPTIONS) -> Iterator[bytes]:
     """One DXF file (R2010, ASCII). Coordinates are the scene's: metres, x along the enclosure;
-    elevations stand below it."""
+    elevations are below the floor plan."""
     progress(0.0, "floor plan")
     drawing = ezdxf.new("R2010")  # pyright: ignore[reportPrivateImportUsage]
     drawing.header["$INSUNITS"] = _METRES
@@ -65,8 +64,7 @@ def floor_drawing(plan: PlanView, progress: Progress, options: ExportOptions = N
 
 
 def _open_on(drawing: Drawing, low: tuple[float, float], high: tuple[float, float]) -> None:
-    """The whole drawing fills the window of whoever opens it, and is what "zoom to extents"
-    shows."""
+    """The whole drawing fills the first view, and "zoom to extents" shows it."""
     drawing.modelspace().reset_extents((*low, 0.0), (*high, 0.0))
     drawing.modelspace().reset_limits(low, high)
     for name, corner in (("$EXTMIN", (*low, 0.0)), ("$EXTMAX", (*high, 0.0)), ("$LIMMIN", low), ("$LIMMAX", high)):

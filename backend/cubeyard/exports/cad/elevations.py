@@ -16,16 +16,16 @@ from cubeyard.exports.palette import LIGHT, level_colour, rgb
 from cubeyard.exports.tables import PlanTables
 
 MAX_ELEVATIONS = 96
-"""More racks than this make a file that CAD programs open slowly; the drawing says how many are
-left out. [ours]"""
+"""CAD programs open a file with more racks slowly; the drawing states how many are left out.
+[ours]"""
 _RACKS_PER_ROW = 8
 _BETWEEN_RACKS, _BETWEEN_SIDES, _BETWEEN_ROWS = 0.25, 0.5, 0.6
 _TITLE, _NAME, _UNIT = 0.12, 0.07, 0.028
 
 
 def draw(drawing: Drawing, tables: PlanTables, below: float, right: float) -> tuple[float, float]:
-    """Draws below the line y = `below`, the rear beside the front; the right and the lower end of
-    all that is drawn then."""
+    """Draws below the line y = `below`, with the rear to the right of the front. Returns the right
+    and the lower end of the drawing."""
     space = drawing.modelspace()
     columns = tables.plan.scene["racks"]
     members = tables.devices_by_rack()
@@ -41,7 +41,7 @@ def draw(drawing: Drawing, tables: PlanTables, below: float, right: float) -> tu
             for rack in reversed(racks) if side == "rear" else racks:
                 _rack(space, tables, rack, members[rack], (x, y), rear=side == "rear")
                 x += columns["width_metres"][rack] + _BETWEEN_RACKS
-            # As wide as the title at least, so that the rear's does not run into it.
+            # At least as wide as the title, so that the rear's title does not overlap it.
             x = max(x + _BETWEEN_SIDES, x - len(racks) * (columns["width_metres"][racks[0]] + _BETWEEN_RACKS) + 4.0)
         right = max(right, x)
     shown = sum(len(racks) for _, racks in groups)
@@ -61,7 +61,7 @@ def _rack(
     *,
     rear: bool,
 ) -> None:
-    """`corner`: the lower left one of the rack's frame."""
+    """`corner` is the lower left corner of the rack's frame."""
     columns = tables.plan.scene["racks"]
     width, units = columns["width_metres"][rack], columns["units"][rack]
     x, y = corner

@@ -1,9 +1,9 @@
 """The floor plan: the enclosure, racks as block references with attributes, trays at their height,
 bundles along them.
 
-A bundle is a polyline from rack to rack along its trays, whose thickness in the drawing is its
-diameter. Racks are blocks, so that a CAD program lists them; there is one for each facing, so that
-names are upright in all.
+A bundle is a polyline from rack to rack along its trays; its line width is the bundle's diameter.
+Racks are blocks, so that a CAD program lists them; each facing has its own block, so that all names
+are upright.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _HEADING = 0.25
 """Above the container, for its size; below it, for the plan's name."""
 
 _NAME, _NAME_MARGIN = 0.1, 0.05
-"""Of a rack's name: its height, and its distance from the rack's side, in metres."""
+"""The height of a rack's name and its distance from the rack's side, in metres."""
 
 
 def draw(drawing: Drawing, tables: PlanTables) -> tuple[float, float, float]:
-    """Draws the floor; the right, the upper and the lower end of it."""
+    """Draws the floor and returns its right, upper and lower ends."""
     plan, space = tables.plan, drawing.modelspace()
     enclosure = plan.scene["enclosure"]
     _container(space, enclosure)
@@ -58,8 +58,8 @@ def _rack_block(drawing: Drawing, width: float, depth: float, *, north: bool) ->
             tag,
             insert=(-w + 0.05, top - row * 0.07),
             height=0.05,
-            # Invisible: for lists of racks. Not every program shows attributes (LibreCAD does not),
-            # so the name is a text too.
+            # Invisible attributes for lists of racks. Some programs (such as LibreCAD) do not show
+            # attributes, so the name is also a text.
             dxfattribs={"layer": "labels", "flags": 1, "style": STYLE},
         )
     return name

@@ -9,7 +9,8 @@ from cubeyard.exports.text import plain
 
 STYLE = "CUBEYARD"
 _CHARACTER_EMS = 0.95
-"""Advance of a character by the height of capitals, rounded up, for choosing what fits."""
+"""Advance width of a character relative to the height of capitals, rounded up, to choose a size
+that fits."""
 
 
 def words(
@@ -21,7 +22,7 @@ def words(
     layer: str = "labels",
     align: TextEntityAlignment = TextEntityAlignment.LEFT,
 ) -> None:
-    """A line of text; `height` is that of its capitals, in metres."""
+    """A line of text; `height` is the height of capitals, in metres."""
     entity = space.add_text(plain(text), height=height, dxfattribs={"layer": layer, "style": STYLE})
     entity.set_placement(at, align=align)
 

@@ -1,5 +1,5 @@
-"""Racks seen from the front or the rear, to scale: every unit, what stands in it, and the level of
-each switch."""
+"""Racks from the front or the rear, to scale: every unit, the device in it, and the level of each
+switch."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from cubeyard.exports.tables import PlanTables
 
 UNIT_METRES = 0.04445
 PANEL_METRES = 0.4826
-"""Width of a 19-inch panel; a narrower rack is filled."""
+"""Width of a 19-inch panel; a panel fills the width of a narrower rack."""
 GAP = 100.0
-"""Between two racks: room for unit numbers on the left and levels on the right."""
+"""Space between two racks, for unit numbers on the left and levels on the right."""
 _HEAD = 76.0
 _FOOT = 14.0
 _NAME_INDENT = 12.0
@@ -22,8 +22,8 @@ _NAME_INDENT = 12.0
 
 @dataclass(frozen=True, slots=True)
 class ElevationStyle:
-    """The scale, and what is written: `named` writes each device's name into it, `titled` gives it
-    a title to hover."""
+    """Scale and lettering: `named` writes each device's name into it, `titled` gives it a
+    tooltip."""
 
     denominator: int
     named: bool
@@ -35,7 +35,6 @@ class ElevationStyle:
 
     @property
     def unit(self) -> float:
-        """Height of a rack unit."""
         return UNIT_METRES * self.metre
 
     def rack_width(self, tables: PlanTables, rack: int) -> float:
@@ -53,7 +52,7 @@ def names_fit(tables: PlanTables, style: ElevationStyle) -> bool:
 
 
 def pitch(tables: PlanTables, style: ElevationStyle) -> float:
-    """From one rack's left edge to the next one's."""
+    """Distance from the left edge of one rack to that of the next."""
     return max((style.rack_width(tables, rack) for rack in range(len(tables.rack_names))), default=0.0) + GAP
 
 
@@ -65,8 +64,8 @@ def elevation_picture(
     *,
     rear: bool = False,
 ) -> Picture:
-    """The racks side by side, all standing on the same floor. Seen from the rear their order and
-    their slots are mirrored."""
+    """The racks side by side, aligned at the floor. In the rear view, racks and slots are
+    mirrored."""
     order = list(reversed(racks)) if rear else list(racks)
     units = tables.plan.scene["racks"]["units"]
     tallest = max((units[rack] for rack in racks), default=0) * style.unit
@@ -121,7 +120,7 @@ def _device(
     *,
     rear: bool,
 ) -> str:
-    """`panel`: left edge, top edge and width of the rack's mounting space."""
+    """`panel` is the left edge, top edge and width of the rack's mounting space."""
     slots, height = max(tables.device_slots[device], 1), tables.device_height[device]
     slot = tables.device_slot[device]
     slot = slots - 1 - slot if rear else slot
@@ -135,8 +134,8 @@ def _device(
     classes = f"f-{level if level < 0 else level % MAX_LEVELS}"
     if not style.named:
         return rect(left + 0.8, y + 0.8, width - 1.6, box_height - 1.6, classes, title=title)
-    # On paper the name must be read: the level's colour is a bar at the left and an outline, the
-    # ground stays white.
+    # On paper the name must be readable: the level's colour is a bar at the left and an outline,
+    # and the background stays white.
     room = width - _NAME_INDENT - 2
     if type_width(name, SMALLEST_TYPE) > room:
         name = name[: max(int(room / type_width("0", SMALLEST_TYPE)) - 1, 0)] + "\u2026"
@@ -150,7 +149,7 @@ def _device(
 def _level_tags(
     tables: PlanTables, members: Sequence[int], x: float, top: float, units: int, style: ElevationStyle
 ) -> list[str]:
-    """`L3` beside each run of units that holds switches of one level: the second cue beside the
+    """`L3` next to each run of units with switches of one level, as a cue that does not depend on
     colour."""
     by_unit: dict[int, int] = {}
     for device in members:
@@ -167,8 +166,8 @@ def _level_tags(
             y0 = top + (units - run[-1]) * style.unit + 2
             y1 = top + (units - run[0] + 1) * style.unit - 2
             out.append(line(x, y0, x, y1, f"s-{level % MAX_LEVELS}", 4))
-            # Upwards in the rack: where runs of a unit follow each other, the type of the last one
-            # keeps its place.
+            # From the bottom of the rack up: where labels would overlap, the previous label keeps
+            # its position.
             baseline = min((y0 + y1) / 2 + SMALLEST_TYPE * 0.36, last_type - SMALLEST_TYPE * 0.85)
             out.append(text(x + 7, baseline, f"L{level}", SMALLEST_TYPE, "ink"))
             last_type = baseline
@@ -179,8 +178,8 @@ def _level_tags(
 
 
 def rack_groups(tables: PlanTables, per_sheet: int) -> list[tuple[str, list[int]]]:
-    """Racks that belong together, at most `per_sheet` a group, with the group's label; in rack
-    order."""
+    """Racks grouped by row or container, at most `per_sheet` per group, in rack order, each with
+    the group's label."""
     racks = tables.plan.scene["racks"]
     groups = racks.get("group") or [0] * len(tables.rack_names)
     labels = racks.get("group_label") or [""] * len(tables.rack_names)

@@ -14,8 +14,8 @@ from cubeyard.exports.text import plain
 
 MARGIN = 150.0
 _WIDEST_TRAY_METRES, _WIDEST_TRAY_UNITS = 0.12, 14.0
-"""How wide the fullest tray is drawn: to scale, but never narrower than can be seen; the others in
-proportion. [ours]"""
+"""The drawn width of the fullest tray: to scale, but at least wide enough to see; other trays are
+in proportion. [ours]"""
 _THINNEST_STRIPE = 1.6
 _LEGEND_PITCH = 42.0
 _RACK_TYPE = 29.0
@@ -44,7 +44,7 @@ def floor_picture(tables: PlanTables, denominator: int) -> Picture:
 
 
 class _Frame:
-    """From metres on the floor to user units in the picture."""
+    """Converts metres on the floor to user units in the picture."""
 
     def __init__(self, denominator: int, width_metres: float) -> None:
         self.metre = units_per_metre(denominator)
@@ -82,8 +82,8 @@ def _faces_up(racks: dict[str, Any], rack: int) -> bool:
 
 
 def _lettering(tables: PlanTables, frame: _Frame) -> str:
-    """How racks are named at this scale: `across` them, `along` them, or, where no type fits, in
-    `rows`."""
+    """The lettering of racks at this scale: `across` them, `along` them, or in `rows` if no type
+    fits."""
     racks = tables.plan.scene["racks"]
     longest = max(tables.rack_names, key=len, default="")
     width = min(racks["width_metres"], default=1.0) * frame.metre
@@ -100,8 +100,8 @@ def _named_in_rows(tables: PlanTables, frame: _Frame) -> bool:
 
 
 def _rack_labels(tables: PlanTables, frame: _Frame) -> list[str]:
-    """Name and power in the front half of each rack, because column trays run over the middle; over
-    what crosses there."""
+    """Name and power in the front half of each rack, because column trays run over the middle;
+    drawn over crossing trays."""
     how = _lettering(tables, frame)
     if how == "rows":
         return _row_labels(tables, frame)
@@ -131,8 +131,7 @@ def _rack_labels(tables: PlanTables, frame: _Frame) -> list[str]:
 
 
 def _row_labels(tables: PlanTables, frame: _Frame) -> list[str]:
-    """`R001 to R040` under the left end of each row: the racks themselves are too small for
-    type."""
+    """`R001 to R040` under the left end of each row, for racks that are too small for lettering."""
     racks = tables.plan.scene["racks"]
     rows: dict[float, list[int]] = {}
     for i, y in enumerate(racks["y_metres"]):
@@ -163,10 +162,10 @@ def _trays(tables: PlanTables, frame: _Frame) -> list[str]:
         x = (frame.x(trays["x0_metres"][i]) + frame.x(trays["x1_metres"][i])) / 2
         y = (frame.y(trays["y0_metres"][i]) + frame.y(trays["y1_metres"][i])) / 2
         words = f"{trays['cables'][i]:,} cables, {trays['fill'][i]:.0%} full"
-        # Within the picture, however near its end the tray is.
+        # Keeps the label within the picture if the tray is near the edge.
         half = type_width(words, SMALLEST_TYPE) / 2
         x = min(max(x, frame.x(0) + half), max(frame.x(tables.plan.scene["enclosure"]["length_metres"]) - half, half))
-        # On the side away from the fronts, where no rack has its name.
+        # On the side away from the rack fronts, where no rack has its name.
         below = _rear_is_below(tables, trays["y0_metres"][i])
         baseline = y + frame.tray / 2 + 26 if below else y - frame.tray / 2 - 10
         out.append(text(x, baseline, words, SMALLEST_TYPE, "ink halo", anchor="middle"))
@@ -176,14 +175,15 @@ def _trays(tables: PlanTables, frame: _Frame) -> list[str]:
 
 def _rear_is_below(tables: PlanTables, y_metres: float) -> bool:
     """Whether the racks under a column tray have their rear below the tray in the picture; true
-    where there are none."""
+    without racks."""
     racks = tables.plan.scene["racks"]
     under = [i for i, y in enumerate(racks["y_metres"]) if abs(y - y_metres) < racks["depth_metres"][i] / 2]
     return not under or _faces_up(racks, under[0])
 
 
 def _stripes(frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int) -> list[str]:
-    """One tray segment: a stripe a level, side by side, as wide as its share of the cables."""
+    """One tray segment: one stripe per level, side by side, with widths by their shares of the
+    cables."""
     x0, y0 = frame.x(trays["x0_metres"][i]), frame.y(trays["y0_metres"][i])
     x1, y1 = frame.x(trays["x1_metres"][i]), frame.y(trays["y1_metres"][i])
     span = math.hypot(x1 - x0, y1 - y0)
@@ -207,15 +207,14 @@ def _stripes(frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int)
 
 
 def _peaks(trays: dict[str, Any]) -> list[int]:
-    """The fullest segment of each straight run of column trays, to be labelled: the fullest one of
-    each y."""
+    """The segments to label: the fullest one of each straight run of column trays, by y."""
     best: dict[float, int] = {}
     for i, kind in enumerate(trays["kind"]):
         if kind == "column" and trays["cables"][i]:
             key = round(trays["y0_metres"][i], 2)
             if key not in best or trays["cables"][i] > trays["cables"][best[key]]:
                 best[key] = i
-    # A hall with many rows would be covered in labels: there the single fullest tray says enough.
+    # A hall with many rows would be covered in labels: there only the fullest tray gets one.
     if len(best) > 4:
         return [max(best.values(), key=lambda i: trays["cables"][i])]
     return list(best.values())
@@ -238,8 +237,8 @@ def _dimensions(enclosure: dict[str, Any], frame: _Frame, length: float, width: 
 
 
 def _legend(tables: PlanTables, left: float, top: float, room: float) -> tuple[list[str], float]:
-    """Levels by colour, dash and number, and the mark of a rack's front; in as many lines as the
-    picture's width takes."""
+    """Levels by colour, dash and number, and the mark of a rack's front; wraps to the picture's
+    width."""
     carried = tables.plan.scene["trays"]["cables_by_level"]
     in_trays = {level for row in carried for level, count in enumerate(row) if count}
     items: list[tuple[str, int | None]] = []

@@ -1,4 +1,4 @@
-"""Scales that fit a ruler, and the bar that proves a print has kept them.
+"""Scales that metric rulers have, and a scale bar to check a print.
 
 A picture's user unit is a tenth of a millimetre on paper, so that sizes of type and scales can be
 stated and measured.
@@ -12,11 +12,11 @@ from cubeyard.exports.drawing.svg import Picture, number, rect, text
 
 UNIT_MM = 0.1
 RULER_SCALES = (5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000)
-"""Denominators that metric scale rulers have, or ten or a hundred times them."""
+"""Denominators on metric scale rulers, and their multiples by ten or a hundred."""
 SMALLEST_TYPE = 25.0
-"""7.1 points: smaller type is not read at arm's length in a container."""
+"""7.1 points: smaller type is not readable at arm's length in a container."""
 _CHARACTER_EMS = 0.63
-"""Advance of a character in ems, rounded up, for choosing what fits."""
+"""Advance width of a character in ems, rounded up, to choose a size that fits."""
 _BAR_STEPS = 4
 _BAR_HEIGHT = 14.0
 
@@ -27,7 +27,7 @@ def units_per_metre(denominator: int) -> float:
 
 
 def type_width(words: str, size: float) -> float:
-    """At most how wide `words` are at a size, in the size's unit."""
+    """An upper bound of the width of `words` at a size, in the size's unit."""
     return len(words) * _CHARACTER_EMS * size
 
 
@@ -39,8 +39,8 @@ def mm(picture: Picture) -> tuple[float, float]:
 def largest_that_fits(
     draw: Callable[[int], Picture], box_mm: tuple[float, float], scales: tuple[int, ...] = RULER_SCALES
 ) -> tuple[int, Picture]:
-    """The largest scale at which the picture lies within the box, and the picture; the smallest
-    scale if none does."""
+    """The largest scale at which the picture fits the box, and the picture; the smallest scale if
+    none fits."""
     made: tuple[int, Picture] | None = None
     for denominator in scales:
         made = denominator, draw(denominator)
@@ -52,8 +52,8 @@ def largest_that_fits(
 
 
 def bar_metres(denominator: int, longest_mm: float = 80.0) -> float:
-    """The length of a scale bar in the building: 1, 2 or 5 times a power of ten metres, as long as
-    fits `longest_mm`."""
+    """The length that a scale bar represents: 1, 2 or 5 times a power of ten metres, the largest
+    that fits `longest_mm`."""
     longest = longest_mm * denominator / 1000
     power = 10.0**-3
     best = power

@@ -16,8 +16,8 @@ from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView
 
 MAX_ELEVATIONS = 64
-"""Past this many racks the elevations are left out and the drawing says so: a browser would not
-scroll them well. [ours]"""
+"""Drawings of more racks omit the elevations and state that: a browser would scroll them slowly.
+[ours]"""
 RACKS_PER_ROW = 8
 FLOOR_SCALE, ELEVATION_SCALE = 50, 25
 """Denominators: printed at 100 %, the paper's container is 27 cm long and its racks 7 cm high."""
@@ -35,8 +35,8 @@ def floor_file(plan: PlanView) -> str:
 
 
 def drawing_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One SVG file that needs nothing else, has its size in millimetres and follows the reader's
-    light or dark theme."""
+    """One self-contained SVG file that has its size in millimetres and follows the reader's light
+    or dark theme."""
     tables = PlanTables(plan)
     counts = plan.summary["counts"]
     headline = (

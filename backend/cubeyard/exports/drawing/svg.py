@@ -1,7 +1,8 @@
 """A few SVG primitives and the style sheet they share.
 
-Marks carry classes, not colours, so that one picture serves light and dark: `ink`, `muted`,
-`panel`, `line`, and `f-2` / `s-2` for the fill and stroke of level 2 (`f--1` is a server).
+Elements have classes instead of colours, so that one picture works in the light and dark themes:
+`ink`, `muted`, `panel`, `line`, and `f-2` / `s-2` for the fill and stroke of level 2 (`f--1` is a
+server).
 """
 
 from __future__ import annotations

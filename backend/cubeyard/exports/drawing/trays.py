@@ -1,5 +1,5 @@
-"""How full each column tray is along its run: a bar a segment, by level, under the limit. Lines up
-with the floor plan."""
+"""How full each column tray is along its run: one bar per segment, by level, with the limit as a
+line. Aligned with the floor plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
 MAX_RUNS = 4
-"""A hall with more rows than this has its tray loads in the floor plan's titles only. [ours]"""
+"""For a hall with more rows, tray loads are only in the titles of the floor plan. [ours]"""
 _CHART_HEIGHT, _HEAD, _FOOT = 192.0, 52.0, 44.0
 
 
@@ -29,7 +29,7 @@ def column_runs(trays: dict[str, Any]) -> list[list[int]]:
 
 
 def tray_picture(tables: PlanTables, denominator: int) -> Picture | None:
-    """One chart a run, or nothing where there is no column tray or there are too many."""
+    """One chart per run; None without column trays or with too many runs."""
     scene = tables.plan.scene
     runs = column_runs(scene["trays"])
     if not runs or len(runs) > MAX_RUNS:
@@ -72,7 +72,7 @@ def _chart(
                 out.append(rect(x0 + 4, base - tall, x1 - x0 - 8, tall, f"f-{level % MAX_LEVELS}", title=title))
                 base -= tall
         middle = (x0 + x1) / 2
-        # A segment too short for a number has it in its title only.
+        # A segment too short for a number shows it only in its title.
         if type_width(f"{fill:.0%}", SMALLEST_TYPE) <= x1 - x0:
             out.append(text(middle, base - 6, f"{fill:.0%}", SMALLEST_TYPE, "ink halo", anchor="middle"))
         if type_width(f"{cables:,}", SMALLEST_TYPE) <= x1 - x0:

@@ -1,9 +1,9 @@
 """A cabling map in the form of Apstra's REST API
 (`/api/blueprints/{id}/experience/web/cabling-map`).
 
-Systems and links go by name: a blueprint gives interfaces identifiers of its own, which an import
-has to take from there. The links have the labels that Apstra makes itself (`spine1<->leaf1[1]`), so
-that a script can join the two by label.
+Systems and links are identified by name: a blueprint assigns its own identifiers to interfaces,
+which an import must read there. Links have the labels that Apstra generates (`spine1<->leaf1[1]`),
+so that a script can match them by label.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cubeyard.plans.view import PlanView
 
 
 def cabling_map(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`{"links": [...]}`: each with its label, speed, role, the plan's facts as tags, and two
+    """`{"links": [...]}`: each with its label, speed, role, the plan's data as tags, and two
     endpoints."""
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)
@@ -32,7 +32,7 @@ def cabling_map(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     rows: list[Any] = []
     started = False
     for cable in tables.rows():
-        # The upper end first, as Apstra names its links.
+        # Apstra names the upper end of a link first.
         ends = [(cable.a_device, a_ends[cable.index]), (cable.b_device, b_ends[cable.index])]
         ends.sort(key=lambda end: (-tables.device_level[end[0]], end[0]))
         pair = (ends[0][0], ends[1][0])
@@ -60,8 +60,8 @@ def cabling_map(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 def _role(tables: PlanTables, device: int) -> str:
-    """`generic` for servers, `leaf` for the lowest switches, `spine` and `superspine` above, `l3`
-    and so on higher still."""
+    """`generic` for servers, `leaf` for the lowest switches, then `spine` and `superspine`, and
+    `l3` and so on above."""
     if not tables.device_kind[device]:
         return "generic"
     level = tables.device_level[device]

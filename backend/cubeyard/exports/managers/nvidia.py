@@ -16,26 +16,26 @@ from cubeyard.exports.tables import CHUNK_CABLES, PlanTables, provenance
 from cubeyard.exports.text import cell, plain
 from cubeyard.plans.view import PlanView
 
-# The columns of the tool's Ethernet sheet ("P2P File" in its manual), then ours.
+# The columns of the tool's Ethernet sheet ("P2P File" in its manual), followed by ours.
 COLUMNS = (
     ("A-Rack", 9), ("A-U", 6), ("A-Node Name", 16), ("A-Type", 8), ("A-Port", 10),
     ("Z-Rack", 9), ("Z-RU", 6), ("Z-Node Name", 16), ("Z-Type", 8), ("Z-Port", 10),
     ("Cable", 10), ("Length (m)", 10), ("Part", 16), ("Rate (Gb/s)", 10), ("A-Label", 27), ("Z-Label", 27),
 )  # fmt: skip
 MAX_ROWS = 1_000_000
-"""Cables on a sheet; a sheet of a workbook has 1,048,576 rows."""
+"""Cables per sheet; a sheet of a workbook has at most 1,048,576 rows."""
 _FIXED_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 _PIECE_BYTES = 1 << 18
 
 
 def port_name(tables: PlanTables, device: int, port: int, interface: str) -> str:
-    """`swp1` for a switch's first port, as its operating system calls it; a server's port keeps its
+    """`swp1` for a switch's first port, as in its operating system; a server's port keeps its
     interface name."""
     return f"swp{port + 1}" if tables.device_kind[device] else interface
 
 
 def point_to_point(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable: rack, unit, host name, type and port of both ends, and the plan's labels,
+    """One row per cable: rack, unit, host name, type and port of both ends, and the plan's labels,
     length and part."""
     tables = PlanTables(plan)
     a_ends, b_ends = interfaces(tables)

@@ -1,9 +1,9 @@
-"""A `.topo` file as UFM's topology comparison and ibutils read it (manual page ibdm-topo-file).
+"""A `.topo` file for UFM's topology comparison and ibutils (manual page ibdm-topo-file).
 
-A section a device: its type and name, then one indented line a cable, and an empty line. A cable is
-in the sections of both its ends. Ports have the numbers of the front panel, `P1` the first; types
-are the parts' numbers in the book, which have to be the names of the fabric's own system types
-before a discovered fabric can match.
+One section per device: its type and name, one indented line per cable, and an empty line. A cable
+is in the sections of both its ends. Ports have the numbers of the front panel, `P1` the first;
+types are the part numbers in the price book, which must equal the fabric's system types for a
+discovered fabric to match.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOT_WORD = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def system_type(tables: PlanTables, device: int) -> str:
-    """The manufacturer's part number of a device, or the book's number, as one word."""
+    """The manufacturer's part number of a device, or the price book's part number, as one word."""
     part = tables.device_part[device]
     known = tables.parts[part] if part is not None and 0 <= part < len(tables.parts) else {}
     name = plain(known.get("part_number")) or plain(known.get("sku"))

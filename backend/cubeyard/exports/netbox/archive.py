@@ -1,4 +1,4 @@
-"""The zip: numbered CSVs in import order, and a note on how to import them."""
+"""The zip: numbered CSVs in import order, and a README on how to import them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cubeyard.exports.text import cell, slug
 from cubeyard.plans.view import PlanView
 
 PIECE_ROWS = 250
-"""NetBox imports about ten rows a second, and a proxy gives a request 60 seconds. [ours]"""
+"""NetBox imports about ten rows per second, and proxies limit a request to 60 seconds. [ours]"""
 
 # The column names of the bulk import forms of NetBox 4.4 and later (read from 4.7.3), per file.
 # [FORMATS]
@@ -63,8 +63,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 SHARED = ("03-manufacturers", "04-device-types", "05-device-roles", "06-rack-types")
-"""What plans have in common. NetBox imports a file whole or not at all, so these are also there row
-by row."""
+"""Objects that several plans share. NetBox rejects a whole file if one row exists already, so these
+are also available row by row."""
 
 
 def _readme(plan: PlanView) -> bytes:
@@ -130,7 +130,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
 
 
 def pieces(name: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """One file, or several of `PIECE_ROWS` rows."""
+    """One file, or several files of `PIECE_ROWS` rows."""
     left = iter(rows)
     piece = list(islice(left, PIECE_ROWS))
     following = list(islice(left, PIECE_ROWS))
@@ -145,7 +145,7 @@ def pieces(name: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[t
 
 
 def library_yaml(row: Row) -> bytes:
-    """A device type as the community's device type library writes it."""
+    """A device type in the form of the community's device type library."""
     order = (
         "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
         "weight_unit", "description", *COMPONENTS,

@@ -1,9 +1,9 @@
-"""The zip of import files for a NetBox that holds some of the plan: what is missing, and with its
-id what differs.
+"""The zip of import files for a NetBox that already has some of the plan: missing objects, and
+changed objects with their ids.
 
 NetBox's import form creates a row without `id` and changes the object of a row with one. It sets
-every column that a file has, so that files of changes have only the columns that the plan owns, and
-those by which NetBox finds what they refer to.
+every column in a file, so files of changes have only the columns that the plan owns and those that
+NetBox needs to resolve references.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CHANGED_COLUMNS: dict[str, tuple[str, ...]] = {
     "16-cables": ("id", "type", "bundle", "label", "color", "length", "length_unit", "description"),
     "17-power-cables": ("id", "type", "label", "description"),
 }  # fmt: skip
-"""Of the models whose objects a sync changes."""
+"""The files of the models whose objects a sync changes."""
 _COMPONENTS = ("09-device-bays", "10-interfaces", "11-power-ports", "12-power-outlets")
 _MAX_LISTED = 1000
 
 
 def changes_archive(records: NetboxRecords, changes: Iterable[ModelChange]) -> Iterator[bytes]:
-    """The files for what a dry run of the sync found, numbered as in the whole import; `README.txt`
-    says what to do first."""
+    """The files for the differences that a dry run of the sync found, numbered as in the whole
+    import; `README.txt` lists the first steps."""
     by_model = {change.model: change for change in changes}
     cables = by_model["cables"]
     left_out = _with_known_types(records, by_model)
@@ -53,12 +53,12 @@ def changes_archive(records: NetboxRecords, changes: Iterable[ModelChange]) -> I
 def _files(
     records: NetboxRecords, by_model: Mapping[str, ModelChange], left_out: set[str]
 ) -> Iterator[tuple[str, tuple[str, ...], list[Row]]]:
-    """Name, columns and rows of each file that has rows."""
+    """Name, columns and rows of each non-empty file."""
     cable_count = records.plan.cable_count
     for name, source in sources(records).items():
         title = "cables" if name == "17-power-cables" else name[3:].replace("-", " ")
         change = by_model.get(title)
-        if change is None:  # cable bundles, in a NetBox without them
+        if change is None:  # for example cable bundles, in a NetBox without them
             continue
         first = cable_count if name == "17-power-cables" else 0
         rows = list(source())
@@ -76,8 +76,8 @@ def _files(
 
 
 def _with_known_types(records: NetboxRecords, by_model: Mapping[str, ModelChange]) -> set[str]:
-    """Missing devices whose type NetBox has: with them come the ports and bays that their type has
-    there."""
+    """Missing devices whose type exists in NetBox: NetBox creates their ports and bays from that
+    type."""
     new = set(by_model["device types"].missing)
     known = {
         (row["manufacturer"], row["model"]) for place, row in enumerate(records.device_types()) if place not in new

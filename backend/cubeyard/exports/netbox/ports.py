@@ -1,9 +1,9 @@
-"""The ports of each device as NetBox lists them: their names, and the types that the device has,
-whatever is plugged in.
+"""The ports of each device as NetBox lists them: names, and the types of the device's ports,
+independent of the plugged cables.
 
-A port's type follows from the device's own part: its access ports first, and those of its uplinks
-where a cable is faster. What a device has beyond the structure's ports (a 48-port switch that
-uses 30) follows with the next numbers.
+A port's type follows from the device's part: its access ports first, and its uplinks if a cable is
+faster. Ports that the topology does not use (a 48-port switch that uses 30) follow with the next
+numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cubeyard.exports.text import plain
 
 NAME_MAX_CHARACTERS = 64
 MAX_UNUSED_PORTS = 512
-"""Of one device; a book that claims more is not believed."""
+"""Most unused ports per device; a larger number in the price book is not plausible."""
 
 
 class Port(NamedTuple):
@@ -27,19 +27,18 @@ class Port(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Devices that have the same ports: of one kind, level and part, and whose ports are called
-    alike."""
+    """Devices with the same ports: same kind, level, part and port names."""
 
     kind: int
     level: int
     part: int
     names: tuple[str, ...] = ()
-    """Of the ports, where they are others than those of most devices of the kind: in networks of a
-    user's own."""
+    """The names of the ports, if they differ from those of most devices of the kind, as in custom
+    networks."""
 
 
 class _Supply(NamedTuple):
-    """What a device's part has: ports of one rate and connector."""
+    """Ports of a device's part with the same rate and connector."""
 
     ports: int
     gbps: float
@@ -47,8 +46,8 @@ class _Supply(NamedTuple):
 
 
 class DevicePorts:
-    """Ports by device, computed once for all devices that have the same. Takes time as the cables
-    do."""
+    """The ports of each device, computed once for all devices with the same ports, in time linear
+    in the number of cables."""
 
     def __init__(self, tables: PlanTables, facts: LinkFacts) -> None:
         self._tables, self._facts = tables, facts
@@ -90,7 +89,7 @@ class DevicePorts:
         )
 
     def of(self, device: int) -> list[Port]:
-        """Every port of a device in order, those that no cable uses too."""
+        """Every port of a device in order, including ports without a cable."""
         group = self._group(device)
         if group not in self._known:
             self._known[group] = self._ports(group)
@@ -114,7 +113,7 @@ class DevicePorts:
         return out
 
     def _supplies(self, group: _Group) -> list[_Supply]:
-        """What the device's part offers: a switch's access ports and uplinks, a server's network
+        """The ports of the device's part: a switch's access ports and uplinks, a server's network
         cards."""
         if group.kind:
             own = self._facts.part_attributes(group.part)
@@ -145,8 +144,8 @@ class DevicePorts:
         names = [plain(name) for name in self._tables.plan.port_names(self._first[group])]
         for name in names:
             gbps, connector = cabled.get(name, (0.0, ""))
-            # The slowest kind of port that carries it and is left; a cable faster than all is the
-            # book's finding.
+            # The slowest kind of free port that supports the rate; a cable faster than all is a
+            # finding of the price book.
             fitting = [i for i, supply in enumerate(supplies) if left[i] > 0 and supply.gbps >= gbps]
             if fitting:
                 left[fitting[0]] -= 1
@@ -157,8 +156,8 @@ class DevicePorts:
 
     @staticmethod
     def _unused(names: list[str], supplies: list[_Supply], left: list[int]) -> list[Port]:
-        """What the part has beyond the structure's ports, numbered on. Ports called by directions
-        (`x+`) have no next one."""
+        """The part's ports that the topology does not use, with the next numbers. Ports named by
+        directions (`x+`) have no next number."""
         last = re.fullmatch(r"(.*?)(\d+)", names[-1]) if names else None
         if last is None:
             return []

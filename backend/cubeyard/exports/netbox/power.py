@@ -1,9 +1,8 @@
-"""How the devices are fed, as NetBox has it: a panel a container, a feed a PDU, the PDUs with their
-outlets, and a cord to each device.
+"""The power supply of devices as NetBox models it: one panel per container, one feed per PDU, the
+PDUs with their outlets, and a cord to each device.
 
-PDUs are devices of 0 U in their racks. Voltage, phases and current of a feed are those that carry
-what the PDU carries, at 230/400 V; a PDU without a stated limit gets those that carry what its
-devices draw. `[ours]`
+PDUs are devices of 0 U in their racks. Voltage, phases and current of a feed match the PDU's limit,
+at 230/400 V; without a stated limit they match the load of its devices. `[ours]`
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ ROLE = "PDU"
 INLET = "Input"
 OUTLET_TYPE, DEVICE_INLET_TYPE = "iec-60320-c13", "iec-60320-c14"
 SINGLE_PHASE_WATTS = 7360
-"""What 32 A at 230 V carry, the largest single-phase plug in use; beyond it a feed has three
+"""The power of 32 A at 230 V, the largest single-phase plug in use; larger feeds have three
 phases."""
 _SINGLE_VOLTS, _THREE_VOLTS = 230, 400
 _MAX_DRAW_WATTS = 32_767
-"""NetBox keeps draws in 16 bits."""
+"""NetBox stores power draws in 16 bits."""
 
 
 def inlet(number: int) -> str:
@@ -39,8 +38,8 @@ def whole_watts(watts: float | None) -> int | None:
 
 
 def prefixed(tables: PlanTables, name: str) -> str:
-    """The name of a device that is called after its rack. NetBox finds devices by their names
-    alone, and racks of two plans may have one name: the host names' prefix tells them apart."""
+    """The name of a device that is named after its rack. NetBox identifies devices by name alone,
+    and racks of two plans can have the same name, so the host names' prefix makes it unique."""
     prefix = plain((tables.plan.spec.get("site") or {}).get("host_prefix"))
     return (f"{prefix}-" if prefix else "")[:32] + name[:32]
 
@@ -58,7 +57,7 @@ class PowerRecords:
         self._outlets = self.power.outlets or max((len(pdu.cords) for pdu in self.power.pdus), default=0)
 
     def draw(self, device: int) -> int | None:
-        """What one power supply of a device draws at most; None where the book does not say."""
+        """The maximum draw of one power supply of a device; None if the book does not state it."""
         watts = self.power.watts_of(device)
         return None if watts is None else whole_watts(watts / self.power.cords_of(device))
 
@@ -94,7 +93,7 @@ class PowerRecords:
     # -----------------------------------------------------------------------------------------------
 
     def device_type(self) -> Iterator[Row]:
-        """The PDU's type; none for a plan without PDUs."""
+        """The PDU's type; empty for a plan without PDUs."""
         if self.power.pdus:
             kilograms = self._part.get("weight_kg")
             yield {
@@ -106,7 +105,7 @@ class PowerRecords:
 
     @cached_property
     def components(self) -> dict[str, list[Row]]:
-        """What each PDU has, as its type lists it."""
+        """The components of each PDU, as its type lists them."""
         limit = whole_watts(self.power.limit_watts)
         first: Row = {"name": INLET, "type": self._inlet_type(), **({"maximum_draw": limit} if limit else {})}
         outlets: list[Row] = [
@@ -157,7 +156,7 @@ class PowerRecords:
             }  # fmt: skip
 
     def cables(self) -> Iterator[Row]:
-        """From each feed to its PDU, and from each outlet in use to its device."""
+        """Cables from each feed to its PDU, and from each used outlet to its device."""
         for pdu in self.power.pdus:
             name = self._device_name(pdu)
             yield {

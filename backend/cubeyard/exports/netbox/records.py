@@ -1,9 +1,10 @@
 """The rows of each NetBox import file.
 
-Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one 1-U
-parent device a shared unit, named by its position (`R07-12`, after the host names' prefix), with a
-bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit taken and a child's
-position stays readable. A child stands in no unit of its own, as NetBox demands of 0-U child types.
+Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one
+parent device of 1 U per shared unit, named by its position (`R07-12`, after the host names'
+prefix), with a bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit as
+occupied and a child's position stays readable. A child has no unit itself, as NetBox requires of
+0-U child types.
 """
 
 from __future__ import annotations
@@ -36,27 +37,27 @@ _COLOURS = {
 
 
 def hex_colour(name: str, level: int) -> str:
-    """NetBox's six hexadecimal digits for a cable's colour word, the level's own colour for a word
-    it does not know."""
+    """The six hexadecimal digits that NetBox uses for a cable's colour name; the level's colour for
+    an unknown name."""
     if re.fullmatch(r"#[0-9a-fA-F]{6}", name):
         return name[1:].lower()
     return _COLOURS.get(name.strip().lower(), level_colour(level)[1:].lower())
 
 
 class TypeKey(NamedTuple):
-    """What devices of one NetBox device type have in common."""
+    """The common properties of the devices of one NetBox device type."""
 
     part: int
     """Index of the part in the price book; -1 and -2 for a switch and a server without one."""
     height: int
     shared: bool
-    """Whether it shares its rack unit."""
+    """Whether the device shares its rack unit."""
     ports: int
-    """Number of its list of ports."""
+    """Index of its list of ports."""
 
 
 class NetboxRecords:
-    """Every import file's rows for one plan. Devices go by their host names: NetBox splits
+    """Every import file's rows for one plan. Devices are named by host name, because NetBox splits
     references at commas."""
 
     def __init__(self, plan: PlanView) -> None:
@@ -67,11 +68,11 @@ class NetboxRecords:
         self.names = self.tables.hosts
         self.site = plain(plan.name).strip()[:100] or "Cubeyard plan"
         self.location = enclosure_title(plan.scene["enclosure"])[:100]
-        """Racks stand in a location: NetBox refuses two racks of one name only within one."""
+        """Racks belong to a location: NetBox requires unique rack names only within a location."""
         self.power = PowerRecords(self.tables, self.site, self.location)
 
-    # -- what stands where
-    # -------------------------------------------------------------------------------------------
+    # -- positions
+    # ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def _types(self) -> dict[TypeKey, str]:
@@ -84,7 +85,7 @@ class NetboxRecords:
                 sku = tables.part_sku(key.part) or (
                     "Unspecified switch" if tables.device_kind[i] else "Unspecified server"
                 )
-                # One part used at two heights, alone and shared, or with ports of two kinds needs a
+                # One part used at two heights, alone and shared, or with two kinds of ports needs a
                 # type for each.
                 taken = set(seen.values())
                 model, count = sku[:90], 1
@@ -258,7 +259,7 @@ class NetboxRecords:
             }
 
     def devices(self) -> Iterator[Row]:
-        """Chassis first, then every device, so that a reader row by row meets a parent before its
+        """Chassis first, then devices, so that a row-by-row import creates parents before their
         children."""
         tables = self.tables
         for (rack, unit), (height, bays) in self._shelves.items():
@@ -294,7 +295,7 @@ class NetboxRecords:
         yield from self.power.devices()
 
     def device_bays(self) -> Iterator[Row]:
-        """One bay a slot of each chassis, empty slots too, with the device that stands in it."""
+        """One bay per slot of each chassis, including empty slots, with the device in it."""
         tables = self.tables
         standing = {
             (tables.device_rack[i], tables.device_unit[i], tables.device_slot[i]): i
@@ -312,8 +313,7 @@ class NetboxRecords:
                 }
 
     def interfaces(self) -> Iterator[Row]:
-        """Every port of every device with the type that the device has; a cabled one says which
-        cable."""
+        """Every port of every device with its type; a cabled port names its cable."""
         plan, gbps = self.plan, self.facts.gbps
         levels = plan.cables["level"].tolist()
         cabled: dict[tuple[int, str], int] = {}
@@ -360,7 +360,7 @@ class NetboxRecords:
             yield row | {kind: components.get(kind, []) for kind in COMPONENTS}
 
     def bundle_name(self, bundle: int) -> str:
-        """A bundle's name among those of other plans; NetBox has one list of them for all sites."""
+        """A bundle's name, unique among plans: NetBox has one list of bundles for all sites."""
         return f"{self.site[:90]} {self.tables.bundle_names[bundle]}"
 
     def bundles(self) -> Iterator[Row]:
@@ -372,7 +372,7 @@ class NetboxRecords:
     def cables(self) -> Iterator[Row]:
         trunks = self.plan.cables["trunk"].tolist()
         for cable in self.tables.rows():
-            # The label of a leg's own end: that of a breakout's trunk stands for several cables
+            # The label of the leg's end: the label at a breakout's trunk covers several cables
             # here.
             label = cable.far_label if trunks[cable.index] == 1 else cable.near_label
             yield {
@@ -391,14 +391,14 @@ class NetboxRecords:
                 "length": f"{cable.stock_metres:.2f}",
                 "length_unit": "m",
                 "bundle": self.bundle_name(cable.bundle) if cable.bundle >= 0 else "",
-                # A cable of the import format has one termination a side: a breakout is a cable a
-                # leg, which names the whole.
+                # A cable of the import format has one termination per side: a breakout becomes one
+                # cable per leg, whose description names the whole.
                 "description": " ".join(filter(None, (cable.name, cable.route, cable.breakout)))[:200],
             }
 
 
 def _distinct_slugs(names: list[str]) -> list[str]:
-    """A slug for each name; two names that come to the same slug are told apart by a number."""
+    """A slug for each name; a number distinguishes names with the same slug."""
     taken: set[str] = set()
     out: list[str] = []
     for name in names:

@@ -1,9 +1,9 @@
 """Binds the parts of a pack: `python bind.py FOLDER` joins `FOLDER/part-*.pdf` into
 `FOLDER/pack.pdf`.
 
-Runs as a program of its own, by path, as the typesetter does. `FOLDER/binding.json` has the title,
-the number of parts, and the outline: title, page (from 1) and depth of each bookmark. A link to
-`cubeyard:page-12` leads to page 12 of the whole.
+Runs as a separate program, by path, like the typesetter. `FOLDER/binding.json` has the title, the
+number of parts, and the outline: title, page (from 1) and depth of each bookmark. A link to
+`cubeyard:page-12` becomes a link to page 12 of the pack.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINK = "cubeyard:page-"
 
 
 def outline_of(marks: list[tuple[str, int, int]]) -> list[OutlineItem]:
-    """The bookmarks as a tree; one that is deeper than the one before it lies below that."""
+    """The bookmarks as a tree; a deeper bookmark is a child of the one before it."""
     roots: list[OutlineItem] = []
     open_items: list[OutlineItem] = []
     for title, page, depth in marks:
@@ -33,7 +33,7 @@ def outline_of(marks: list[tuple[str, int, int]]) -> list[OutlineItem]:
 
 
 def lead(pdf: Pdf) -> None:
-    """Links between pages, which the typesetter of one part cannot know, lead to their pages."""
+    """Resolves links between pages, which the typesetter of one part cannot resolve."""
     for page in pdf.pages:
         for note in page.get("/Annots", []):
             action = note.get("/A")

@@ -15,7 +15,7 @@ _MAX_FINDINGS = 10
 
 
 def cover(tables: PlanTables, paper: Paper, contents: list[Json], left_out: list[str], labels: list[str]) -> Json:
-    """The pack's first page: its numbers, what is in it, how to read it, and what was checked."""
+    """The pack's first page: key numbers, contents, reading instructions and checks."""
     summary = tables.plan.summary
     cost, weight, tray = summary["cost_usd"], summary["weight_kg"], summary["tray"]
     hours = (summary.get("labour_minutes") or 0) / 60
@@ -68,7 +68,7 @@ def cover(tables: PlanTables, paper: Paper, contents: list[Json], left_out: list
 
 
 def _weight(weight: Json) -> list[str]:
-    """A book without weights makes no claim of zero tonnes."""
+    """Empty for a book without weights, to avoid a claim of zero tonnes."""
     total = weight["total"] or 0
     if not total:
         return ["Weight", "not known", ""]
@@ -76,7 +76,7 @@ def _weight(weight: Json) -> list[str]:
 
 
 def _reading(tables: PlanTables) -> list[str]:
-    """A word on positions and labels, with a label of this plan as the example."""
+    """Explains positions and labels, with a label of this plan as the example."""
     words = [
         "A position is rack, bottom unit, and a letter from the left where devices share the unit; then the port.",
         "Each cable carries a label at both ends: its own end first, the other end after the stroke.",

@@ -1,5 +1,5 @@
-"""The pack's drawings, at scales that fit a ruler: floor plan and elevations, with the title block
-building drawings have."""
+"""The pack's drawings, at scales of metric rulers: floor plan and elevations, with the title block
+of building drawings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cubeyard.exports.text import plain
 Json = dict[str, Any]
 MAX_ELEVATIONS = 96
 _SCALES = (20, 10)
-"""Denominators of elevations: the larger scale if names do not fit into devices at the smaller
-one."""
+"""Denominators of elevations: the larger scale is used if names do not fit into devices at the
+smaller one."""
 _GAP_MM = 3.0
 
 
@@ -43,8 +43,8 @@ def _page(tables: PlanTables, paper: Paper, title: str, subtitle: str, pictures:
 
 
 def floor_section(tables: PlanTables, paper: Paper, files: dict[str, bytes]) -> Section:
-    """The floor at the largest scale of a ruler at which the page holds it; tray loads below it
-    where they have room."""
+    """The floor at the largest ruler scale that fits the page, with tray loads below it if there is
+    room."""
     words = f"Floor plan of {plain(tables.plan.name)}"
     denominator, floor = largest_that_fits(lambda scale: floor_picture(tables, scale), paper.drawing_box)
     loads = tray_picture(tables, denominator)
@@ -58,7 +58,7 @@ def floor_section(tables: PlanTables, paper: Paper, files: dict[str, bytes]) -> 
 
 
 def elevation_style(tables: PlanTables, paper: Paper) -> ElevationStyle:
-    """1 : 20, or 1 : 10 where names need it and the page is high enough for the racks."""
+    """1 : 20, or 1 : 10 if names need it and the racks fit the page's height."""
     styles = [ElevationStyle(denominator, named=True, titled=False) for denominator in _SCALES]
     tallest = max(tables.plan.scene["racks"]["units"], default=0)
     whole = [style for style in styles if (tallest * style.unit + 100) * UNIT_MM <= paper.drawing_box[1]] or styles[:1]
@@ -68,8 +68,8 @@ def elevation_style(tables: PlanTables, paper: Paper) -> ElevationStyle:
 def elevation_section(
     tables: PlanTables, paper: Paper, files: dict[str, bytes], step: Callable[[float], None]
 ) -> Section:
-    """As many racks beside each other as a page holds, from the front and from the rear; both on a
-    page if they fit."""
+    """As many racks side by side as fit a page, from the front and from the rear; both on one page
+    if they fit."""
     section = Section("Elevations, front and rear")
     style = elevation_style(tables, paper)
     members = tables.devices_by_rack()

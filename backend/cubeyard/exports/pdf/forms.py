@@ -1,5 +1,5 @@
-"""Forms: how the lines of a kind of sheet are laid out on a paper, so that no type is smaller than
-seven points."""
+"""Forms: how the lines of each kind of sheet fit on a paper, with no type smaller than seven
+points."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ALMOST = 1e-6
 
 @dataclass(slots=True)
 class Section:
-    """Pages that belong together, under one bookmark; a page's `marks` are those below it: depth
-    and title."""
+    """Pages that belong together, under one bookmark; a page's `marks` are the bookmarks below it:
+    depth and title."""
 
     title: str
     pages: list[Json] = field(default_factory=list)
@@ -26,13 +26,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A layout, the paper that it is for, and whether that lies across."""
+    """A layout, its paper, and whether the paper is in landscape orientation."""
 
     paper: Paper
     layout: Layout
     across: bool
     cut: bool
-    """Some words are wider than their field even across the sheet: they end in an ellipsis."""
+    """Whether some words are wider than their field even in landscape; they end in an ellipsis."""
 
     def ready(self, groups: Sequence[Group]) -> Sequence[Group]:
         """The groups as this form prints them."""
@@ -55,8 +55,8 @@ def form(
     drop: float = 0.0,
     whole: int = 0,
 ) -> Form:
-    """As many strips as asked for, or fewer if their words need more room; across the sheet if one
-    strip needs it too."""
+    """As many strips as requested, or fewer if the words need more space; landscape if even one
+    strip needs it."""
     lines = [line for group in groups for line in group.lines]
     tries = [(count, False) for count in range(strips, 0, -1)] + [(1, True)]
     sized: list[Field] = []
@@ -83,8 +83,8 @@ def strips_page(used: Form, title: str, subtitle: str, strips: list[Json], note:
 
 
 def numbered(pages: list[Json]) -> list[Json]:
-    """Sheets of one thing say which of how many they are, and each has a bookmark below the
-    thing's."""
+    """Pages with the same title get their number and the total, and each has a bookmark below that
+    title."""
     if len(pages) < 2:
         return pages
     for i, page in enumerate(pages):

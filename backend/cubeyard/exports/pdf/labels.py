@@ -1,4 +1,4 @@
-"""Label sheets: every label on its place of a die-cut sheet, with a QR code of its cable."""
+"""Label sheets: every label at its position on a die-cut sheet, with a QR code of its cable."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from cubeyard.exports.workbook.racks import CablesByRack
 Json = dict[str, Any]
 TYPE_POINTS = 7.0
 _INSET = 0.8
-"""Between the label's edge and its type. Millimetres."""
+"""Millimetres between the label's edge and its type."""
 _QUIET, _LEAST_QUIET = 4, 2
-"""Modules of white around a code, up to the label's outline and its type: what readers are promised
-[ISO/IEC 18004 §5.3.8], and what those that we tried still read [ours]. The least is for labels
-whose type leaves no room for the other."""
+"""Modules of white around a code, up to the label's outline and its type: the standard's value
+[ISO/IEC 18004 §5.3.8], and the smallest that readers in our tests accept [ours]. The smaller value
+is for labels whose type leaves no space for the larger one."""
 _SMALLEST_MODULE, _LARGEST_MODULE = 0.25, 0.42
-"""Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs.
-[ours]"""
+"""Millimetres: the smallest that a phone reads from paper at a hand's distance, and the largest
+that is useful. [ours]"""
 _FACTS = ("{name} L{level} {metres} m", "{name} {metres} m", "{name} {metres}m", "{name}")
-"""What a label says of its cable, from all to the least. All labels of a pack say the same, so that
-none seems to miss something."""
-# Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC
-# 18004, table 7]
+"""Facts about the cable on a label, from most to least. All labels of a pack have the same facts,
+so that none seems incomplete."""
+# Capacity in bytes of a QR code and its number of modules, at the lowest level of correction.
+# [ISO/IEC 18004, table 7]
 _MODULES = ((17, 21), (32, 25), (53, 29), (78, 33), (106, 37))
 
 
@@ -41,25 +41,25 @@ class _Label:
     there: str
     cable: int
     facts: str
-    """The cable's id and what else its labels have room for."""
+    """The cable's id and further facts that fit on its labels."""
 
 
 def modules_of(text: str) -> int | None:
-    """Rows of the QR code of a text, or `None` if it is too long for a label."""
+    """Number of module rows of a text's QR code, or `None` if it is too long for a label."""
     return next((rows for room, rows in _MODULES if len(text.encode()) <= room), None)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelForm:
-    """How labels are printed on a stock: where type ends, and where the code stands."""
+    """The layout of labels on a stock: where the type ends and the position of the code."""
 
     stock: LabelStock
     code_side: float
-    """Millimetres; 0 for no code."""
+    """Side of the code in millimetres; 0 for no code."""
     quiet: float
     """White on each side of the code, in millimetres."""
     codes: str
-    """What the codes say in the end: a link that does not fit gives way to the cable's id."""
+    """The content of the codes: the cable's id replaces a link that does not fit."""
 
     @property
     def type_width(self) -> float:
@@ -67,7 +67,7 @@ class LabelForm:
         return room - self.code_side - 2 * self.quiet if self.code_side else room - _INSET
 
     def code_at(self, place: int) -> tuple[float, float]:
-        """Left and top edge of the code on the place, from the sheet's top left corner, in
+        """Left and top edge of the code at a label's position, from the sheet's top left corner, in
         millimetres."""
         column, row = divmod(place, self.stock.rows)
         x = self.stock.left + column * self.stock.column_pitch + self.stock.cell_width - self.quiet - self.code_side
@@ -76,7 +76,7 @@ class LabelForm:
 
 
 def _widest(tables: PlanTables, form: str) -> float:
-    """The width of the widest of all cables' facts in one of `_FACTS`, in millimetres.
+    """The width in millimetres of the widest cable facts in one of the `_FACTS` formats.
     O(cables)."""
     plan = tables.plan
     pairs = set(zip(plan.cables["level"].tolist(), plan.cables["stock_mm"].tolist(), strict=True))
@@ -86,20 +86,20 @@ def _widest(tables: PlanTables, form: str) -> float:
 
 
 def facts_that_fit(tables: PlanTables, used: LabelForm) -> str:
-    """The one of `_FACTS` with the most for which every label has room. O(cables)."""
+    """The longest of `_FACTS` for which every label has room. O(cables)."""
     return next((form for form in _FACTS if _widest(tables, form) <= used.type_width + 1e-9), _FACTS[-1])
 
 
 def code_text(tables: PlanTables, options: ExportOptions, codes: str, cable: int) -> str:
-    """What the QR code on a cable's labels says: `codes` is `link` or `cable`."""
+    """The content of the QR code on a cable's labels; `codes` is `link` or `cable`."""
     return f"{options.link}{cable}" if codes == "link" else tables.plan.cable_name(cable)
 
 
 def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
-    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id,
+    """Codes as large as the space next to the type allows: with the link, else with the cable's id,
     else none.
 
-    The type is both ends, and the cable's id and length if a code has room beside them.
+    The type is both ends, and the cable's id and length if a code still fits next to them.
     """
     stock, plan = stock_of(tables.plan), tables.plan
     whole = {"none": (), "cable": ("cable",), "link": ("link", "cable")}[options.codes] if plan.cable_count else ()
@@ -118,10 +118,10 @@ def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
 def label_sheets(
     tables: PlanTables, racks: Sequence[int], options: ExportOptions, used: LabelForm, step: Callable[[float], None]
 ) -> Section:
-    """Every label that is stuck on in a rack, in the order of its cable sheet; down the columns. A
-    new rack starts a sheet.
+    """All labels to attach in a rack, in the order of its cable sheet, down the columns. Each rack
+    starts a new sheet.
 
-    The very first sheet may be one that is partly used: `first_label` is its first free place.
+    The first sheet can be partly used: `first_label` is its first unused label.
     """
     section = Section("Label sheets")
     by_rack = CablesByRack(tables)
@@ -143,7 +143,7 @@ def label_sheets(
 
 
 def _labels(tables: PlanTables, ends: list[tuple[int, bool]], form: str) -> Iterator[_Label]:
-    """Each label of a rack. A cable within the rack has both its labels here."""
+    """Each label of a rack. A cable within the rack has both labels here."""
     rows = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
     for cable, (_, far) in zip(rows, ends, strict=True):
         facts = form.format(name=cable.name, level=cable.level, metres=f"{cable.stock_metres:g}")
@@ -169,8 +169,8 @@ def _label_page(
     codes: list[list[Any]] = []
     for start in range(0, len(labels), stock.rows):
         cut = labels[start : start + stock.rows]
-        # Three lines a label, three layers of one weight each: bold near end, plain far end, muted
-        # facts.
+        # Three lines per label in three layers of one weight each: bold near end, plain far end,
+        # muted facts.
         lines: tuple[list[str], list[str], list[str]] = ([], [], [])
         for place, label in enumerate(cut, start):
             words = [_NOTHING] * 3

@@ -1,4 +1,4 @@
-"""How wide words are in the pack's typeface, well enough to choose column widths before
+"""The width of words in the pack's typeface, accurate enough to choose column widths before
 typesetting."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from cubeyard.exports.pdf.strips import Field
 
 MM_PER_POINT = 25.4 / 72
 SMALLEST_POINTS = 7.0
-"""No type of a pack is smaller."""
+"""The smallest type in a pack."""
 _NARROW, _PUNCTUATION, _POINT = 0.40, 0.37, 0.30
 # Advance widths of Inter in ems, rounded up: tabular figures, capitals, the rest.
 _FIGURE, _CAPITAL, _WIDE, _SMALL = 0.64, 0.70, 0.95, 0.59
@@ -42,12 +42,12 @@ def clipped(words: str, limit_mm: float, size_points: float) -> str:
 def fit(
     fields: Sequence[Field], lines: Iterable[Sequence[str]], available_mm: float, gutter_mm: float, size_points: float
 ) -> tuple[list[Field], float]:
-    """Widths that hold the widest words of each field, and the largest size at most `size_points`
-    at which all fit beside each other; below `SMALLEST_POINTS` they do not fit. What is left of the
-    width is shared out, so that a sheet is as wide as its page."""
+    """Field widths for the widest words of each field, and the largest size up to `size_points` at
+    which all fields fit side by side; below `SMALLEST_POINTS` they do not fit. Remaining width is
+    distributed, so that a sheet is as wide as its page."""
     widest = [width_mm(item.name, SMALLEST_POINTS) for item in fields]
     seen: list[dict[int, str]] = [{} for _ in fields]
-    # The widest words are among the longest ones: measure one of each length.
+    # The widest words are among the longest: measure one text of each length.
     for line in lines:
         for column, words in enumerate(line):
             seen[column].setdefault(len(words), words)
@@ -63,5 +63,5 @@ def fit(
 
 
 def clip_to(fields: Sequence[Field], line: Sequence[str], size_points: float) -> tuple[str, ...]:
-    """A line whose words fit their fields."""
+    """A line whose texts are clipped to their fields."""
     return tuple(clipped(words, item.width_mm, size_points) for words, item in zip(line, fields, strict=True))

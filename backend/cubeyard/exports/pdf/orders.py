@@ -1,4 +1,4 @@
-"""The lead's sheets: pull order, what lies in each tray, bill of materials."""
+"""The lead's sheets: pull order, contents of each tray, bill of materials."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pull_order(tables: PlanTables, paper: Paper, limit: int) -> Section:
     note = (
         "One bundle is all cables between two racks. mm: thickness of the bundle; m: its longest run between the racks."
     )
-    # Ten to a group, with a rule between: a crew keeps its place.
+    # Ten lines per group with a rule between groups, to help a crew keep its place.
     groups = [
         Group(f"{lines[start][1]} to {lines[min(start + 20, len(lines)) - 1][1]}", "", lines[start : start + 20])
         for start in range(0, len(lines), 20)
@@ -62,7 +62,7 @@ _TRAY_FIELDS = (
 
 
 def bundles_by_tray(tables: PlanTables) -> list[list[int]]:
-    """The bundles that lie in each row of the scene's trays, in pull order."""
+    """The bundles in each row of the scene's trays, in pull order."""
     held: list[list[int]] = [[] for _ in tables.plan.scene["trays"]["name"]]
     pull = tables.plan.scene["bundles"]["pull_order"]
     for bundle in sorted(range(len(pull)), key=pull.__getitem__):
@@ -72,7 +72,7 @@ def bundles_by_tray(tables: PlanTables) -> list[list[int]]:
 
 
 def tray_sheets(tables: PlanTables, paper: Paper, limit: int) -> tuple[Section, int, int]:
-    """What lies in each tray that holds cables; how many trays have a sheet, and of how many. At
+    """The contents of each tray with cables; the number of trays with a sheet, and the total. At
     most `limit` lines."""
     section = Section("Tray sheets")
     trays, bundles = tables.plan.scene["trays"], tables.plan.scene["bundles"]
@@ -109,8 +109,8 @@ def tray_sheets(tables: PlanTables, paper: Paper, limit: int) -> tuple[Section, 
 
 
 LONGEST_NAME_MM = 100.0
-"""A part's name is printed whole up to this width, on a sheet that lies across if it must; a longer
-one ends in an ellipsis. [ours]"""
+"""A part's name is printed in full up to this width, in landscape if necessary; a longer name ends
+in an ellipsis. [ours]"""
 _BOM_FIELDS = (
     Field("Part", 22, bold=True), Field("Name", 60), Field("m", 8, right=True), Field("Colour", 12), Field("Quantity", 12, right=True),
     Field("Spares", 9, right=True), Field("Unit", 8), Field("Unit price", 16, right=True), Field("Total", 20, right=True),
@@ -141,5 +141,5 @@ def materials(tables: PlanTables, paper: Paper) -> Section:
 
 
 def _count(value: float) -> str:
-    """Whole pieces, and hours with their tenths."""
+    """Whole pieces, or hours with one decimal."""
     return f"{value:,.1f}".removesuffix(".0")

@@ -1,7 +1,7 @@
-"""Puts the install pack together: decides every page, then has it typeset.
+"""Puts the install pack together: decides the content of every page, then runs the typesetter.
 
-A pack is bounded, because nobody prints ten thousand pages: past the limits below it holds the
-first racks and switches and says on its cover what is left out and where that is.
+The size of a pack is limited, because nobody prints ten thousand pages: beyond the limits below it
+contains the first racks and switches, and its cover lists what is left out and where to find it.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from cubeyard.exports.workbook.racks import CablesByRack
 from cubeyard.plans.view import PlanView
 
 Json = dict[str, Any]
-# About 10,000 cables with everything; typesetting takes about a second for 10,000 lines. [ours]
+# About 10,000 cables with all sheets; typesetting takes about a second per 10,000 lines. [ours]
 MAX_RACK_LINES = 24_000
 MAX_SWITCH_LINES = 24_000
 MAX_TRAY_LINES = 12_000
 MAX_LABELS = 24_000
 MAX_BUNDLES = 3_000
 PAGES_A_PART = 32
-"""Typeset at a time: the typesetter's memory grows with the pages."""
-# Where typesetting begins and ends in the progress of a pack, and about how long a page takes.
+"""Pages per run of the typesetter, whose memory grows with the pages."""
+# The fractions of progress where typesetting begins and ends, and the approximate time per page.
 # [ours]
 _TYPESETTING_FROM, _TYPESETTING_TO = 0.3, 0.96
 _TYPESETTING_SECS_A_PAGE = 0.04
 
 
 def install_pack(plan: PlanView, progress: Progress, options: ExportOptions = NO_OPTIONS) -> Iterator[bytes]:
-    """The pack as PDF, in pieces once it is typeset."""
+    """The pack as PDF, in pieces after typesetting."""
     tables = PlanTables(plan)
     files: dict[str, bytes] = {}
     document, outline = pack_document(tables, files, progress, options)
@@ -62,21 +62,21 @@ def install_pack(plan: PlanView, progress: Progress, options: ExportOptions = NO
 
 
 def template() -> bytes:
-    """The typesetter's source: how each kind of page is set."""
+    """The typesetter's template: the layout of each kind of page."""
     return resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
 
 
 def part_of(shared: Json, pages: list[Json]) -> dict[str, bytes]:
-    """The sources of some pages. QR codes are drawn after the type, so the typesetter does not get
-    them."""
+    """The sources of some pages. QR codes are drawn after typesetting, so the typesetter does not
+    get them."""
     codes = [page.pop("codes", []) for page in pages]
     sources = {"pack.json": orjson.dumps(shared | {"pages": pages})}
     return sources | {"codes.json": orjson.dumps(codes)} if any(codes) else sources
 
 
 def _typesetting_progress(sizes: list[int], progress: Progress) -> Callable[[int, float], None]:
-    """By pages of the parts that are done; within a part, which does not say how far it is,
-    estimated from its seconds."""
+    """Progress by pages of finished parts; within a part, which reports no progress, estimated from
+    its seconds."""
     total = sum(sizes)
 
     def waiting(part: int, secs: float) -> None:
@@ -151,7 +151,7 @@ def pack_document(
 
 
 def _outline(name: str, sections: list[Section]) -> list[tuple[str, int, int]]:
-    """The cover, each section, and below it its pages' own marks. No two bookmarks have the same
+    """The cover, each section, and below it the marks of its pages. No two bookmarks have the same
     name."""
     marks = [(name, 1, 0)]
     page_number = 1
@@ -159,7 +159,7 @@ def _outline(name: str, sections: list[Section]) -> list[tuple[str, int, int]]:
         marks.append((section.title, page_number + 1, 0))
         for page in section.pages:
             page_number += 1
-            # A section of one thing is that thing.
+            # A section with a single item has no separate bookmark for the item.
             own = [(depth, title) for depth, title in page["marks"] if title != section.title]
             marks += [(title, page_number, depth) for depth, title in own]
     seen: Counter[str] = Counter()
@@ -171,7 +171,7 @@ def _outline(name: str, sections: list[Section]) -> list[tuple[str, int, int]]:
 
 
 def _label_words(tables: PlanTables, labels: LabelForm, options: ExportOptions) -> list[str]:
-    """What the cover says of the label sheets."""
+    """The cover's text about the label sheets."""
     if not tables.plan.cable_count:
         return []
     stock = labels.stock
@@ -188,7 +188,7 @@ def _label_words(tables: PlanTables, labels: LabelForm, options: ExportOptions) 
 
 
 class _Limits:
-    """Which racks and switches get sheets, and what the cover says of the others."""
+    """The racks and switches that get sheets, and the cover's text about the others."""
 
     def __init__(self, tables: PlanTables) -> None:
         by_rack = CablesByRack(tables)

@@ -8,9 +8,9 @@ from cubeyard.exports.workbook.pages import paper_of
 from cubeyard.plans.view import PlanView
 
 MARGINS_MM = 22.0
-"""Left and right of a sheet together."""
+"""Left and right margin of a sheet together."""
 _HEAD_AND_FOOT_MM = 47.0
-"""What a sheet's lines leave free: margins, head, field names, foot."""
+"""Height that a sheet's lines cannot use: margins, head, field names, foot."""
 _DRAWING_MARGINS_MM, _DRAWING_HEAD_AND_FOOT_MM = 22.0, 52.0
 
 
@@ -24,7 +24,7 @@ class Paper:
     large_name: str
     large_width: float
     large_height: float
-    """Of the drawings' paper, which lies across."""
+    """Height of the drawings' paper, in landscape."""
 
     @property
     def inner_width(self) -> float:
@@ -32,16 +32,16 @@ class Paper:
 
     @property
     def across_width(self) -> float:
-        """Between the margins of a sheet that lies across."""
+        """Width between the margins in landscape."""
         return self.height - MARGINS_MM
 
     @property
     def drawing_box(self) -> tuple[float, float]:
-        """Room for pictures on a drawing's page, between head and title block."""
+        """Space for pictures on a drawing's page, between head and title block."""
         return self.large_width - _DRAWING_MARGINS_MM, self.large_height - _DRAWING_HEAD_AND_FOOT_MM
 
     def lines(self, pitch: float, drop: float = 0.0, *, across: bool = False) -> int:
-        """How many lines of a pitch a sheet holds below `drop` millimetres of a note."""
+        """The number of lines of a pitch on a sheet, below a note of `drop` millimetres."""
         return int(((self.width if across else self.height) - _HEAD_AND_FOOT_MM - drop) / pitch)
 
 

@@ -16,7 +16,7 @@ from cubeyard.exports.workbook.racks import CablesByRack
 
 Json = dict[str, Any]
 BOX = "\u25a1"
-"""The box a crew ticks."""
+"""The box that a crew ticks."""
 
 
 _RACK_FIELDS = (
@@ -26,8 +26,8 @@ _RACK_FIELDS = (
 
 
 def rack_sheets(tables: PlanTables, paper: Paper, racks: Sequence[int], step: Callable[[float], None]) -> Section:
-    """Each rack's cables: those that stay in it, then bundle by bundle in pull order. Both ends'
-    sheets list a cable."""
+    """Each rack's cables: cables within the rack, then bundle by bundle in pull order. A cable is
+    on the sheets of both its ends."""
     section = Section("Cable sheets by rack")
     by_rack = CablesByRack(tables)
     scene = tables.plan.scene["racks"]
@@ -94,7 +94,7 @@ _SWITCH_FIELDS = (
 
 
 def switch_sheets(tables: PlanTables, paper: Paper, switches: Sequence[int], step: Callable[[float], None]) -> Section:
-    """Each switch with its ports in order: where the cable goes, which cable it is and how long."""
+    """Each switch with its ports in order: destination, name and length of the cable."""
     section = Section("Cable sheets by switch")
     ports = _ports_of(tables, switches)
     groups: list[Group] = []
@@ -106,7 +106,7 @@ def switch_sheets(tables: PlanTables, paper: Paper, switches: Sequence[int], ste
         groups.append(Group(left, right, lines, [tables.device_level[switch]] * len(lines)))
         step(count / len(switches))
     used = form(paper, _SWITCH_FIELDS, groups, pitch=3.6, size=7.0, gutter=1.2, strips=3, whole=32)
-    # A page is titled with the switches it begins with, so that a crew can leaf through.
+    # A page's title names its first switches, so that a crew can find a switch.
     pages = list(paginate(used.layout, used.ready(groups)))
     for page in pages:
         heads = [head["left"].removesuffix(" (continued)") for strip in page for head in strip["heads"]]

@@ -1,9 +1,9 @@
-"""Puts QR codes onto pages: `python stamp.py FOLDER` adds those of `FOLDER/codes.json` to
+"""Draws QR codes onto pages: `python stamp.py FOLDER` adds those of `FOLDER/codes.json` to
 `FOLDER/pack.pdf`.
 
-Runs as a program of its own, by path, as the typesetter does. `codes.json` has a list for each page
-of the file: left edge, top edge and side of each code in millimetres from the page's top left
-corner, and its text. A code is drawn as shapes, so that it is as sharp as the printer.
+Runs as a separate program, by path, like the typesetter. `codes.json` has a list for each page of
+the file: left edge, top edge and side of each code in millimetres from the page's top left corner,
+and its text. A code is drawn as shapes, so that it prints at full resolution.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _POINTS_PER_MM = 72 / 25.4
 
 
 def shapes_of(text: str) -> tuple[bytes, int]:
-    """The dark modules of a text's code as rectangles in modules from its top left corner, upwards;
-    and rows of modules."""
+    """The dark modules of a text's code as rectangles, in modules from its top left corner, with y
+    upwards; and the number of module rows."""
     code = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level="L")
     image: Any = code.to_image(scale=1, add_quiet_zones=False)  # a buffer of rows of bytes, 0 for dark
     rows: list[list[int]] = memoryview(image).tolist()  # pyright: ignore[reportAssignmentType]

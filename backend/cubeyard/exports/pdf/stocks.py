@@ -1,4 +1,4 @@
-"""Sheets of die-cut labels: what the install pack prints on and what the bill of materials buys."""
+"""Sheets of die-cut labels, for the install pack's labels and the bill of materials."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from cubeyard.plans.view import PlanView
 
 @dataclass(frozen=True, slots=True)
 class LabelStock:
-    """Where labels lie on a sheet; all lengths in millimetres."""
+    """Positions of labels on a sheet; all lengths in millimetres."""
 
     name: str
     size: str
-    """Of one label, as the sheet's maker gives it."""
+    """The size of one label, as stated by the manufacturer."""
     width: float
     height: float
-    """Of the sheet."""
+    """The height of the sheet."""
     columns: int
     rows: int
     cell_width: float
@@ -41,7 +41,8 @@ STOCKS = {
     "a4": LabelStock("Avery L4731 (A4)", "25.4 x 10 mm", 210.0, 297.0, 7, 27, 25.4, 10.0, 27.9),
     "letter": LabelStock("Avery 5167 (Letter)", "1.75 x 0.5 in", 215.9, 279.4, 4, 20, 44.45, 12.7, 52.07),
 }
-"""By the paper that the plan is printed on. The price book's label parts are of the same sheets."""
+"""Indexed by the paper that the plan is printed on. The price book's label parts are the same
+sheets."""
 
 
 def stock_of(plan: PlanView) -> LabelStock:

@@ -1,5 +1,4 @@
-"""Sheets of lines: fields beside each other, on a fixed pitch, filled page by page before anything
-is typeset."""
+"""Sheets of lines: fields side by side, on a fixed pitch, paginated before typesetting."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines under one title; `levels` colours the bar at the left of each line (`None`: no
-    bars)."""
+    """Lines under one title; `levels` gives the colour of the bar at the left of each line (`None`:
+    no bars)."""
 
     left: str
     right: str
@@ -34,21 +33,21 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a sheet's page is divided; all lengths in millimetres, `size` in points."""
+    """The division of a sheet's page; all lengths in millimetres, `size` in points."""
 
     fields: Sequence[Field]
     pitch: float
     size: float
     lines: int
-    """Lines in one strip."""
+    """Lines per strip."""
     strips: int = 1
-    """Strips beside each other on a page."""
+    """Strips side by side on a page."""
     gutter: float = 1.5
     strip_gap: float = 6.0
     drop: float = 0.0
-    """Extra room above the strips, for a note."""
+    """Extra space above the strips, for a note."""
     whole: int = 0
-    """Groups of at most this many lines are never divided between two strips."""
+    """Groups of at most this many lines are never split between two strips."""
 
     @property
     def strip_width(self) -> float:
@@ -123,10 +122,10 @@ class _Strip:
 
 
 def paginate(layout: Layout, groups: Sequence[Group]) -> Iterator[list[Json]]:
-    """The strips of each page. A group that does not fit is continued in the next strip under its
-    title again.
+    """The strips of each page. A group that does not fit continues in the next strip under the same
+    title.
 
-    A title never stands alone at the foot of a strip: at least two of its lines follow it there.
+    A title is never the last line of a strip: at least two of its lines follow it.
     """
     page: list[_Strip] = []
     strip = _Strip.empty(layout)

@@ -1,8 +1,8 @@
 """Typesets a folder: `python typeset.py FOLDER FONTS` turns `FOLDER/main.typ` into
 `FOLDER/pack.pdf`.
 
-Runs as a program of its own, by path. The typesetter keeps what it has laid out for the next time,
-and a server that prints one pack an hour should not hold that for the rest of its life.
+Runs as a separate program, by path. The typesetter caches layouts, and a server that prints one
+pack per hour should not keep that memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Has sources typeset, in processes of their own, and hands the file over in pieces."""
+"""Runs the typesetter in separate processes and yields the file in pieces."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Waiting = Callable[[float], None]
 
 
 class TypesettingError(RuntimeError):
-    """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at
-    fault."""
+    """The typesetter made no file: it was stopped, ran out of memory, or the template has an
+    error."""
 
 
 def typeset(sources: Mapping[str, bytes], waiting: Waiting | None = None) -> Iterator[bytes]:
-    """The PDF of `main.typ`, which may read the other sources. Fonts are ours only: the same file
-    on every machine.
+    """The PDF of `main.typ`, which can read the other sources. Only bundled fonts are used, so that
+    the file is the same on every machine.
 
-    While the typesetter works, `waiting` is called about twice a second with the seconds so far.
-    What it raises ends the typesetter and is passed on. Raises `TypesettingError` when no file was
-    made.
+    While the typesetter works, `waiting` is called about twice a second with the elapsed seconds.
+    An exception from it ends the typesetter and propagates. Raises `TypesettingError` when no file
+    was made.
     """
     with _Workshop() as workshop:
         workshop.write(sources)
@@ -42,13 +42,13 @@ def typeset_parts(
     binding: bytes,
     waiting: Callable[[int, float], None],
 ) -> Iterator[bytes]:
-    """One PDF of several parts, each typeset by a process of its own: memory is that of the largest
-    part.
+    """One PDF of several parts, each typeset by a separate process, so that memory is limited to
+    that of the largest part.
 
     A part is `pack.json` for `main.typ` and, if it has QR codes, `codes.json` (see `stamp.py`);
     `binding` is `binding.json` of `bind.py`. `waiting` is called at the start of each part and
-    while it is made, with its number and the seconds so far; a number past the last part means that
-    the parts are bound.
+    during its typesetting, with the part's number and the elapsed seconds. A number past the last
+    part means that the parts are being bound.
     """
     with _Workshop() as workshop:
         workshop.write(shared)
@@ -68,13 +68,14 @@ def typeset_parts(
 
 
 def _at(number: int, waiting: Callable[[int, float], None]) -> Waiting:
-    """For all programs that work at a part: the seconds since its start, not since theirs."""
+    """Adapts `waiting` for all programs that process a part: it gets the seconds since the start of
+    the part, not of the program."""
     started = time.monotonic()
     return lambda _: waiting(number, time.monotonic() - started)
 
 
 class _Workshop:
-    """A temporary folder with sources, the programs that work in it, and what they made."""
+    """A temporary folder with sources, the programs that run in it, and their output."""
 
     def __enter__(self) -> _Workshop:
         self._stack = ExitStack()
@@ -108,7 +109,7 @@ class _Workshop:
 
 
 def _run(command: list[str], errors: Path, waiting: Waiting | None) -> None:
-    """Errors go to a file: nobody reads a pipe while the program works."""
+    """Errors go to a file, because nothing reads a pipe while the program runs."""
     started = time.monotonic()
     with errors.open("w") as written, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=written) as process:
         try:

@@ -1,9 +1,9 @@
 """The plan as a workbook (XLSX): summary, bill of materials, cable schedule and one sheet per rack.
 
-In: `book.py`, the sheets in order; one file per kind of sheet; names, rows and styles that they
+Inside: `book.py`, the sheets in order; one file per kind of sheet; names, rows and styles that they
 share.
 
-Not in: arithmetic of its own: totals are formulas, and the value beside each is the engine's.
+Not here: arithmetic. Totals are formulas, and their cached values are from the engine.
 
 Written row by row in constant memory.
 """

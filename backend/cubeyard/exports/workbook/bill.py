@@ -1,5 +1,5 @@
-"""The bill of materials, as a purchaser fills it in: totals are formulas, and a quoted price takes
-the place of the book's."""
+"""The bill of materials for a purchaser to fill in: totals are formulas, and a quoted price
+replaces the price book's."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ HEADER_ROW = 3
 FIRST_ROW = HEADER_ROW + 1
 _AT = {column.name: index for index, column in enumerate(BILL)}
 LETTER = {name: xl_col_to_name(index) for name, index in _AT.items()}
-"""The sheet's column of each column of the bill."""
+"""The spreadsheet column letter of each column of the bill."""
 CATEGORY_COLUMN, TOTAL_COLUMN, CABLE_COLUMN = LETTER["category"], LETTER["total"], LETTER["cable_metres"]
 
 
 def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames) -> None:
-    """One row a line; `Total` is `To order` at the quoted price, or at the book's where none is
-    quoted, to the cent.
+    """One row per line; `Total` is `To order` times the quoted price, or the book's price without a
+    quote, rounded to cents.
 
-    Sums are over money, metres of cable and weight: pieces, boxes and hours are not added up.
+    Only money, metres of cable and weight have sums; pieces, boxes and hours do not.
     """
     sheet = book.add_worksheet(names.bom)
     lines: list[dict[str, Any]] = plan.bom["lines"]
@@ -74,7 +74,7 @@ def _note(plan: PlanView, lines: list[dict[str, Any]]) -> str:
 
 
 def _totals(sheet: Worksheet, styles: Styles, lines: list[dict[str, Any]], last: int) -> None:
-    """Above the header, so that they stay in view; they follow the filter."""
+    """Totals above the header, so that they stay visible; they follow the filter."""
     sheet.write_string(TOTALS_ROW, 0, "Shown", styles.label)
     sheet.write_string(TOTALS_ROW, _AT["unit_price"], "No price", styles.label)
 
@@ -93,7 +93,7 @@ def _totals(sheet: Worksheet, styles: Styles, lines: list[dict[str, Any]], last:
 
 
 def _cable_metres(line: dict[str, Any]) -> float | None:
-    """Metres to order, spares and whole boxes included."""
+    """Metres to order, including spares and whole boxes."""
     return bill_values(line, "")["cable_metres"]
 
 
@@ -116,8 +116,8 @@ def _formats(styles: Styles) -> Callable[[str, bool], Format]:
 
 
 def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, values: dict[str, Any], own: str) -> None:
-    """A price that is quoted in another currency than the book's has no total: nothing here says
-    what it is worth."""
+    """A price quoted in another currency than the book's has no total, because there is no exchange
+    rate."""
     number = row + 1
     names = ("unit_price", "quoted_price", "to_order", "currency")
     price, quoted, order, currency = (f"{LETTER[name]}{number}" for name in names)

@@ -22,11 +22,11 @@ from cubeyard.exports.workbook.summary import summary_sheet
 from cubeyard.plans.view import PlanView
 
 _FIXED_TIME = datetime(1980, 1, 1, tzinfo=UTC)
-"""A plan has no clock: the same plan gives the same bytes."""
+"""A fixed time, so that the same plan gives the same bytes."""
 
 
 def workbook(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """The workbook in pieces: Summary, BOM, Cable schedule, Racks, then one sheet a rack."""
+    """The workbook in pieces: Summary, BOM, Cable schedule, Racks, then one sheet per rack."""
     with tempfile.TemporaryDirectory(prefix="cubeyard-xlsx-") as folder:
         path = Path(folder) / "plan.xlsx"
         book = Workbook(str(path), {"constant_memory": True, "tmpdir": folder, "strings_to_formulas": False})

@@ -1,4 +1,4 @@
-"""Sheet names: at most 31 characters, none of `[]:*?/\\`, distinct whatever the case."""
+"""Sheet names: at most 31 characters, none of `[]:*?/\\`, distinct regardless of case."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from cubeyard.plans.view import PlanView
 SUMMARY, BOM, SCHEDULE, RACKS = "Summary", "BOM", "Cable schedule", "Racks"
 MAX_NAME_CHARACTERS = 31
 MAX_RACK_SHEETS = 200
-"""Past this many sheets a spreadsheet opens slowly and its tabs are of no use; the summary says so.
-[ours]"""
+"""With more sheets a spreadsheet opens slowly and its tabs are useless; the summary mentions the
+limit. [ours]"""
 SCHEDULE_ROWS_PER_SHEET = MAX_SHEET_ROWS - 48_576
-"""A round million, with room for the header."""
+"""A round million, which leaves space for the header."""
 
 
 def quoted(sheet: str) -> str:
-    """The sheet's name as a formula writes it."""
+    """The sheet's name in the form for formulas."""
     return "'" + sheet.replace("'", "''") + "'"
 
 
 class SheetNames:
-    """The names of every sheet of one plan's workbook, given out in order."""
+    """The names of all sheets of one plan's workbook, assigned in order."""
 
     def __init__(self, plan: PlanView) -> None:
         self._taken: set[str] = set()

@@ -1,5 +1,5 @@
-"""How a sheet is printed: paper, what of it, its header again on every page, and a footer with the
-page's number."""
+"""How a sheet is printed: paper, print area, repeated header rows, and a footer with the page
+number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_NAME_CHARACTERS = 80
 
 
 def paper_of(plan: PlanView) -> str:
-    """`a4` or `letter`: what the plan says its papers are printed on."""
+    """The plan's paper: `a4` or `letter`."""
     return plan.spec["site"].get("paper") or "a4"
 
 
@@ -28,8 +28,8 @@ def set_page(
     large: bool = False,
     portrait: bool = False,
 ) -> None:
-    """One page wide, as many as it takes high. Rows and columns count from 0; the print area ends
-    with the last ones."""
+    """One page wide and any number of pages high. Rows and columns count from 0; the print area
+    includes the last row and column."""
     if not portrait:
         sheet.set_landscape()
     sheet.set_paper(_PAPERS[paper_of(plan)][large])

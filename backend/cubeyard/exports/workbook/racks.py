@@ -1,4 +1,4 @@
-"""One sheet a rack: its elevation at the left, every cable that ends in it at the right."""
+"""One sheet per rack: its elevation at the left, every cable that ends in it at the right."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rack_list(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNa
 
 
 def rack_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> list[LongTable]:
-    """Add the rack sheets and return the tables to fill in."""
+    """Adds the rack sheets and returns the tables to fill in."""
     cables = CablesByRack(tables)
     members = tables.devices_by_rack()
     slots = min(MAX_SLOT_COLUMNS, max(tables.device_slots, default=1))
@@ -116,8 +116,8 @@ def _header(sheet: Worksheet, styles: Styles, tables: PlanTables, rack: int, slo
 
 
 class CablesByRack:
-    """For each rack the cables that end in it, in the order a crew works: in the rack first, then
-    bundle by bundle."""
+    """The cables that end in each rack, in a crew's working order: cables within the rack first,
+    then bundle by bundle."""
 
     def __init__(self, tables: PlanTables) -> None:
         columns = tables.plan.cables
@@ -150,7 +150,7 @@ class CablesByRack:
 
 
 def elevation_rows(tables: PlanTables, rack: int, members: Sequence[int], slots: int) -> list[list[StyledValue | None]]:
-    """One row a unit from the top: its number, then what stands in each slot. A tall device is
+    """One row per unit from the top: its number, then the device in each slot. A tall device is
     named in its bottom unit."""
     units = tables.plan.scene["racks"]["units"][rack]
     rows: list[list[StyledValue | None]] = [[(units - i, _UNIT)] + [None] * slots for i in range(units)]

@@ -1,4 +1,4 @@
-"""The cable schedule: one row a cable, filterable, with totals above the header that follow the
+"""The cable schedule: one row per cable, filterable, with totals above the header that follow the
 filter."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT, _INTEGER, _METRES, _STOCK, _LEVELS = 0, 1, 2, 3, 4
 
 
 def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> list[LongTable]:
-    """Add the schedule's sheets (one for each million cables) and return the tables to fill in."""
+    """Adds the schedule's sheets (one per million cables) and returns the tables to fill in."""
     long_tables: list[LongTable] = []
     count = tables.plan.cable_count
     titles = (*_COLUMNS, _BREAKOUT) if tables.plan.has_breakouts else _COLUMNS

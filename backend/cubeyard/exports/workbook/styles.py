@@ -35,7 +35,7 @@ class Styles:
         self.money = self._add(num_format=money)
         # Cells that a purchaser fills in.
         self.filled = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line)
-        # Without a currency: the column beside it says in which one a price is quoted.
+        # The format has no currency, because a separate column states it.
         self.filled_price = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format="#,##0.00")
         self.kilograms = self._add(num_format="#,##0.0")
         self.watts = self._add(num_format="#,##0")
@@ -50,8 +50,8 @@ class Styles:
             "warning": self._add(bold=True, font_color="#8A5A00", valign="top", text_wrap=True),
             "info": self._add(font_color=LIGHT.muted, valign="top", text_wrap=True),
         }
-        # The level's colour is a bar at the cell's left, never the text or its ground: text stays
-        # readable in print.
+        # The level's colour is a bar at the cell's left, not the text or its background, so that
+        # text is readable in print.
         self.level = {
             level: self._add(left=5, left_color=level_colour(level), num_format="0", align="left")
             for level in range(-1, 16)
@@ -63,5 +63,5 @@ class Styles:
         return self._book.add_format({"font_name": FONT, "font_size": 10, **properties})
 
     def device(self, level: int) -> Format:
-        """The format of a device in an elevation: its level's bar."""
+        """The format of a device in an elevation, with the bar of its level."""
         return self.level.get(level, self.text)

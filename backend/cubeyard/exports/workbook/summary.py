@@ -1,5 +1,4 @@
-"""The first sheet: what the plan is, what it counts, costs, draws and weighs, and what there is to
-know about it."""
+"""The first sheet: description, counts, cost, power and weight of the plan, and findings."""
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.view import PlanView
 
 _WIDTHS = (34, 22, 20, 16, 18, 42)
-"""Of the columns, in characters."""
+"""Widths of the columns, in characters."""
 _LINE_POINTS = 13.5
 
 
 def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> None:
-    """Totals are formulas over the other sheets wherever those hold the rows."""
+    """Totals are formulas over the other sheets if those contain the rows."""
     plan = tables.plan
     sheet = book.add_worksheet(names.summary)
     for column, width in enumerate(_WIDTHS):
@@ -53,11 +52,11 @@ def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: She
 
 
 def _words(sheet: Worksheet, styles: Styles, row: int, texts: dict[int, str]) -> None:
-    """A row of texts by column, each in the lines that it takes; the last goes on to the sheet's
+    """A row of texts by column, with line breaks as needed; the last text extends to the sheet's
     right edge.
 
-    A spreadsheet cuts what is longer than its cell, and does not adapt a row's height to a cell of
-    several columns.
+    A spreadsheet cuts text that is longer than its cell, and does not adapt a row's height to
+    merged cells.
     """
     last = max(texts)
     lines = 1
@@ -74,7 +73,7 @@ def _words(sheet: Worksheet, styles: Styles, row: int, texts: dict[int, str]) ->
 
 
 def _headers(sheet: Worksheet, styles: Styles, row: int, titles: tuple[str, ...]) -> None:
-    """Titles over the columns; the band goes on to the sheet's right edge."""
+    """Titles over the columns; the band extends to the sheet's right edge."""
     for column in range(len(_WIDTHS)):
         sheet.write_string(row, column, titles[column] if column < len(titles) else "", styles.header)
 
@@ -89,8 +88,8 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
         ("Switches", counts["switches"], styles.integer, None),
         ("Cables", counts["cables"], styles.integer, _schedule_count(plan, names)),
         ("Racks", counts["racks"], styles.integer, None),
-        # Filters on the bill must not change the summary, so it sums the column and not the sheet's
-        # own total.
+        # Filters on the bill must not change the summary, so it sums the column instead of using
+        # the sheet's total.
         (
             "Cable to order, with spares (m)",
             plan.bom["cable_order_metres"],

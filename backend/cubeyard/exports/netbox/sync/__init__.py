@@ -1,14 +1,14 @@
-"""A plan made in a NetBox over its REST API: what is missing is created, what differs is changed,
-what exists is skipped.
+"""Creates a plan in a NetBox over its REST API: missing objects are created, different ones
+changed, equal ones skipped.
 
-In: `client.py`, calls in bulk; `models.py`, what to make of each model and how an object is
-recognised; `reconcile.py`, what the plan wants of each; `writer.py`, the comparison of one model
-and the calls that follow from it; `pace.py`, how many objects go into a call.
+Inside: `client.py`, calls in bulk; `models.py`, the fields of each model and the keys of objects;
+`reconcile.py`, the plan's objects of each model; `writer.py`, the comparison of one model and the
+resulting calls; `pace.py`, the number of objects per call.
 
-Objects are recognised by their names within the plan's site, never by remembered ids, so that a
-sync can be repeated, goes on where an interrupted one stopped, and touches nothing of another site.
-Manufacturers, roles, device types and rack types are shared with everybody: they are used as they
-are, or created, and never changed.
+Objects are matched by their names within the plan's site, never by stored ids, so that a sync can
+be repeated, resumes after an interruption, and changes nothing of another site. Manufacturers,
+roles, device types and rack types are shared by all sites: existing ones are used unchanged,
+missing ones are created.
 """
 
 from cubeyard.exports.netbox.sync.client import NetboxBusyError, NetboxClient, NetboxError

@@ -13,24 +13,26 @@ from urllib.parse import urlencode, urlsplit
 Json = dict[str, Any]
 PAGE = 500
 TIMEOUT_SECS = 120.0
-"""A piece is made to take 10 seconds; gunicorn and most proxies give up before this."""
+"""The size of a request is chosen to take 10 seconds; gunicorn and most proxies time out before
+this."""
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _MAX_SHOWN_CHARACTERS = 600
 
 
 class NetboxError(Exception):
-    """NetBox refused a request; the message says which and why."""
+    """NetBox refused a request; the message gives the request and the reason."""
 
 
 class NetboxBusyError(NetboxError):
-    """No answer, or one that says to come again: whether the request was done is not known."""
+    """No response, or a response that asks for a retry: it is unknown whether the request was
+    carried out."""
 
 
 class NetboxClient:
     """One connection to a NetBox, kept open between calls.
 
-    `url` is that of its home page; `token` an API token of either kind (`nbt_...` or 40 hexadecimal
-    digits).
+    `url` is the address of its home page; `token` an API token of either kind (`nbt_...` or 40
+    hexadecimal digits).
     """
 
     def __init__(self, url: str, token: str, timeout_secs: float = TIMEOUT_SECS) -> None:
@@ -59,7 +61,7 @@ class NetboxClient:
             self._connection = None
 
     def all(self, path: str, query: Mapping[str, object] | None = None) -> list[Json]:
-        """Every object of a list that the query names, in the order of ids."""
+        """All objects of a list that match the query, ordered by id."""
         out: list[Json] = []
         while True:
             asked = {**(query or {}), "limit": PAGE, "offset": len(out), "ordering": "id"}
@@ -69,11 +71,12 @@ class NetboxClient:
                 return out
 
     def create(self, path: str, objects: Sequence[Json]) -> list[Json]:
-        """Create all of them, or none."""
+        """Creates all objects or none."""
         return self.call("POST", path, list(objects)) if objects else []
 
     def change(self, path: str, objects: Sequence[Json]) -> None:
-        """Change the given fields of the objects, each named by its `id`; all of them, or none."""
+        """Changes the given fields of the objects, each identified by its `id`; all of them or
+        none."""
         if objects:
             self.call("PATCH", path, list(objects))
 
@@ -82,8 +85,8 @@ class NetboxClient:
             self.call("DELETE", path, [{"id": one} for one in ids])
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """One request. Raises `NetboxBusyError` where it may be repeated, `NetboxError` where that
-        would not help."""
+        """Sends one request. Raises `NetboxBusyError` if it can be repeated, `NetboxError` if
+        repeating would not help."""
         data = None if body is None else json.dumps(body).encode()
         try:
             if self._connection is None:
@@ -127,7 +130,7 @@ def _words(content: bytes) -> str:
 
 
 def _refusal(content: bytes, body: object) -> str:
-    """The first object that NetBox refuses of a list, with what it says of it."""
+    """The first object of a list that NetBox refused, with NetBox's message."""
     try:
         told = json.loads(content)
     except json.JSONDecodeError:

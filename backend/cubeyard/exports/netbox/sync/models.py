@@ -1,5 +1,5 @@
-"""The models that a sync makes, in order: path of the API, how an object is recognised, and which
-fields the plan owns."""
+"""The models that a sync creates, in order: API path, the key that identifies an object, and the
+fields that the plan owns."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Key = Hashable
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One kind of object. Keys and fields are in the API's words, with references as ids."""
+    """One kind of object. Keys and fields have the API's names, with references as ids."""
 
     title: str
     path: str
     key: Callable[[Json], Key]
-    """What an object is recognised by, from a wanted object or one that `plain` made of an
-    answer."""
+    """Computes the key that identifies an object, from a wanted object or a response that `plain`
+    converted."""
     owned: tuple[str, ...] = ()
-    """Fields that are changed where they differ; none for objects that are shared with others."""
+    """Fields that are updated if they differ; empty for shared objects."""
 
 
 def plain(found: Json) -> Json:
-    """An object of an answer in the form in which it is sent: references as ids, choices as their
-    values."""
+    """Converts an object of a response into the form of a request: references as ids, choices as
+    their values."""
     return {name: _plain(value) for name, value in found.items()}
 
 
@@ -37,8 +37,8 @@ def _plain(value: Any) -> Any:
 
 
 def same(wanted: object, found: object) -> bool:
-    """Whether a field has the wanted value: NetBox gives decimals as texts or floats, and nothing
-    as null or empty text."""
+    """Whether a field has the wanted value: NetBox returns decimals as text or float, and a missing
+    value as null or empty text."""
     if wanted in (None, "") or found in (None, ""):
         return wanted in (None, "") and found in (None, "")
     if isinstance(wanted, int | float) and not isinstance(wanted, bool):
@@ -54,7 +54,7 @@ def _fields(*names: str) -> Callable[[Json], Key]:
 
 
 def cable_ends(one: Json) -> Key:
-    """What a cable joins, in either direction: (kind of object, id) of each end."""
+    """The ends of a cable, in either direction: (kind of object, id) of each end."""
     ends = (*one["a_terminations"], *one["b_terminations"])
     return frozenset((end["object_type"], end["object_id"]) for end in ends)
 

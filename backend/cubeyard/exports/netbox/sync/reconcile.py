@@ -1,5 +1,4 @@
-"""What the plan wants of a NetBox, model after model in the order in which they refer to each
-other."""
+"""The plan's objects for NetBox, model by model, so that references point to existing objects."""
 
 from __future__ import annotations
 
@@ -26,10 +25,10 @@ def sync(
     progress: Progress | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[ModelChange]:
-    """Make the plan in the NetBox, one model after the other; yields what was done to each.
+    """Creates the plan in the NetBox, one model after the other; yields the changes of each.
 
-    Raises `NetboxError` where NetBox refuses an object or does not answer; what was done until then
-    stays, and a repeated sync goes on from there.
+    Raises `NetboxError` if NetBox refuses an object or does not respond; earlier changes remain,
+    and a repeated sync resumes from there.
     """
     yield from _Sync(records, Writer(client, dry_run, piece, progress, pause)).run()
 
@@ -79,8 +78,8 @@ class _Sync:
         yield from self._components(site, location, racks, devices)
 
     def _types(self, makers: Mapping[str, int], types: dict[tuple[str, str], int]) -> Iterator[ModelChange]:
-        """Device types, and the components of those that are new: devices then have theirs at
-        once."""
+        """Device types, and the components of new types, so that NetBox creates them with each new
+        device."""
         library = list(self._records.library_types())
         rows = [
             {
@@ -104,7 +103,8 @@ class _Sync:
             (models.POWER_OUTLET_TEMPLATES, "power-outlets"),
             (models.BAY_TEMPLATES, "device-bays"),
         ):
-            # A type that devices have already is shared: what it lacks, its devices get one by one.
+            # A type that existed before is shared and not changed: its devices get missing
+            # components one by one.
             templates = [
                 {"device_type": one["id"], **_fed(component, inlets, one["id"])}
                 for row in library
@@ -183,14 +183,14 @@ class _Sync:
         yield change
 
     def _offers(self, model: str) -> bool:
-        """Whether this NetBox has a model: cable bundles are new in 4.6."""
+        """Whether this NetBox has a model; for example, cable bundles are new in 4.6."""
         return model in self._to.answer("/api/dcim/")
 
-    # -- what stands in the way of changes
-    # ----------------------------------------------------------------------------
+    # -- conflicts with changes
+    # --------------------------------------------------------------------------------------
 
     def _lift(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
-        """Takes devices that move out of their units first: two that change places would
+        """Removes moving devices from their units first: two devices that swap positions would
         collide."""
         moving = [
             one["id"]
@@ -205,7 +205,7 @@ class _Sync:
         )
 
     def _empty(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
-        """Empties bays whose device moves, since a device is in one bay only."""
+        """Empties bays whose device moves, since a device can be in only one bay."""
         leaving = [
             one["id"]
             for key, one in found.items()
@@ -220,7 +220,8 @@ class _Sync:
         )
 
     def _unplug(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
-        """Deletes cables that end at a port of the plan but join it to another one."""
+        """Deletes cables between a port of the plan and a port that the plan does not connect it
+        to."""
         ports = {port for key in wanted for port in _ports(key)}
         wrong = {key: one for key, one in found.items() if key not in wanted and ports & _ports(key)}
         for one in wrong.values():
@@ -244,8 +245,8 @@ def _only(row: Mapping[str, Any], *names: str) -> Json:
 
 
 def _fed(component: Json, inlets: Mapping[Key, Json], owner: int) -> Json:
-    """A component with the id of the inlet that feeds it in the place of its name; only outlets
-    name one."""
+    """A component with the id of the inlet that feeds it instead of the inlet's name; only outlets
+    have one."""
     name = component.get("power_port")
     return component if name is None else {**component, "power_port": inlets[owner, name]["id"]}
 

@@ -1,10 +1,10 @@
-"""One model after the other in a NetBox: read it, compare it with what is wanted, and write the
-difference in pieces.
+"""One model after the other in a NetBox: reads it, compares it with the wanted objects, and writes
+the difference in several requests.
 
-NetBox does a request whole or not at all; when it does not answer, whether it did is not known, and
-it may still be at work on it: the model is read and compared again, with smaller pieces. A dry run
-makes the same comparison: whatever belongs to an object that does not exist yet would be created
-too.
+NetBox carries out a request fully or not at all. Without a response it is unknown whether it did,
+and NetBox may still be working on it: the model is read and compared again, with smaller requests.
+A dry run makes the same comparison; everything that belongs to an object that does not exist yet
+counts as missing.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from cubeyard.exports.netbox.sync.pace import Pace
 Json = dict[str, Any]
 PIECE = 100
 MAX_TRIES = 8
-"""In a row without anything new done, with longer and longer pauses: about two minutes."""
+"""Consecutive tries without progress, with increasing pauses: about two minutes in total."""
 _MAX_PAUSE_SECS = 30.0
 _MAX_REFUSALS = 3
-"""After a request without an answer: what NetBox was still at work on may be there by the time of
-the next one."""
+"""Refusals after a request without a response: NetBox may complete that request before the next one
+arrives."""
 MAX_SHOWN = 20
 
 Progress = Callable[[str, int, int], None]
-"""Called with a model, how many objects are written, and of how many."""
+"""Called with a model, the number of written objects, and the total."""
 Before = Callable[[dict[Key, Json], dict[Key, Json], "ModelChange"], None]
 _WHOLE_SITE = (models.RACKS, models.DEVICES)
 
 
 @dataclass(slots=True)
 class ModelChange:
-    """What a sync does, or would do, to one model."""
+    """The changes that a sync makes, or would make, to one model."""
 
     model: str
     wanted: int
@@ -46,15 +46,15 @@ class ModelChange:
     deleted: int = 0
     unchanged: int = 0
     extra: int = 0
-    """Objects of the plan's site that the plan does not have; they are left alone."""
+    """Objects of the plan's site that are not in the plan; they are not changed."""
     examples: list[str] = field(default_factory=list)
-    """The first differences, in words."""
+    """Descriptions of the first differences."""
     missing: list[int] = field(default_factory=list)
-    """Which of the wanted objects, by their place in the plan's order, were not there."""
+    """Indices, in the plan's order, of the wanted objects that did not exist."""
     differing: dict[int, int] = field(default_factory=dict)
-    """The id of each that was there and differed."""
+    """The id of each existing object that differed, by its index in the plan's order."""
     doomed: list[int] = field(default_factory=list)
-    """Ids of those that were there and are in the way."""
+    """Ids of existing objects that conflict with the plan and are deleted."""
 
     @property
     def written(self) -> int:
@@ -66,7 +66,7 @@ class ModelChange:
 
 
 class Writer:
-    """Writes models into one NetBox; `piece` is the most objects in a request."""
+    """Writes models into one NetBox, with at most `piece` objects per request."""
 
     def __init__(
         self,
@@ -84,15 +84,15 @@ class Writer:
     def named(
         self, model: Model, rows: list[Any], name: str, query: Json | None = None, before: Before | None = None
     ) -> tuple[dict[str, int], ModelChange]:
-        """As `each`, with the ids by the wanted objects' own names."""
+        """Like `each`, with the ids by the names of the wanted objects."""
         found, change = self.each(model, rows, query, before)
         return {str(row[name]): found[model.key(row)]["id"] for row in rows}, change
 
     def each(
         self, model: Model, rows: Sequence[Json], query: Json | None = None, before: Before | None = None
     ) -> tuple[dict[Key, Json], ModelChange]:
-        """Make every one of `rows`; gives the objects by key, with made-up negative ids in a dry
-        run."""
+        """Creates or updates all `rows`; returns the objects by key, with made-up negative ids in a
+        dry run."""
         wanted = {model.key(row): _sent(row) for row in rows}
         change = ModelChange(model.title, len(wanted))
         pace = Pace(self._piece)
@@ -118,7 +118,7 @@ class Writer:
                 self._wait(tries)
 
     def answer(self, path: str) -> Any:
-        """What a path answers, asked again while NetBox is busy."""
+        """Gets a path, with retries while NetBox is busy."""
         tries = 0
         while True:
             try:
@@ -130,7 +130,7 @@ class Writer:
                 self._wait(tries)
 
     def in_pieces(self, items: Sequence[Any], write: Callable[[Sequence[Any]], None], pace: Pace | None = None) -> None:
-        """Calls `write` with a piece after the other; a dry run calls it not at all."""
+        """Calls `write` with one piece after the other; a dry run does not call it."""
         pace = pace or Pace(self._piece)
         start = 0
         while start < len(items) and not self.dry_run:
@@ -148,8 +148,8 @@ class Writer:
         self._pause(min(2.0**tries / 2, _MAX_PAUSE_SECS))
 
     def _read(self, model: Model, wanted: Mapping[Key, Json], query: Json | None) -> dict[Key, Json]:
-        """The objects that there are, by key; nothing for those of a site, type or maker that a dry
-        run only made up."""
+        """The existing objects by key; empty for a site, type or manufacturer that exists only in
+        the dry run."""
         asked = dict(query or {})
         for name, value in asked.items():
             known = [one for one in value if one > 0] if isinstance(value, list) else value
@@ -212,8 +212,8 @@ class Writer:
 
 
 def _differing(model: Model, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> dict[Key, Json]:
-    """What the plan owns of objects and is otherwise there: the id and the fields to set, by
-    key."""
+    """Differences of the existing objects in fields that the plan owns: the id and the fields to
+    set, by key."""
     out: dict[Key, Json] = {}
     for key, one in wanted.items() if model.owned else ():
         there = found.get(key)
@@ -223,14 +223,14 @@ def _differing(model: Model, wanted: dict[Key, Json], found: dict[Key, Json], ch
         if fields:
             out[key] = {"id": there["id"], **fields}
             before = {name: there.get(name) for name in fields}
-            # What was empty is filled: only what replaces something is a difference to read.
+            # Filling an empty field is not listed as a difference; replacing a value is.
             if any(value not in (None, "") for value in before.values()):
                 change.say(f"change {title_of(one, there)}: {before} becomes {fields}")
     return out
 
 
 def _sent(row: Mapping[str, Any]) -> Json:
-    """A record as the API takes it: texts of CSV files as what they mean."""
+    """A record in the form of the API: text from CSV files is converted to its value."""
     words = {"true": True, "false": False}
     return {name: words.get(value, value) if isinstance(value, str) else value for name, value in row.items()}
 
