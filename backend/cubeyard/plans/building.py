@@ -1,5 +1,5 @@
-"""A plan from a spec and a price book, without a database: what the command line and notebooks
-compute."""
+"""Computes a plan from a spec and a price book without a database, for the command line and
+notebooks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def build(
     host_prefix: str | None = None,
     paper: str | None = None,
 ) -> BuiltPlan:
-    """The plan of a plan spec or a bare topology. `catalog` is the price book instead of the spec's
-    own: see `book_named`.
+    """The plan of a plan spec or a bare topology. `catalog` replaces the spec's price book: see
+    `book_named`.
 
-    Raises PlanRejectedError with findings, and ProblemError for a price book that is not there.
+    Raises PlanRejectedError with findings, and ProblemError if the price book does not exist.
     """
     spec = on_paper(normal_spec(spec), paper)
     if host_prefix is not None:
@@ -34,10 +34,9 @@ def build(
 
 
 def book_named(engine: Engine, name: str | Mapping[str, object]) -> Json:
-    """A builtin price book by its name, the one in a JSON file, or the document itself.
+    """A price book: a builtin one by name, the content of a JSON file, or the given document.
 
-    Raises ProblemError for none of these, and PlanRejectedError for a book that cannot be planned
-    with.
+    Raises ProblemError for anything else, and PlanRejectedError for an invalid price book.
     """
     book: object = name
     if isinstance(name, str):
@@ -54,7 +53,7 @@ def book_named(engine: Engine, name: str | Mapping[str, object]) -> Json:
             raise field_error("catalog", name, message, limit=f"one of {', '.join(books)}") from error
     if not isinstance(book, Mapping):
         raise field_error("catalog", str(name), "A price book is a JSON object.", hint="Start from a builtin one.")
-    # A book that the page saved also says when its version was made.
+    # Books saved from the page also have a creation time, which is dropped here.
     known = {key: book[key] for key in ("book", "version", "title", "currency", "notes", "parts") if key in book}
     engine.check_book(known)
     return known

@@ -1,5 +1,5 @@
-"""`/api/v1/plans`, `/compare` and `/topologies`. Endpoints run on threads: the engine and the
-database may block."""
+"""`/api/v1/plans`, `/compare` and `/topologies`. Endpoints run on threads, because the engine and
+the database block."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_topology(engine: EngineOf, family: Annotated[str, Path(max_length=64, e
 
 @plans.post("/preview", operation_id="preview_plan", summary="Compute a plan without saving it", responses=responses())
 def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewRequest) -> schemas.PreviewResponse:
-    """Valid but imperfect plans carry findings; impossible ones are a 422 with findings."""
+    """Valid plans can have findings; impossible plans return 422 with findings."""
     built = service.preview(request.spec, request.catalog_version)
     parts = {"summary": built.summary_json}
     if "scene" in request.include:
@@ -91,7 +91,7 @@ def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewReq
     responses=responses(),
 )
 def find_paths(engine: EngineOf, request: schemas.PathsRequest) -> Response:
-    """Nothing is saved. A name that is not there is a 422."""
+    """Nothing is saved. An unknown name returns 422."""
     found = engine.paths_between(normal_spec(request.spec), request.source, request.destination, request.without)
     return json_value(found)
 
@@ -137,7 +137,7 @@ def read_plan(service: Service, id: Id, revision: AtRevision = None) -> Response
     responses={200: ETAG_HEADER, **responses(404, 409, 412, 428)},
 )
 def update_plan(service: Service, id: Id, request: schemas.PlanUpdate, if_match: IfMatch = None) -> Response:
-    """Content that is already the head's makes no new revision."""
+    """Content equal to the head's creates no new revision."""
     return _plan_response(*service.update(id, request, if_match))
 
 
@@ -171,7 +171,7 @@ def list_revisions(service: Service, id: Id) -> schemas.RevisionList:
 def compare_revisions(
     service: Service, id: Id, revision: RevisionNumber, earlier: RevisionNumber
 ) -> schemas.RevisionComparison:
-    """Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}`
+    """Changes of spec fields, racks and devices, cables, and all numbers. `/plans/{id}/diff/{id}`
     lists the cables."""
     return service.since(id, revision, earlier)
 
@@ -184,7 +184,7 @@ def compare_revisions(
     responses={200: ETAG_HEADER, **responses(404, 409, 412)},
 )
 def revert_plan(service: Service, id: Id, request: schemas.RevertRequest, if_match: IfMatch = None) -> Response:
-    """The head moves on, not back: nothing is lost, and going back can be undone the same way."""
+    """Reverting adds a new revision: no history is lost, and a revert can be reverted."""
     return _plan_response(*service.revert(id, request, if_match))
 
 

@@ -1,4 +1,5 @@
-"""The numbers by which plans are compared, each with its unit and which way is better."""
+"""The numbers by which plans are compared, each with its unit and whether higher or lower is
+better."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from cubeyard.kit.money import money
 from cubeyard.plans import schemas
 
 Rates = Mapping[str, float]
-"""What one unit of a currency is worth in the base's."""
+"""The value of one unit of each currency in the currency of the base plan."""
 
 
 MONEY = "money"
-"""The unit of amounts; in answers the currency of the base stands in its place."""
+"""The unit of amounts; responses replace it with the currency of the base plan."""
 
 
 class SharedMetric(NamedTuple):
@@ -53,8 +54,7 @@ METRICS = (
 
 
 class StructureMetric(NamedTuple):
-    """A closed form of the engine's: `{value, exact, unit, note}` at `metrics.<key>` of a
-    summary."""
+    """A closed form of the engine: `{value, exact, unit, note}` at `metrics.<key>` of a summary."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class StructureMetric(NamedTuple):
     better: Literal["lower", "higher", "neither"]
     key: str
     less: int = 0
-    """What is taken off the value."""
+    """A number to subtract from the value."""
     remark: str = ""
 
 
@@ -85,7 +85,7 @@ STRUCTURE = (
         "one less than the disjoint paths. [ours, by Menger's theorem]",
     ),
 )
-"""A metric in hops is shown when every plan counts in hops; those in links compare across
+"""A metric in hops is shown only if every plan counts in hops; metrics in links compare across
 families."""
 
 
@@ -101,8 +101,7 @@ def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
 
 
 def structure_of(summary: Json, metric: StructureMetric) -> Json | None:
-    """The plan's `{value, exact, unit, note}`, if its family has that closed form, and in that
-    unit."""
+    """The plan's `{value, exact, unit, note}`, if its family has that closed form in that unit."""
     found = summary.get("metrics", {}).get(metric.key)
     if found is None or (metric.unit == "hops" and found["unit"] != "hops"):
         return None
@@ -112,7 +111,7 @@ def structure_of(summary: Json, metric: StructureMetric) -> Json | None:
 
 
 class Shown(NamedTuple):
-    """One row: what it is, and each plan's value; `exact` and `notes` where it is a closed form."""
+    """One row: a metric and its value for each plan; `exact` and `notes` for a closed form."""
 
     metric: SharedMetric
     values: list[float | None]
@@ -121,7 +120,7 @@ class Shown(NamedTuple):
 
 
 class LifecycleMetric(NamedTuple):
-    """A metric of Zhang et al. (NSDI 2019), as the engine's `lifecycle` gives it at `part.name`."""
+    """A metric of Zhang et al. (NSDI 2019), at `part.name` of the engine's `lifecycle` document."""
 
     part: Literal["deployment", "expansion"]
     name: str
@@ -178,7 +177,7 @@ LIFECYCLE = (
 
 
 def lifecycle_rows(lifecycles: Sequence[Json]) -> list[Shown]:
-    """One row a metric; the base has no expansion from itself."""
+    """One row per metric; the base plan has no values for an expansion from itself."""
     rows: list[Shown] = []
     for one in LIFECYCLE:
         metric = SharedMetric(one.name, one.title, "", "Lifecycle of wiring", "lower", ())
@@ -190,12 +189,13 @@ def lifecycle_rows(lifecycles: Sequence[Json]) -> list[Shown]:
 
 
 def currency_of(summary: Json) -> str:
-    """Summaries from when all books were in dollars do not say it."""
+    """Older summaries have no currency: all price books were in dollars then."""
     return str(summary.get("currency", "USD"))
 
 
 def _in_one_currency(metric: SharedMetric, found: Shown, currencies: list[str], base: int, rates: Rates) -> Shown:
-    """Amounts in the base's currency. One without a rate is left out, and its note says so."""
+    """Amounts in the base plan's currency. An amount without an exchange rate is left out, and its
+    note states that."""
     wanted = currencies[base]
     values, notes = list(found.values), list(found.notes)
     for at, currency in enumerate(currencies):
@@ -213,11 +213,11 @@ def _in_one_currency(metric: SharedMetric, found: Shown, currencies: list[str], 
 
 
 def shared(summaries: Sequence[Json], base: int = 0, rates: Rates | None = None) -> list[Shown]:
-    """The metrics that at least one of the plans has (those in hops: that all have), in the order
+    """The metrics that at least one of the plans has (for metrics in hops: all plans), in the order
     of the table.
 
-    Amounts are in the currency of the plan `base`; `rates` gives what other currencies are worth in
-    it.
+    Amounts are in the currency of the plan `base`; `rates` has the exchange rates of other
+    currencies.
     """
     table: list[Shown] = []
     currencies = [currency_of(summary) for summary in summaries]

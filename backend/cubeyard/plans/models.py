@@ -1,5 +1,4 @@
-"""Tables of plans. A revision never changes once written; a plan is a name and a pointer to its
-head."""
+"""Tables of plans. A revision is immutable; a plan is a name and a pointer to its head revision."""
 
 from __future__ import annotations
 
@@ -41,6 +40,6 @@ class RevisionRow(Base):
     plan_hash: Mapped[str] = mapped_column(Text)
     engine_version: Mapped[str] = mapped_column(Text)
     summary: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """The engine's summary when it was saved, so that lists and history need no engine."""
+    """The engine's summary at the time of saving, so that lists and history need no engine."""
     note: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

@@ -1,8 +1,6 @@
-"""What changed from one revision of a plan to another: in the spec, in racks and devices, in
-cables, and in the numbers. [ours]
+"""Changes between two revisions of a plan: spec, racks and devices, cables, and numbers. [ours]
 
-Racks and devices are known by their names, cables by what they join, as in the work order between
-two plans.
+Racks and devices are matched by name, cables by their ends, as in the work order between two plans.
 """
 
 from __future__ import annotations
@@ -18,17 +16,18 @@ from cubeyard.plans.documents import DiffCounts
 from cubeyard.plans.models import RevisionRow
 
 MAX_VALUE = 200
-"""Characters of a spec's value in an answer: a list of pins may have thousands."""
+"""Most characters of a spec value in a response: a list of pins can have thousands."""
 MAX_NAMES = 50
-"""Names of racks or devices in an answer; their number is told too."""
+"""Most names of racks or devices in a response; their number is included too."""
 MILLIMETRES = 3
-"""Decimals of metres that count."""
+"""Decimals of metres that are compared."""
 
 
 def compared(
     before: tuple[RevisionRow, BuiltPlan], after: tuple[RevisionRow, BuiltPlan], order: Json
 ) -> schemas.RevisionComparison:
-    """`order` is the work order between the two. Takes time and memory linear in the devices."""
+    """`order` is the work order between the two revisions. Time and memory are linear in the number
+    of devices."""
     (old, old_plan), (new, new_plan) = before, after
     return schemas.RevisionComparison(
         before=_revision(old),
@@ -48,8 +47,8 @@ def _revision(row: RevisionRow) -> schemas.ComparedRevision:
 
 
 def _spec(old: RevisionRow, new: RevisionRow) -> Iterator[schemas.SpecChange]:
-    """Fields that differ, in the order of the new spec; those that only the old one has come
-    last."""
+    """Fields that differ, in the order of the new spec, followed by fields that only the old spec
+    has."""
     was, now = dict(_fields(old.spec)), dict(_fields(new.spec))
     for field in dict.fromkeys([*now, *was]):
         if was.get(field) != now.get(field):
@@ -60,8 +59,8 @@ def _spec(old: RevisionRow, new: RevisionRow) -> Iterator[schemas.SpecChange]:
 
 
 def _fields(spec: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted paths and their values as JSON. The price book is left out: its version is no field of
-    the spec."""
+    """Dotted paths and their values as JSON. The price book is left out, because its version is not
+    a field of the spec."""
     for key, value in spec.items():
         if isinstance(value, dict) and value:
             yield from _fields(value, f"{path}{key}.")
@@ -87,7 +86,7 @@ def _devices(scene: Json) -> dict[str, object]:
 
 
 def _places(was: Mapping[str, object], now: Mapping[str, object]) -> schemas.PlaceChanges:
-    """What stands somewhere else, or only in one of the two."""
+    """Devices or racks that moved, or exist in only one of the two revisions."""
     return schemas.PlaceChanges(
         added=_named([name for name in now if name not in was]),
         removed=_named([name for name in was if name not in now]),

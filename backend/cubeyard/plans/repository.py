@@ -1,4 +1,4 @@
-"""The plans' SQL."""
+"""The SQL of plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PlanRepository:
         self._session = session
 
     def plan(self, plan_id: str, *, lock: bool = False) -> PlanRow | None:
-        """`lock` keeps every other change of this plan waiting until the transaction ends."""
+        """`lock` blocks other changes of this plan until the transaction ends."""
         query = select(PlanRow).where(PlanRow.id == plan_id).execution_options(populate_existing=True)
         return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
 
@@ -30,7 +30,7 @@ class PlanRepository:
     def page(
         self, *, after: tuple[datetime, str] | None, words: Sequence[str], limit: int
     ) -> list[tuple[PlanRow, RevisionRow]]:
-        """Plans with their heads, the latest changed first, from after that one on."""
+        """Plans with their heads, most recently changed first, starting after the given plan."""
         query = (
             select(PlanRow, RevisionRow)
             .join(RevisionRow, (RevisionRow.plan_id == PlanRow.id) & (RevisionRow.revision == PlanRow.head_revision))
@@ -51,7 +51,7 @@ class PlanRepository:
         self._session.refresh(plan)
 
     def append(self, plan: PlanRow, revision: RevisionRow) -> None:
-        """Write the revision and move the head to it."""
+        """Inserts the revision and moves the head to it."""
         self._session.add(revision)
         plan.head_revision = revision.revision
         self.touch(plan)

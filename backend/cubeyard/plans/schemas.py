@@ -1,4 +1,4 @@
-"""What the plan endpoints take and give, beside the engine's own documents."""
+"""Requests and responses of the plan endpoints, apart from the engine's documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cubeyard.plans.documents import Bom, Cables, Counts, DiffCounts, Scene, Sum
 NAME_MAX_CHARACTERS = 120
 EXAMPLE_SPEC = {"topology": {"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "catalog": "current-2026"}
 list_of = list
-"""`list` by another name, for the model that has a field called so."""
+"""An alias of `list`, for the model that has a field with that name."""
 EXAMPLE_ID = "0a1b2c3d4e5f6g"
 
 
@@ -67,7 +67,7 @@ class Choice(Model):
 
 
 class Parameter(Model):
-    """One letter of a family's spec."""
+    """One parameter of a family's spec."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,7 +97,7 @@ class Routing(Model):
 
 
 class Family(Model):
-    """A topology family and what its spec takes."""
+    """A topology family and the parameters of its spec."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -124,7 +124,7 @@ class PreviewRequest(Request):
 
 
 class Delta(Model):
-    """One number of a plan beside the same number of the base."""
+    """One number of a plan next to the base plan's number."""
 
     metric: str
     title: str
@@ -144,7 +144,7 @@ class PreviewResponse(Model):
 
 
 class PathsRequest(Request):
-    """Two servers of a plan, and what to take away first."""
+    """Two servers of a plan, and the parts to remove first."""
 
     spec: Spec
     source: DeviceOrLink
@@ -165,8 +165,8 @@ class ServerPath(Model):
 
 
 class ServerPaths(Model):
-    """The most paths that share no device but the ends, and of these the shortest in all. Servers
-    with one port share their switch too."""
+    """A largest set of paths that share no devices except the ends, with the smallest total length.
+    Servers with one port also share their switch."""
 
     source: str
     destination: str
@@ -185,7 +185,7 @@ class PlanCreate(Request):
 
 
 class PlanUpdate(Request):
-    """A change of spec needs `base_revision`, or an `If-Match` header with the plan's ETag."""
+    """To change the spec, send `base_revision`, or an `If-Match` header with the plan's ETag."""
 
     name: Name | None = None
     spec: Spec | None = None

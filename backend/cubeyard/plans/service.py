@@ -1,4 +1,5 @@
-"""The plans' rules: what a revision is, who may follow on whom, and which price book counts."""
+"""The rules of plans: creating revisions, detecting conflicting changes, and choosing the price
+book."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class PlanService:
         self._log = ChangeLog(session)
 
     def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
-        """The plan of a spec that is not saved, with the latest version of its price book unless
-        told otherwise."""
+        """The plan of an unsaved spec, with the latest version of its price book unless
+        `catalog_version` is given."""
         spec = normal_spec(spec)
         return self._build(spec, self._catalog.pin(book_of(spec), _number(catalog_version)))
 
@@ -54,15 +55,15 @@ class PlanService:
     def built(
         self, plan_id: str, revision: int | None = None, *, paper: str | None = None
     ) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
-        """A saved plan, computed with the price book version that it pins, and for another paper
-        than its own if one is given."""
+        """A saved plan, computed with its pinned price book version, and for `paper` instead of its
+        own paper if given."""
         plan, row, build = self.buildable(plan_id, revision, paper=paper)
         return plan, row, build()
 
     def buildable(
         self, plan_id: str, revision: int | None = None, *, paper: str | None = None
     ) -> tuple[PlanRow, RevisionRow, Callable[[], BuiltPlan]]:
-        """The same, to be computed when the session is over."""
+        """Like `built`, with a function that computes the plan after the session has ended."""
         plan, row = self.read(plan_id, revision)
         version = self._catalog.pin(row.book, row.book_version)
         return plan, row, lambda: self._build(on_paper(row.spec, paper), version)
@@ -90,8 +91,8 @@ class PlanService:
         head = self._one_revision(plan, None)
         if request.spec is not None or request.catalog_version is not None:
             spec = normal_spec(request.spec) if request.spec is not None else head.spec
-            # An edit that stays with the book keeps the version the plan pins: prices change when
-            # the architect says so.
+            # An edit that keeps the book also keeps the pinned version: prices change only on
+            # request.
             stays = request.catalog_version is None and book_of(spec) == head.book
             version = head.book_version if stays else _number(request.catalog_version)
             head_next = self._revision(plan, plan.head_revision + 1, "edit", spec, request.note, version)
@@ -103,8 +104,8 @@ class PlanService:
         return plan, head
 
     def revert(self, plan_id: str, request: schemas.RevertRequest, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
-        """The head moves to an earlier revision's content, price book version included, as a new
-        revision."""
+        """Adds a new revision with an earlier revision's content, including its price book version,
+        and moves the head to it."""
         plan = self._locked(plan_id)
         self._check_base(plan, request.base_revision, if_match, required=False)
         source = self._one_revision(plan, request.revision)
@@ -201,7 +202,8 @@ class PlanService:
         return schemas.RevisionList(head_revision=plan.head_revision, items=items)
 
     def since(self, plan_id: str, revision: int, earlier: int) -> schemas.RevisionComparison:
-        """What changed in a revision since another one. Raises a 404 for one that is not there."""
+        """The changes of a revision since another revision. Raises a 404 for an unknown
+        revision."""
         before, after = self.built(plan_id, earlier)[1:], self.built(plan_id, revision)[1:]
         order = orjson.loads(self._engine.work_order_json(before[1], after[1]))
         return over_time.compared(before, after, order)
@@ -219,7 +221,7 @@ class PlanService:
         return row
 
     def _check_base(self, plan: PlanRow, base_revision: int | None, if_match: str | None, *, required: bool) -> None:
-        """Refuse a change made while looking at another head than the present one."""
+        """Rejects a change that was based on a head other than the current one."""
         if if_match is not None:
             if if_match.strip() != "*" and etag(plan) not in {
                 tag.strip().removeprefix("W/") for tag in if_match.split(",")
@@ -269,7 +271,7 @@ class PlanService:
 
 
 def _number(catalog_version: int | str | None) -> int | None:
-    """`"latest"` and nothing both mean the latest one."""
+    """`"latest"` and `None` both mean the latest version."""
     return catalog_version if isinstance(catalog_version, int) else None
 
 
@@ -278,8 +280,7 @@ def etag(plan: PlanRow) -> str:
 
 
 def plan_fields(plan: PlanRow, row: RevisionRow) -> dict[str, Any]:
-    """A plan as the API tells it. The summary is the engine's own document and is passed on as it
-    is."""
+    """A plan in the form of the API. The summary is the engine's document, passed on unchanged."""
     return {
         "id": plan.id,
         "name": plan.name,

@@ -1,4 +1,4 @@
-"""What a container or room takes, in words: for the terminal, the workbook and the PDF."""
+"""The limits of a container or room in words: for the terminal, the workbook and the PDF."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 class LimitWords(NamedTuple):
     title: str
     value: str
-    """What it takes and where, like `Container 1: 487.4 kW`."""
+    """The load and its location, such as `Container 1: 487.4 kW`."""
     limit: str
-    """The limit and who states it, like `limit 400.0 kW (catalog, assumed)`."""
+    """The limit and its source, such as `limit 400.0 kW (catalog, assumed)`."""
     over: bool
     source: str
 

@@ -1,5 +1,5 @@
-"""What a plan spec is before the engine reads it. No database here: the command line plans without
-one."""
+"""Checks of a plan spec before the engine reads it. No database here: the command line plans
+without one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cubeyard.kit.text import storable_json
 Json = dict[str, Any]
 
 DEFAULT_BOOK = "current-2026"
-"""The price book of a spec that names none."""
+"""The default price book of a spec."""
 
 
 def normal_spec(spec: Json) -> Json:
-    """The plan spec of a plan spec or a bare topology. Raises a 422 for text that cannot be
+    """Converts a plan spec or a bare topology to a plan spec. Raises a 422 for text that cannot be
     stored."""
     try:
         storable_json(spec)
@@ -37,8 +37,7 @@ def book_of(spec: Json) -> str:
 
 
 def on_paper(spec: Json, paper: str | None) -> Json:
-    """The plan spec with its printed matter on `paper`; itself if that is its own already, or none
-    is given."""
+    """The plan spec with `paper` as its paper; unchanged if `paper` is None or already set."""
     site = spec.get("site") or {}
     if paper is None or not isinstance(site, dict) or (site.get("paper") or "a4") == paper:
         return spec

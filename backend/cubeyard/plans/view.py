@@ -1,8 +1,8 @@
-"""One computed plan, as plain data, for whoever prints it.
+"""One computed plan, as plain data, for exports and reports.
 
-`PlanView` is the only thing the exports see: they need neither the engine, nor the database, nor
-HTTP. Every document in it is the engine's own (see `cubeyard.plans.documents` for its shape);
-nothing is recomputed here.
+Exports depend only on `PlanView`, and not on the engine, the database or HTTP. Every document in it
+is written by the engine (see `cubeyard.plans.documents` for the models); nothing is recomputed
+here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class PlanView:
     """A whole plan in columns; row `i` of every cable column, label and port name is cable `i` of
     the plan.
 
-    Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of
-    `scene["racks"]`, a part index a row of `parts`. `cables` holds the columns
+    Indices are those of the engine: a device index is a row of `scene["devices"]`, a rack index a
+    row of `scene["racks"]`, a part index a row of `parts`. `cables` holds the columns
     `a_device, a_port, b_device, b_port, level, route, length_mm, stock_mm, part, colour, bundle, lead, leg, trunk`;
     `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
     `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of
@@ -38,7 +38,7 @@ class PlanView:
     """
 
     name: str
-    """What the architect calls the plan; the engine's title for an unsaved one."""
+    """The architect's name of the plan; the engine's title for an unsaved plan."""
     plan_hash: str
     engine_version: str
     spec: Document
@@ -48,7 +48,7 @@ class PlanView:
     bom: Document
     cables: dict[str, np.ndarray]
     near_labels: list[str]
-    """`R07-12:P3/R15-36:P7`, to be stuck on the `a` end."""
+    """The label for the `a` end, such as `R07-12:P3/R15-36:P7`."""
     far_labels: list[str]
     """The same label mirrored, for the `b` end."""
     a_port_names: list[str]
@@ -56,21 +56,21 @@ class PlanView:
     gbps: np.ndarray
     """The rate of each cable in Gb/s."""
     parts: list[Document]
-    """What part indices point to, as the price book has it: sku, name, manufacturer, attributes,
-    prices, sources."""
+    """The price book's parts, by part index: sku, name, manufacturer, attributes, prices,
+    sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
     pdu: Document | None = None
-    """The book's PDU, a part like those of `parts`; None where the book has none."""
+    """The price book's PDU, a part like those of `parts`; None if the book has none."""
     host_routes: Callable[[], Document] = dict
-    """Computes static routes between all servers, as `Engine.host_routes` gives them. For labs
-    only: it takes a while."""
+    """Computes static routes between all servers, as `Engine.host_routes` returns them. For labs
+    only, because it is slow."""
     port_names: Callable[[int], list[str]] = _no_ports
-    """The name of each port of a device, those without a cable too."""
+    """The name of each port of a device, including ports without a cable."""
 
     @classmethod
     def of(cls, plan: BuiltPlan, name: str | None = None) -> Self:
-        """The whole of a computed plan."""
+        """Builds the view of a computed plan."""
         count = plan.cable_count
         near_labels, far_labels = plan.labels(0, count)
         a_port_names, b_port_names = plan.cable_port_names(0, count)
@@ -106,7 +106,7 @@ class PlanView:
 
     @property
     def host_names(self) -> list[str]:
-        """The name of each device that every file uses: a DNS label such as `h0132`."""
+        """The name of each device in every file: a DNS label such as `h0132`."""
         return self.scene["devices"]["host"]
 
     @property
@@ -124,7 +124,7 @@ class PlanView:
 
     def breakout(self, index: int) -> str:
         """`C00012 leg 2` for a leg of a breakout cable, which is named by its first leg; empty for
-        a cable of its own."""
+        other cables."""
         return breakout_name(self, int(self.cables["lead"][index]), int(self.cables["leg"][index]))
 
 

@@ -1,9 +1,9 @@
-"""The shapes of the engine's documents, as the API promises them.
+"""Models of the engine's documents, for the API's description.
 
-The engine writes these documents itself and the API passes its bytes on, so nothing here is on the
-hot path: the models give OpenAPI its schemas, and the tests hold real documents against them.
-Column tables are objects of equally long lists. One file for each document; the documents that
-endpoints name are importable from here.
+The engine writes these documents and the API forwards its bytes, so these models are never on the
+hot path. OpenAPI gets its schemas from them, and the tests validate real documents against them.
+Column tables are objects with lists of equal length. There is one file for each document; the
+documents of endpoints can be imported from here.
 """
 
 from cubeyard.plans.documents.bill import Bom

@@ -1,4 +1,4 @@
-"""What the models of all documents share."""
+"""Common base of the models of all documents."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ JsonObject = Annotated[dict[str, Any], Field(json_schema_extra={"additionalPrope
 
 
 class Document(Model):
-    """A part of a document that the engine wrote."""
+    """A part of a document of the engine."""
 
     model_config = ConfigDict(extra="forbid")

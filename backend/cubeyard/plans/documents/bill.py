@@ -1,4 +1,4 @@
-"""What to buy."""
+"""The bill of materials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything stands and runs: the scene, and the table of cables."""
+"""The scene, with the positions of all objects, and the table of cables."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class BundleColumns(Document):
 
 
 class Scene(Document):
-    """Where everything stands, in metres from a corner of the enclosure."""
+    """Positions of all objects, in metres from a corner of the enclosure."""
 
     enclosure: Enclosure
     racks: RackColumns

@@ -8,7 +8,7 @@ from cubeyard.plans.documents.base import Document
 
 
 class PortRows(Document):
-    """One row a port. `cable` is -1 and the far columns are empty where nothing is plugged in."""
+    """One row per port. For a free port `cable` is -1 and the far columns are empty."""
 
     device: list[str]
     unit: list[int]
@@ -48,13 +48,13 @@ class Device(Document):
 
 
 class DeviceTrace(Device):
-    """Where a device stands and what every one of its ports is joined to."""
+    """The location of a device and the far end of each of its ports."""
 
     rows: PortRows
 
 
 class RackSheet(Document):
-    """One rack from the top unit down, and every cable end in it."""
+    """One rack from the top unit down, and every cable that ends in it."""
 
     rack: str
     index: int

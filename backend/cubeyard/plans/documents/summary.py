@@ -1,4 +1,4 @@
-"""A plan in numbers."""
+"""The key numbers of a plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Certificate(Document):
 
 
 class Cost(Document):
-    """In the price book's currency. A part without a price adds nothing and sets `at_least`."""
+    """Amounts are in the price book's currency. A part without a price adds nothing and sets
+    `at_least`."""
 
     switches: float
     nics: float
@@ -82,7 +83,7 @@ class TrayTotals(Document):
 
 
 class SiteLimit(Document):
-    """A limit of the container or room, with what comes nearest to it."""
+    """A limit of the container or room, with the container that comes nearest to it."""
 
     quantity: Literal["power", "cooling", "gross_mass", "floor_load"]
     title: str
@@ -104,8 +105,8 @@ class ColumnCutPeak(Document):
 
 
 class ColumnCut(Document):
-    """Cuts across a column of racks: the sum of each level's own peak, and the worst place there
-    really is."""
+    """Cuts across a column of racks: the sum of the peaks of all levels, and the largest actual
+    cut."""
 
     peak_by_level: list[ColumnCutPeak]
     sum_of_peaks_cables: int
@@ -125,7 +126,7 @@ class Metric(Document):
 
 
 class StructureMetrics(Document):
-    """What the structure alone promises, from closed forms."""
+    """Metrics from closed forms of the topology alone."""
 
     diameter: Metric
     diameter_links: Metric
@@ -147,7 +148,7 @@ class BookName(Document):
 
 
 class Summary(Document):
-    """A plan in numbers."""
+    """The key numbers of a plan."""
 
     plan_hash: str
     engine_version: str

@@ -13,7 +13,8 @@ class PlanName(Document):
 
 
 class DiffCounts(Document):
-    """Cables; a breakout is one, and moves if its legs differ in what becomes of them."""
+    """Numbers of cables; a breakout counts as one cable, and as moved if its legs have different
+    actions."""
 
     keep: int
     move: int
@@ -22,7 +23,7 @@ class DiffCounts(Document):
 
 
 class DiffColumns(Document):
-    """One row a link, so a cable or a leg of a breakout cable: removals first, then moves,
+    """One row per link (a cable or a leg of a breakout cable), in this order: removals, moves,
     additions, keeps."""
 
     action: list[int] = Field(description="A row of `actions`.")
@@ -40,7 +41,7 @@ class DiffColumns(Document):
 
 
 class Claim(Document):
-    """Something a paper says about rewiring, checked on these two plans."""
+    """A paper's claim about rewiring, checked on these two plans."""
 
     name: str
     statement: str

@@ -1,10 +1,10 @@
-"""How far the cabling of a plan's revision is: what the crew ticked off, and what it could not do.
+"""The progress of a revision's cabling: cables that the crew completed or could not complete.
 [ours]
 
-In: one mark a cable and revision, `done` or `exception` with a note; a cable without a mark is
-open. The last write of a cable wins, and one that changes nothing keeps who made it and when, so
-that a tick may be sent twice.
+Inside: one mark per cable and revision, `done` or `exception` with a note; a cable without a mark
+is open. The last write of a cable wins. A write that changes nothing keeps the author and time, so
+that a client can send a mark twice.
 
-Not in: the order in which a crew pulls cables, which is the page's; labels and routes, which are
-the plan's.
+Not here: the order of pulling cables, which the page chooses; labels and routes, which the plan
+contains.
 """

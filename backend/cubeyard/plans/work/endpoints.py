@@ -1,5 +1,5 @@
-"""`/api/v1/plans/{id}/revisions/{revision}/work`: what is cabled, shared by everybody who works on
-it."""
+"""`/api/v1/plans/{id}/revisions/{revision}/work`: the cabling progress, shared by everybody who
+works on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> WorkService:
 
 
 def _who(session: UnitOfWork, request: Request) -> str | None:
-    """The name of the token that the request came with."""
+    """The name of the request's token."""
     identity = getattr(request.state, "identity", None)
     if identity is None:
         return None
@@ -66,6 +66,6 @@ def list_marks(
 def write_marks(
     service: Service, who: Who, id: Id, revision: RevisionPath, request: schemas.MarkChanges
 ) -> schemas.MarkPage:
-    """The marks that these cables have afterwards. All of them are written or none; the same
-    request may be sent again."""
+    """Returns the marks of these cables after the change. Either all changes are written or none; a
+    request can be repeated."""
     return service.write(id, revision, request.marks, who)

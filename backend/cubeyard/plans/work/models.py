@@ -22,8 +22,8 @@ class CableMarkRow(Base):
     revision: Mapped[int] = mapped_column(Integer, primary_key=True)
     cable: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     state: Mapped[str] = mapped_column(Text)
-    """`done` or `exception`."""
+    """Either `done` or `exception`."""
     note: Mapped[str] = mapped_column(Text, server_default="")
     marked_by: Mapped[str | None] = mapped_column(Text)
-    """The name of the token that the request came with; null without one."""
+    """The name of the request's token; null without a token."""
     marked_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

@@ -18,8 +18,8 @@ class WorkRepository:
         self._session = session
 
     def lock(self, plan_id: str, revision: int) -> None:
-        """Keeps other changes of this revision's marks waiting until the transaction ends: one
-        after the other cannot deadlock."""
+        """Blocks other changes of this revision's marks until the transaction ends, because serial
+        changes cannot deadlock."""
         here = (RevisionRow.plan_id == plan_id) & (RevisionRow.revision == revision)
         self._session.execute(select(RevisionRow.revision).where(here).with_for_update(key_share=True))
 
@@ -56,8 +56,8 @@ class WorkRepository:
         return self._session.scalars(query).all()
 
     def write(self, plan_id: str, revision: int, marks: Sequence[MarkChange], by: str | None) -> int:
-        """Insert or replace marks, each cable at most once. A mark that says the same already keeps
-        who made it and when. How many were new or changed."""
+        """Inserts or replaces marks, each cable at most once, and returns how many were new or
+        changed. An unchanged mark keeps its author and time."""
         if not marks:
             return 0
         values = [
@@ -87,7 +87,7 @@ class WorkRepository:
         return len(written.all())
 
     def remove(self, plan_id: str, revision: int, cables: Sequence[int]) -> int:
-        """How many of these cables had a mark."""
+        """Deletes the marks of these cables and returns how many there were."""
         if not cables:
             return 0
         removed = self._session.execute(
@@ -103,5 +103,6 @@ class WorkRepository:
 
 
 def _any(cables: Sequence[int]) -> CollectionAggregate[bool]:
-    """One array parameter: a rack may have more cables than a statement may have parameters."""
+    """One array parameter, because a rack can have more cables than a statement can have
+    parameters."""
     return any_(literal(list(cables), ARRAY(Integer)))

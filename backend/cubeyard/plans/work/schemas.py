@@ -1,4 +1,4 @@
-"""What the endpoints of the cabling work take and give."""
+"""Requests and responses of the cabling work endpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 
 MAX_MARKS = 1000
-"""How many marks one request may write, and one page of them holds."""
+"""Most marks in one request and on one page."""
 
 CableIndex = Annotated[
     int, Field(ge=0, le=2_147_483_647, description="The cable's number: 12 is the cable C00012.", examples=[12])

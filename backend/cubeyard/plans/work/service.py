@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_ERRORS = 20
-"""How many unknown cables one answer names."""
+"""Most unknown cables that one error names."""
 
 
 class WorkService:
@@ -45,7 +45,7 @@ class WorkService:
         ends = _cable_racks(built)
         state = np.zeros(built.cable_count, dtype=np.int8)
         for cable, name in self._repository.states(plan_id, revision):
-            if cable < len(state):  # a later engine may give the revision fewer cables
+            if cable < len(state):  # a later engine can compute fewer cables for the revision
                 state[cable] = 1 if name == "done" else 2
 
         def by_rack(cables: np.ndarray) -> list[int]:
@@ -77,8 +77,8 @@ class WorkService:
         return MarkPage(items=[_mark(row) for row in rows[:limit]], next=following)
 
     def write(self, plan_id: str, revision: int, changes: list[MarkChange], by: str | None) -> MarkPage:
-        """All changes or, if one names a cable that the revision does not have, none. The marks of
-        these cables after it."""
+        """Applies all changes or, if a cable is not in the revision, none. Returns the marks of
+        these cables afterwards."""
         plan, _, built = self._plans.built(plan_id, revision)
         count = built.cable_count
         unknown = [
