@@ -1,12 +1,12 @@
 """Cubeyard in notebooks and scripts: topologies, plans, predictions, simulations and sweeps,
 without a server or a database.
 
-In: `topology.py`, `networks.py` (files and graphs as topologies), `plans.py`; `answers.py` and
-`sweeps.py`, experiments on them; `table.py` and `picture.py`, what they are shown as;
-`question.py`, arguments as an experiment; `errors.py`, `progress.py`, `session.py`.
+Inside: `topology.py`, `networks.py` (files and graphs as topologies), `plans.py`; `answers.py` and
+`sweeps.py`, experiments on them; `table.py` and `picture.py`, their display; `question.py`,
+arguments as an experiment; `errors.py`, `progress.py`, `session.py`.
 
-Not in: any number. Everything comes from the same engine and rooms as the page's and the command
-line's.
+Not here: computations. All results come from the same engine and packages as those of the page and
+the command line.
 
 ```python
 from cubeyard.notebook import Topology, predict, sweep

@@ -1,4 +1,4 @@
-"""What the engines answer about one plan: predictions by the flow engine, simulations packet by
+"""The engines' results for one plan: predictions by the flow engine, simulations packet by
 packet."""
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from cubeyard.notebook.table import Table
 
 
 class _Answer:
-    """What both kinds of answers share."""
+    """Common base of both kinds of results."""
 
     _document: Json
     _kind: ClassVar[str] = "points"
 
     @property
     def document(self) -> Json:
-        """The whole answer of the first seed, and the others' in `by_seed`: what the command line
-        prints with `--json`."""
+        """The complete result of the first seed, with the other seeds in `by_seed`: the output of
+        the command line with `--json`."""
         return copy.deepcopy(self._document)
 
     def by_seed(self) -> Table:
@@ -52,14 +52,14 @@ class _Answer:
 
 
 class Prediction(results.Prediction, _Answer):
-    """What a plan carries, computed by the flow engine: `abt_gbps`, `maxmin`, `path_hops`,
+    """The throughput of a plan, computed by the flow engine: `abt_gbps`, `maxmin`, `path_hops`,
     `failures`, ... of the first seed."""
 
     _document: Json = PrivateAttr(default_factory=dict)
 
     @classmethod
     def of(cls, document: Json) -> Self:
-        """The engine's document, typed."""
+        """Parses the engine's document."""
         found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
         found._document = document  # noqa: SLF001 - of this class
         return found
@@ -84,15 +84,15 @@ class Prediction(results.Prediction, _Answer):
 
 
 class Simulation(results.Simulation, _Answer):
-    """A workload packet by packet: `completion_secs`, `goodput_gbps`, `drops`, `timeouts`,
-    `series`, ... of the first seed."""
+    """The results of a workload, simulated packet by packet: `completion_secs`, `goodput_gbps`,
+    `drops`, `timeouts`, `series`, ... of the first seed."""
 
     _document: Json = PrivateAttr(default_factory=dict)
     _kind: ClassVar[str] = "simulation"
 
     @classmethod
     def of(cls, document: Json) -> Self:
-        """The engine's document, typed."""
+        """Parses the engine's document."""
         found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
         found._document = document  # noqa: SLF001 - of this class
         return found
@@ -139,15 +139,15 @@ def predict(
     link_load: bool = False,
     progress: bool | Told | None = None,
 ) -> Prediction:
-    """What a plan carries: aggregate bottleneck throughput, link loads, paths and max-min fair
-    rates.
+    """Predicts what a network carries: aggregate bottleneck throughput, link loads, paths and
+    max-min fair rates.
 
     `workload` is a kind (`"all-to-all"`, `"permutation"`, `"incast"`, ...) or a document with its
-    parameters; `failures` is what is broken (see `Failures`); `routing` a scheme of the family, its
-    paper's own if left out; `seeds` so many seeds from 7 on, or a list. `link_gbps` is the rate of
-    every link instead of the plan's, `flow_gigabits` a size of each flow, which adds `completion`,
-    `link_load` adds the flows on every link. Ctrl-C ends it and leaves nothing. Raises
-    `CubeyardError` by argument.
+    parameters; `failures` are the failed or degraded parts (see `Failures`); `routing` is a scheme
+    of the family, by default that of its paper; `seeds` is a number of seeds (starting at 7) or a
+    list. `link_gbps` is the rate of every link instead of the plan's, `flow_gigabits` is the size
+    of each flow and adds `completion`; `link_load` adds the flows on every link. Ctrl-C cancels the
+    computation. Raises `CubeyardError`, which names the argument.
     """
     asked = question(
         what, workload, failures, seeds, routing=routing, link_gbps=link_gbps, max_min=max_min,
@@ -169,12 +169,12 @@ def simulate(
     progress: bool | Told | None = None,
     **settings: Any,
 ) -> Simulation:
-    """A workload packet by packet in virtual time, with queues and TCP: completion times, drops,
-    timeouts.
+    """Simulates a workload packet by packet in virtual time, with queues and TCP: completion times,
+    drops, timeouts.
 
-    `bytes` is what each flow sends; `failures` may have `at_secs` and `until_secs`; `settings` are
-    the packet engine's, like `recovery="sack"`, `subflows=8` or `mtu_bytes=9000`. `flow_times`
-    keeps each flow's times. The rest is as in `predict`.
+    `bytes` is the size of each flow; `failures` can have `at_secs` and `until_secs`; `settings` are
+    those of the packet engine, such as `recovery="sack"`, `subflows=8` or `mtu_bytes=9000`.
+    `flow_times` keeps each flow's times. Other arguments are as in `predict`.
     """
     named: Json = {"kind": workload} if isinstance(workload, str) else dict(workload)
     if bytes is not None:
@@ -186,7 +186,7 @@ def simulate(
 
 def _computed(asked: Json, title: str, progress: bool | Told | None) -> Json:
     with explained(RENAMED), line(title, progress) as told, refused_by_field("body", faults=len(asked["faults"])):
-        # Always called back, so that Ctrl-C is seen while the engine computes.
+        # The callback is always set, so that Ctrl-C is handled while the engine computes.
         return orjson.loads(
             engine().predict_json(
                 asked["plan"]["spec"], experiment(asked), lambda done, total: told(done / total if total else 0.0)

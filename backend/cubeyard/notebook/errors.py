@@ -1,5 +1,5 @@
-"""Errors as a notebook shows them: one sentence each, with the field, its value, its limit and what
-to do."""
+"""Errors in the form for notebooks: one sentence each, with the field, its value, its limit and the
+fix."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from cubeyard.kit.errors import FieldError, ProblemError
 from cubeyard.kit.validation import in_words
 
 PREFIXES = ("body.spec.", "body.", "spec.", "query.")
-"""Where fields stand in a request; a call's fields stand alone."""
+"""The prefixes of fields in a request; arguments of a call have none."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing wrong with one field."""
+    """One error of one field."""
 
     field: str
     """The argument or the field of the spec, like `topology.n`."""
     message: str
     value: Any = None
     limit: Any = None
-    """What the value has to be, in words, or as the engine gives it: `[least, most]`, or the names
-    that there are."""
+    """The allowed values, in words or as the engine gives them: `[least, most]`, or a list of
+    names."""
     hint: str | None = None
-    """What to do about it."""
+    """How to fix it."""
     fix: Mapping[str, Any] | None = None
-    """A JSON merge patch on the plan spec that repairs it."""
+    """A JSON merge patch on the plan spec that fixes the error."""
 
     def __str__(self) -> str:
         message = self.message if self.message.endswith((".", "!", "?")) else f"{self.message}."
@@ -44,9 +44,9 @@ class Mistake:
 
 
 class CubeyardError(ValueError):
-    """What was asked is not possible; the message names every mistake.
+    """Invalid arguments; the message lists every error.
 
-    `field`, `value`, `limit`, `hint` and `fix` are those of the first of `mistakes`.
+    `field`, `value`, `limit`, `hint` and `fix` are those of the first item of `mistakes`.
     """
 
     def __init__(self, mistakes: list[Mistake], code: str = "invalid") -> None:
@@ -59,7 +59,7 @@ class CubeyardError(ValueError):
 
 
 class MissingPackageError(CubeyardError, ImportError):
-    """A package is needed that is not installed; the message says which one installs it."""
+    """A required package is not installed; the message says how to install it."""
 
     def __init__(self, package: str, extra: str = "notebook") -> None:
         message = f"{package} is not installed"
@@ -75,8 +75,8 @@ def mistake(
 
 @contextmanager
 def explained(renamed: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Problems of the rooms below as `CubeyardError`; `renamed` has arguments by the field of a
-    request that they fill."""
+    """Turns problems of the lower layers into `CubeyardError`; `renamed` maps the fields of a
+    request to arguments."""
     names = renamed or {}
     try:
         yield

@@ -1,4 +1,4 @@
-"""Networks of other programs as topologies: files, and graphs of NetworkX."""
+"""Networks of other programs as topologies: files, and NetworkX graphs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _OPTIONS = ("format", "servers", "switches", "link_gbps", "rate_unit")
 
 
 def read_network(path: str | Path, **options: Any) -> ImportedTopology:
-    """A network that another program wrote: its `spec`, and what was read, assumed and left out.
+    """Reads a network file of another program: its `spec`, and reports of what was read, assumed
+    and left out.
 
-    `options` as of `Topology.from_file`. Raises `CubeyardError` with the line or element of each
-    mistake.
+    `options` are as in `Topology.from_file`. Raises `CubeyardError` with the line or element of
+    each error.
     """
     try:
         data = Path(path).read_bytes()
@@ -35,7 +36,7 @@ def read_network(path: str | Path, **options: Any) -> ImportedTopology:
 
 
 def of_graph(graph: nx.Graph, **options: Any) -> ImportedTopology:
-    """The same of a graph of NetworkX."""
+    """The same for a NetworkX graph."""
     chosen = _chosen(options)
     with explained():
         check(chosen)
@@ -53,9 +54,9 @@ def _network(graph: nx.Graph) -> Network:
     for a, b, attributes in graph.edges(data=True):
         given = {str(key).casefold(): value for key, value in attributes.items()}
         a_port, b_port = (str(given.get(f"{side}_port", "")) for side in "ab")
-        if given.get("a") == b:  # `to_networkx` says which end is which
+        if given.get("a") == b:  # `to_networkx` writes the ends of each edge
             a_port, b_port = b_port, a_port
-        # It counts parallel links in one edge.
+        # `to_networkx` writes the number of parallel links in an edge.
         links = given.get("links", 1)
         count = links if isinstance(links, int) and links > 0 else 1
         if count > 1:
@@ -66,13 +67,13 @@ def _network(graph: nx.Graph) -> Network:
 
 
 def is_spec(path: str | Path) -> bool:
-    """Whether a file is JSON with a spec or an exported plan, as far as its name and its beginning
-    tell."""
+    """Whether a file is JSON with a spec or an exported plan, judged by its name and its
+    beginning."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(4_096)
     except OSError:
-        return True  # the reader of specs says why
+        return True  # the reader of specs reports the error
     if Path(path).suffix.casefold() == ".json":
         return b'"lldp' not in head and not is_netbox(head)
     return head.lstrip()[:1] == b"{" and any(key in head for key in (b'"family"', b'"topology"', b'"spec"'))

@@ -1,4 +1,4 @@
-"""SVG pictures that a notebook shows in place, and small pieces of HTML."""
+"""SVG pictures that a notebook displays inline, and small pieces of HTML."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ MOST_WIDE = "max-width:100%;height:auto"
 
 
 class Picture:
-    """An SVG drawing: shown where it is the value of a cell, written by `save`."""
+    """An SVG drawing: displayed if it is the value of a cell; `save` writes it to a file."""
 
     def __init__(self, svg: str, words: str) -> None:
         self.svg = svg
         """The document, standalone."""
         self.words = words
-        """What is on it, for somebody who does not see it."""
+        """A text alternative for screen readers."""
 
     def save(self, path: str | Path) -> Path:
-        """Write the SVG file."""
         target = Path(path)
         target.write_text(self.svg, encoding="utf-8")
         return target
 
     def html(self) -> str:
-        """As an image of its own: its style sheet does not reach the page around it."""
+        """As a separate image, so that its style sheet does not affect the page."""
         data = base64.b64encode(self.svg.encode()).decode()
         return f'<img alt="{escape(self.words)}" style="{MOST_WIDE}" src="data:image/svg+xml;base64,{data}">'
 
@@ -41,7 +40,7 @@ class Picture:
 
 
 def facts(title: str, rows: Iterable[tuple[str, str, str]]) -> str:
-    """A heading and rows of a name, a value and a remark, as HTML."""
+    """HTML of a heading and rows of a name, a value and a remark."""
     body = "".join(
         f'<tr><th style="text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="text-align:right;padding:0 1em">{escape(value)}</td><td style="text-align:left">{escape(remark)}</td></tr>'
