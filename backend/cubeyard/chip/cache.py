@@ -1,14 +1,14 @@
 """In-network caching on ServerSwitch's API `[serverswitch §6.1]`: a program for the CPU of a chip
-between those who ask and those who answer.
+between clients and servers.
 
-The chip matches the ID of a request exactly. A hit goes to the CPU, which answers from its copy; a
-miss passes. Responses pass too, and the chip mirrors them to the CPU, which keeps a copy and sets
-the entry of its ID. Requests and responses are UDP packets to and from one port, whose payload
-begins with an ID of 4 bytes. It needs the standard library alone, as `serverswitch.py` does.
+The chip matches the ID of a request exactly. A hit goes to the CPU, which replies from its copy; a
+miss is forwarded. Responses are forwarded too, and the chip mirrors them to the CPU, which stores a
+copy and sets the entry of its ID. Requests and responses are UDP packets to and from one port,
+whose payload begins with an ID of 4 bytes. Like `serverswitch.py`, this file needs only the
+standard library.
 
-Ports 0 and 1 lead to those who ask, 2 and 3 to those who answer, as in the paper; a copy that is
-older than `max_age_secs` is forgotten, since nobody tells a cache that content has changed.
-`[ours]`
+Ports 0 and 1 lead to clients, 2 and 3 to servers, as in the paper; copies older than `max_age_secs`
+are deleted, because no message informs a cache that content has changed. `[ours]`
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ MOST_COPIES = 1024
 ETHERNET, IP, UDP = 14, 20, 8
 ID_AT = ETHERNET + IP + UDP
 KEY = "(INPORT, B34-37, B42-45)"
-"""The port that a packet comes in by, its UDP ports, and the ID."""
+"""The lookup key: ingress port, UDP ports and ID."""
 EXPIRE_SECS = 0.1
-"""From one look at what is too old to the next."""
+"""The interval between checks for old copies."""
 
 
 def _key(
     in_port: int | None, source: int | None, destination: int | None, content: bytes | None
 ) -> tuple[bytes, bytes]:
-    """Value and mask of an entry; None does not count."""
+    """Value and mask of an entry; None matches anything."""
     parts = [
         (1, None if in_port is None else bytes([in_port])),
         (2, None if source is None else struct.pack(">H", source)),
@@ -51,7 +51,7 @@ def _key(
 
 
 def checksum(header: bytes) -> int:
-    """Of an IPv4 header whose own field is 0."""
+    """The checksum of an IPv4 header whose checksum field is 0."""
     total = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -59,7 +59,7 @@ def checksum(header: bytes) -> int:
 
 
 def response_packet(request: bytes, payload: bytes) -> bytes:
-    """The IPv4 packet that answers a request with a payload, as the server would send it."""
+    """The IPv4 response packet to a request, as the server would send it."""
     total = IP + UDP + len(payload)
     head = (
         b"\x45"
@@ -76,7 +76,7 @@ def response_packet(request: bytes, payload: bytes) -> bytes:
 
 
 def response_to(request: bytes, payload: bytes) -> bytes:
-    """The frame that answers a request with a payload."""
+    """The Ethernet frame of the response to a request."""
     return request[6:12] + request[:6] + request[12:14] + response_packet(request[ETHERNET:], payload)
 
 
@@ -88,10 +88,10 @@ class _Copy:
 
 
 class Copies:
-    """Responses by ID, each with the place of its entry; the oldest give way."""
+    """Copies of responses by ID, each with the index of its entry; the oldest are replaced."""
 
     def __init__(self, max_age_secs: float, clock: Callable[[], float], clear: Callable[[int], None]) -> None:
-        """`clear` takes an entry out of the chip."""
+        """`clear` removes an entry from the chip."""
         self._max_age_secs, self._clock, self._clear = max_age_secs, clock, clear
         self._copies: OrderedDict[bytes, _Copy] = OrderedDict()
         self._free = list(range(FIRST_COPY + MOST_COPIES - 1, FIRST_COPY - 1, -1))
@@ -103,17 +103,18 @@ class Copies:
         return None if copy is None else copy.payload
 
     def keep(self, content: bytes, payload: bytes) -> int | None:
-        """Keep a copy. The place of an entry that its ID needs now; None where it has one."""
+        """Stores a copy. Returns the index of the entry to set for its ID; None if the ID already
+        has one."""
         copy = self._copies.pop(content, None)
         if copy is None and not self._free:
             self._forget()
         entry = copy.entry if copy is not None else self._free.pop()
-        # The latest is at the end, so that the first is the oldest.
+        # The latest is inserted at the end, so that the first is the oldest.
         self._copies[content] = _Copy(entry, payload, self._clock())
         return entry if copy is None else None
 
     def expire(self) -> None:
-        """Forget copies that are too old; looks once in a while."""
+        """Deletes copies that are too old; checks only at intervals."""
         now = self._clock()
         if now - self._looked_at < EXPIRE_SECS:
             return
@@ -122,7 +123,7 @@ class Copies:
             self._forget()
 
     def forget_all(self) -> None:
-        """Take all entries back."""
+        """Removes all entries."""
         while self._copies:
             self._forget()
 
@@ -133,19 +134,19 @@ class Copies:
 
 
 class Cache:
-    """The CPU's part. Whoever owns it calls `work` for ever, or as long as packets come."""
+    """The CPU's part. The owner calls `work` in a loop."""
 
     def __init__(
         self, chip: ServerSwitch, *, max_age_secs: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Set the chip's tables: everything passes, responses are mirrored. Raises ChipError where
-        the key is in use otherwise."""
+        """Sets the chip's tables: everything is forwarded, responses are mirrored. Raises ChipError
+        if the key is used for another purpose."""
         self._chip = chip
         self._copies = Copies(max_age_secs, clock, lambda entry: chip.ClearLookupTable("TCAM", entry))
         self.hits = 0
-        """Requests answered here."""
+        """Requests answered from a copy."""
         self.kept = 0
-        """Responses of which a copy was kept."""
+        """Responses that were stored."""
         chip.begin()
         chip.SetUDLK(1, KEY)
         for port, other in ACROSS.items():
@@ -156,7 +157,7 @@ class Cache:
         chip.commit()
 
     def work(self, timeout_secs: float | None = None) -> bool:
-        """Handle one packet for the CPU; False if none came."""
+        """Handles one packet for the CPU; False if none arrived."""
         self._copies.expire()
         found = self._chip.RecvPacket(timeout_secs)
         if found is None:
@@ -171,7 +172,7 @@ class Cache:
             self.hits += 1
             self._chip.SendPacket(response_to(packet, copy), port)
         else:
-            # Its copy was forgotten while it was on the way to the CPU.
+            # The copy was deleted while the request was on its way to the CPU.
             self._chip.SendPacket(packet, ACROSS[port])
         return True
 

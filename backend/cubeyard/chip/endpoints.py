@@ -44,5 +44,5 @@ def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas
 )
 def try_portland(service: Service, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
     """20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time:
-    ARP, forwarding by PMAC, and the way around what fails. Each visit has the chip's steps."""
+    ARP, forwarding by PMAC, and the detours around failures. Each visit has the chip's steps."""
     return service.portland(request)

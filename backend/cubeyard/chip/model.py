@@ -1,5 +1,5 @@
-"""The paper's calls on a chip of one's own, without a run: what a program is tried with before it
-meets a server."""
+"""The paper's calls on a separate chip without a run, to test a program before it is used on a
+server."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from cubeyard.chip.serverswitch import HEAD, PACKET, ChipError, ServerSwitch
 from cubeyard.engine import chip_model
 
 PORTS = 8
-"""Four to the network, four to the CPU [serverswitch §4.1]."""
+"""Four ports to the network, four to the CPU [serverswitch §4.1]."""
 
 
 class ModelSwitch(ServerSwitch):
-    """A chip with its CPU; what it sends is in `sent`, as pairs of port and packet."""
+    """A chip with its CPU; `sent` has the packets that it sent, as pairs of port and packet."""
 
     def __init__(self, program: str = "") -> None:
-        """Make a chip with a program, as text or JSON. Raises PlanRejectedError for one that cannot
-        be."""
+        """Makes a chip with a program, as text or JSON. Raises PlanRejectedError for an invalid
+        program."""
         self._model = _ModelChannel(program)
         super().__init__(self._model)
 
     @property
     def sent(self) -> list[tuple[int, bytes]]:
-        """Packets that left by external ports, in order."""
+        """Packets sent by external ports, in order."""
         return self._model.sent
 
     def receive(self, pkt: bytes, iport: int) -> list[int]:
-        """A packet comes in by a port. Returns the external ports that it left by. Raises ChipError
-        for a port that is none."""
+        """Receives a packet on a port. Returns the external ports by which it left. Raises
+        ChipError for an invalid port."""
         if not 0 <= iport < PORTS:
             raise ChipError("port", f"iport is {iport}, but must be 0 to {PORTS - 1}: give the port of a chip.")
         before = len(self._model.sent)

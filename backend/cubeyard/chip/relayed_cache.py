@@ -1,13 +1,12 @@
-"""In-network caching beside a relay of a running BCube `[serverswitch §6.1, §5.1]`: requests and
-responses are UDP packets of applications, each behind BCube's header, and the relay's chip matches
+"""In-network caching at a relay of a running BCube `[serverswitch §6.1, §5.1]`: requests and
+responses are UDP packets of applications, each after BCube's header, and the relay's chip matches
 the ID of a request exactly.
 
 The server runs `bcube-cache.chip`, whose second key holds the inner UDP ports and the ID. A hit
-goes to the CPU, which answers; a miss passes by BCube's own entries. Responses go by way of the
-CPU, which keeps a copy and gives them back to the chip, so that BCube's entries send them on,
-whichever neighbours live; the paper's card mirrors them instead. The answer to a hit takes the
-header of the last response that came by for the same client, since a source route is the source's
-to choose. `[ours]`
+goes to the CPU, which replies; a miss is forwarded by BCube's entries. Responses pass through the
+CPU, which stores a copy and returns them to the chip, so that BCube's entries forward them over
+live neighbours; the paper's card mirrors them instead. The reply to a hit uses the header of the
+last response to the same client, because only the source chooses a source route. `[ours]`
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from cubeyard.chip.cache import ETHERNET, FIRST_COPY, IP, SERVICE_PORT, UDP, Cop
 from cubeyard.chip.serverswitch import Action, ServerSwitch
 
 HEADER = 36
-"""BCube's header and the path's number behind it."""
+"""Bytes of BCube's header and the path's number after it."""
 INNER_AT = ETHERNET + HEADER
 ID_AT = INNER_AT + IP + UDP
 PROTOCOL, IP_IN_IP_DATA = 253, 0
 UDP_PROTOCOL = 17
 PLAIN_IP = 0x45
 INTO_CHIP = 4
-"""The CPU's port: what comes by it meets no entry of this program."""
+"""The CPU's port: packets from it match no entry of this program."""
 KEY_BYTES = 17
 FROM_CPU_BIT = 0x04
-"""Of the in-port: ports 0 to 3 are outside, 4 to 7 lead to the CPU."""
+"""A bit of the ingress port: ports 0 to 3 are outside, 4 to 7 lead to the CPU."""
 RESPONSES = FIRST_COPY - 1
-"""The entry that has responses come to the CPU."""
+"""The entry that sends responses to the CPU."""
 REQUESTS = FIRST_COPY - 2
-"""The one that has all requests come there."""
+"""The entry that sends all requests to the CPU."""
 MOST_CLIENTS = 1024
-"""Whose header is remembered."""
+"""Most clients whose headers are stored."""
 
 
 def _key(source: int | None, destination: int | None, content: bytes | None) -> tuple[bytes, bytes]:
-    """Value and mask of `(INPORT, B30-33, B42-45, B70-73, B78-81)` for data from outside; None does
-    not count."""
+    """Value and mask of `(INPORT, B30-33, B42-45, B70-73, B78-81)` for data from outside; None
+    matches anything."""
     value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
     mask[0] = FROM_CPU_BIT
     value[5], mask[5] = IP_IN_IP_DATA, 0xFF
@@ -55,46 +54,44 @@ def _key(source: int | None, destination: int | None, content: bytes | None) -> 
 
 
 def port_key(source: int | None, destination: int | None) -> tuple[bytes, bytes]:
-    """Value and mask of the same for UDP packets from outside, from a port and to one; None does
-    not count."""
+    """Value and mask of the same key for UDP packets from outside, by source and destination port;
+    None matches anything."""
     return _key(source, destination, None)
 
 
 @dataclass
 class Counts:
-    """What the cache has done so far."""
+    """Counters of the cache."""
 
     hits: int = 0
-    """Requests answered here."""
+    """Requests answered from a copy."""
     missed: int = 0
-    """Responses that came by, each of a request that passed."""
+    """Responses that passed, each to a forwarded request."""
     kept: int = 0
-    """Of those, how many there is a copy of."""
+    """The number of these responses that were stored."""
     passed_on: int = 0
-    """Packets that came to the CPU and were not for it: they went on."""
+    """Packets at the CPU that were not for it and were forwarded."""
     saved_request_bytes: int = 0
-    """Of requests that went no further, as frames."""
+    """Bytes of request frames that did not continue to the server."""
     saved_response_bytes: int = 0
-    """Of responses that did not have to come from the server, as frames."""
+    """Bytes of response frames that did not have to come from the server."""
 
 
 @dataclass
 class RelayedCache:
-    """The CPU's part. Whoever owns it calls `work` as long as packets come, and `close` in the
-    end."""
+    """The CPU's part. The owner calls `work` in a loop, and `close` at the end."""
 
     chip: ServerSwitch
     max_age_secs: float = 60.0
     clock: Callable[[], float] = time.monotonic
     service_port: int = SERVICE_PORT
     by_cpu_alone: bool = False
-    """Every request goes to the CPU, whether there is a copy or not: what the chip's match is
-    compared with."""
+    """Every request goes to the CPU, even without a copy: a baseline for the chip's match."""
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
-        """Set the entry for responses. Raises ChipError where the server runs a program without
-        this key."""
+        """Sets the entry for responses. Raises ChipError if the server's program does not have this
+        key."""
         self._headers: dict[bytes, bytes] = {}
         self._copies = Copies(self.max_age_secs, self.clock, self._clear)
         self.chip.RecvPacket(0.0)
@@ -103,7 +100,7 @@ class RelayedCache:
             self.chip.SetLookupTable("TCAM", REQUESTS, 2, *port_key(None, self.service_port), Action("TO_CPU"))
 
     def work(self, timeout_secs: float | None = None) -> bool:
-        """Handle one packet for the CPU; False if none came."""
+        """Handles one packet for the CPU; False if none arrived."""
         self._copies.expire()
         found = self.chip.RecvPacket(timeout_secs)
         if found is None:
@@ -124,14 +121,15 @@ class RelayedCache:
         return True
 
     def close(self) -> None:
-        """Take all entries back, so that packets pass as before."""
+        """Removes all entries, so that packets are forwarded as before."""
         self._copies.forget_all()
         self._clear(RESPONSES)
         if self.by_cpu_alone:
             self._clear(REQUESTS)
 
     def _is_ours(self, frame: bytes) -> bool:
-        """An undivided UDP packet without options that holds an ID, behind BCube's header."""
+        """Whether this is an unfragmented UDP packet without options that has an ID, after BCube's
+        header."""
         inner = frame[INNER_AT : INNER_AT + IP]
         is_plain = len(frame) >= ID_AT + 4 and frame[ETHERNET + 9] == PROTOCOL and inner[0] == PLAIN_IP
         return is_plain and inner[9] == UDP_PROTOCOL and int.from_bytes(inner[6:8], "big") & 0x3FFF == 0
@@ -151,7 +149,7 @@ class RelayedCache:
             self.chip.SetLookupTable("TCAM", entry, 2, *key, Action("TO_CPU"))
 
     def _answer(self, frame: bytes, content: bytes) -> bool:
-        """Whether there was a copy, and a way back to this client is known."""
+        """Replies to a request; returns whether there was a copy and a header for this client."""
         payload, header = self._copies.get(content), self._headers.get(frame[INNER_AT + 12 : INNER_AT + 16])
         if payload is None or header is None:
             return False
@@ -167,8 +165,7 @@ class RelayedCache:
 
 
 def behind(header: bytes, packet: bytes) -> bytes:
-    """A frame of Ethernet's and BCube's header, as they came with another packet, and this
-    packet."""
+    """A frame of the Ethernet and BCube headers of another packet, followed by this packet."""
     outer = bytearray(header[ETHERNET : ETHERNET + IP])
     outer[2:4] = struct.pack(">H", HEADER + len(packet))
     outer[10:12] = bytes(2)

@@ -1,4 +1,4 @@
-"""What the chip endpoints take and give."""
+"""Requests and responses of the chip endpoints."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Shadowed(Model):
 
 
 class Checked(Model):
-    """What is in a program."""
+    """The content of a program."""
 
     profile: str
     udlks: list[LookupKey]
@@ -126,7 +126,7 @@ Stage = Literal[
 
 
 class ChipStep(Model):
-    """What happened at one stage of the pipeline."""
+    """The effect of one stage of the pipeline."""
 
     stage: Stage
     text: str
@@ -138,7 +138,7 @@ class ChipStep(Model):
 
 
 class Sent(Model):
-    """A packet that left."""
+    """A packet that the chip sent."""
 
     port: int
     cpu: bool = Field(description="Whether the port goes to the CPU.")
@@ -192,7 +192,7 @@ class PortlandVisit(Model):
 
 
 class PortlandAttempt(Model):
-    """A packet that was sent, and the ARP before it."""
+    """A sent packet, and the ARP exchange before it."""
 
     state: Literal["nothing", "failed", "rerouted"] = Field(
         description="What had failed by then: nothing; something that neighbours had not found; something that all go around."
@@ -208,7 +208,7 @@ class PortlandHost(Model):
 
 
 class PortlandTrial(Model):
-    """What became of it, in virtual time."""
+    """The result, in virtual time."""
 
     source: PortlandHost
     destination: PortlandHost

@@ -29,7 +29,7 @@ SOCKET = "/run/cubeyard/chip.sock"
 MAX_MESSAGE_BYTES = 64 * 1024
 HEAD = struct.Struct("<BI")
 KEPT = 1024
-"""Packets kept while an answer is waited for; the oldest are lost beyond."""
+"""Packets kept while waiting for a reply; if there are more, the oldest are lost."""
 
 CALLS, READ, WRITE, SEND, LISTEN, TABLES, TRACE, TAKE = range(1, 9)
 DONE, REFUSED, PACKET = 128, 129, 130
@@ -39,7 +39,7 @@ Act = Literal["REDIRECT_VIF", "REDIRECT_PORT", "DISCARD", "DUPLICATE", "MIRROR",
 
 
 class ChipError(Exception):
-    """The chip refuses a call: a stable code, and a sentence with the value, the limit and the
+    """The chip refused a call: a stable code, and a sentence with the value, the limit and the
     fix."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -49,7 +49,7 @@ class ChipError(Exception):
 
 @dataclass(frozen=True)
 class Action:
-    """What an entry does with a packet."""
+    """The action of an entry on a packet."""
 
     act: Act
     vif: int | None = None
@@ -77,13 +77,13 @@ class Action:
 
 
 class Channel(Protocol):
-    """How messages get to the chip and back."""
+    """The transport of messages to and from the chip."""
 
     def send(self, message: bytes) -> None: ...
 
     def receive(self, timeout_secs: float | None) -> bytes:
-        """The next message without its length. Raises TimeoutError when none came, ConnectionError
-        when none will."""
+        """The next message without its length. Raises TimeoutError if none arrived in time,
+        ConnectionError if the connection has ended."""
         ...
 
     def close(self) -> None: ...
@@ -126,7 +126,7 @@ class SocketChannel:
 
 
 def framed(kind: int, tag: int, body: bytes) -> bytes:
-    """A message with its length."""
+    """A message preceded by its length."""
     length = HEAD.size + len(body)
     if length > MAX_MESSAGE_BYTES:
         limit = f"at most {MAX_MESSAGE_BYTES}. Send less at once."
@@ -135,7 +135,7 @@ def framed(kind: int, tag: int, body: bytes) -> bytes:
 
 
 def answered(message: bytes) -> bytes:
-    """The body of an answer. Raises ChipError for one that refuses."""
+    """The body of a reply. Raises ChipError if the call was refused."""
     kind, _ = HEAD.unpack_from(message)
     body = message[HEAD.size :]
     if kind == REFUSED:
@@ -145,7 +145,7 @@ def answered(message: bytes) -> bytes:
 
 
 class ServerSwitch:
-    """The chip of the server, by the paper's calls. One thread at a time may use it."""
+    """The chip of the server, with the paper's calls. Not thread-safe."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -154,11 +154,11 @@ class ServerSwitch:
         self._batch: list[str] | None = None
         self._packets: deque[tuple[bytes, int]] = deque(maxlen=KEPT)
         self.lost_packets = 0
-        """Packets that were lost because too many waited."""
+        """Packets lost because too many were waiting."""
 
     @classmethod
     def connect(cls, path: str | Path = SOCKET) -> Self:
-        """Connect to the server's chip. Raises OSError where there is none."""
+        """Connects to the server's chip. Raises OSError if there is none."""
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             stream.connect(str(path))
@@ -177,7 +177,7 @@ class ServerSwitch:
         self.close()
 
     def SetUDLK(self, i: int, udlk: str | Sequence[str]) -> None:  # noqa: N802 - the paper's name, as all of these
-        """A lookup key of fields like `(INPORT, B30-33)`."""
+        """Sets a lookup key of fields such as `(INPORT, B30-33)`."""
         self._call(f"SetUDLK({i}, {udlk if isinstance(udlk, str) else '(' + ', '.join(udlk) + ')'});")
 
     def SetLookupTable(  # noqa: N802 - the paper's arguments in the paper's order
@@ -189,41 +189,40 @@ class ServerSwitch:
         mask: str | bytes | None,
         action: Action,
     ) -> None:
-        """An entry. Value and mask as bytes or hexadecimal digits; `iudlk` counts in the TCAM
-        alone."""
+        """Sets an entry. Value and mask are bytes or hexadecimal digits; `iudlk` applies only to
+        the TCAM."""
         self._call(f"SetLookupTable({type}, {i}, {iudlk}, {_quoted(value)}, {_quoted(mask)}, {action});")
 
     def ClearLookupTable(self, type: Table, i: int) -> None:  # noqa: N802
-        """Take back what a call has set there; the entry of the server's own program is in effect
+        """Clears an entry set by a call; the entry of the server's own program takes effect
         again."""
         self._call(f"ClearLookupTable({type}, {i});")
 
     def SetVIfTable(self, i: int, dmac: str | bytes | None, smac: str | bytes | None, oport: int) -> None:  # noqa: N802
-        """An entry of the interface table; None keeps a packet's MAC."""
+        """Sets an entry of the interface table; None keeps a packet's MAC."""
         self._call(f"SetVIfTable({i}, {_quoted(dmac)}, {_quoted(smac)}, {oport});")
 
     def ClearVIfTable(self, i: int) -> None:  # noqa: N802
-        """Take back what a call has set there."""
+        """Clears an interface entry set by a call."""
         self._call(f"ClearVIfTable({i});")
 
     def ReadRegister(self, regname: str) -> int:  # noqa: N802
-        """A register, for example `OUTPUT_QUEUE_BYTES_PORT0`."""
+        """Reads a register, for example `OUTPUT_QUEUE_BYTES_PORT0`."""
         return int.from_bytes(self._ask(READ, regname.encode()), "little")
 
     def WriteRegister(self, regname: str, value: int) -> None:  # noqa: N802
-        """Clear a counter, or turn a switch of the chip on or off."""
+        """Clears a counter, or turns a switch of the chip on or off."""
         self._ask(WRITE, value.to_bytes(8, "little") + regname.encode())
 
     def SendPacket(self, pkt: bytes, oport: int) -> bool:  # noqa: N802
-        """Send out of an external port, or by a port from 4 to 7 into the chip. False if the chip
-        has discarded it."""
+        """Sends a packet out of an external port, or into the chip by port 4 to 7. False if the
+        chip discarded it."""
         return self._ask(SEND, bytes([oport]) + pkt)[:1] == b"\0"
 
     def RecvPacket(self, timeout_secs: float | None = None) -> tuple[bytes, int] | None:  # noqa: N802
-        """The next packet that an entry set by calls sends to the CPU, and the port that it came
-        by; None when none came in time. Packets are kept from the first call on: call it with 0
-        before setting the entries.
-        """
+        """The next packet that an entry set by calls sends to the CPU, and its ingress port; None
+        after the timeout. Packets are kept from the first call on: call it with a timeout of 0
+        before setting the entries."""
         if not self._listens:
             self._ask(LISTEN, b"\1")
             self._listens = True
@@ -237,25 +236,25 @@ class ServerSwitch:
         return self._packets.popleft()
 
     def begin(self) -> None:
-        """From here to `commit` calls that set tables are collected."""
+        """Starts collecting calls that set tables, until `commit`."""
         self._batch = self._batch or []
 
     def commit(self) -> None:
-        """Put all that was collected into effect at once, or nothing of it."""
+        """Applies all collected calls at once, or none of them."""
         calls, self._batch = self._batch, None
         if calls:
             self._ask(CALLS, "\n".join(calls).encode())
 
     def execute(self, calls: str) -> None:
-        """A text of calls, all at once or none."""
+        """Executes several calls given as text, all at once or none."""
         self._ask(CALLS, calls.encode())
 
     def tables(self, *, as_json: bool = False) -> str:
-        """What is in the tables: the program as text, or rows with their hits as JSON."""
+        """The content of the tables: the program as text, or rows with their hits as JSON."""
         return read_tables(self._ask, as_json=as_json)
 
     def trace(self, pkt: bytes, iport: int) -> str:
-        """What a packet would meet, step by step, as JSON. Nothing is sent or counted."""
+        """The steps that a packet would take, as JSON. Nothing is sent or counted."""
         return self._ask(TRACE, bytes([iport]) + pkt).decode()
 
     def _call(self, text: str) -> None:
@@ -281,7 +280,7 @@ class ServerSwitch:
 
 
 class Ask(Protocol):
-    """Carries out a request and returns the answer's body."""
+    """Sends a request and returns the body of the reply."""
 
     def __call__(self, kind: int, body: bytes, /) -> bytes: ...
 

@@ -1,4 +1,4 @@
-"""Checks programs and steps packets through them."""
+"""Checks programs and traces packets through them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ class ChipService:
         self._engine = engine
 
     def check(self, request: schemas.ProgramCheck) -> schemas.Checked:
-        """What is in a program. Raises PlanRejectedError with the place of each mistake."""
+        """The content of a program. Raises PlanRejectedError with the position of each error."""
         with _as_program():
             return schemas.Checked.model_validate(self._engine.chip_program(request.program, _at(request)))
 
     def trace(self, request: schemas.PacketTrace) -> schemas.ChipTrace:
-        """A packet's steps. Raises PlanRejectedError for a program or a packet that cannot be."""
+        """A packet's steps. Raises PlanRejectedError for an invalid program or packet."""
         with _as_program():
             found = self._engine.chip_trace(request.program, request.in_port, request.packet, _at(request))
             return schemas.ChipTrace.model_validate(found)
 
     def portland(self, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
-        """A trial of PortLand. Raises PlanRejectedError for hosts, switches or links that are not
-        there."""
+        """A trial of PortLand. Raises PlanRejectedError for unknown hosts, switches or links."""
         with _as_program():
             found = self._engine.chip_portland(
                 request.source, request.destination, request.source_port, request.failures
@@ -44,7 +43,7 @@ def _at(request: schemas.ProgramCheck) -> ChipServer | None:
 
 @contextmanager
 def _as_program() -> Iterator[None]:
-    """The engine's findings under a code of their own: this is no plan."""
+    """Gives the engine's findings a separate error code, because they are not about a plan."""
     try:
         yield
     except PlanRejectedError as error:

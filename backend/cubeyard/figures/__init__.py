@@ -1,9 +1,10 @@
-"""Figures: the papers' figures and tables as fixed experiments, the published numbers beside ours.
+"""Figures: the papers' figures and tables as fixed experiments, with the published numbers next to
+ours.
 
-In: one catalogue of computed and measured figures (`catalog.py`), their API, and starting a run of
-one.
+Inside: one catalogue of computed and measured figures (`catalog.py`), their API, and starting a run
+of one.
 
-Not in: computing them (the engine), and measuring them (`emulation/figures`).
+Not here: computing them (the engine) and measuring them (`emulation/figures`).
 
-A figure is named by an id that stays, like `bcube-table1`.
+Each figure has a stable id, such as `bcube-table1`.
 """

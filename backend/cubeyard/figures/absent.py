@@ -1,5 +1,5 @@
-"""Published numbers that no figure computes or measures yet, with what they need. An entry leaves
-with its figure's arrival."""
+"""Published numbers that no figure computes or measures yet, and what is missing for them. Remove
+an entry when its figure is added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Absent(NamedTuple):
-    """`numbers` of one place in a paper."""
+    """A number of values (`numbers`) at one place in a paper."""
 
     source: str
     what: str
@@ -28,5 +28,5 @@ ABSENT = (
 
 
 def absent_of(paper: str) -> int:
-    """How many numbers of a paper have no row, as far as they are known."""
+    """The known number of a paper's values without a row."""
     return sum(one.numbers for one in ABSENT if one.source[1:].split()[0] == paper)

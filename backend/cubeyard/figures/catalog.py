@@ -1,5 +1,5 @@
-"""All published figures: those that the engine computes and those that are measured with real
-packets, in one list."""
+"""All published figures in one list: those that the engine computes and those measured with real
+packets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Entry(TypedDict):
     source: str
     basis: Basis
     parts: int
-    """Of so many equal parts of the paper's data one is simulated, unless the whole is asked for;
-    1: always the whole."""
+    """The paper's data has this number of equal parts, of which one is simulated by default; 1:
+    always the whole data."""
 
 
 class FigureCatalog:
-    """Knows every figure; makes one where there is a lab or the engine is enough."""
+    """All figures. It makes a figure if the engine, or a lab for measured figures, is available."""
 
     def __init__(
         self, engine: Engine, settings: Settings, lab: Callable[[OnProgress | None], Lab] | None = None
@@ -41,8 +41,8 @@ class FigureCatalog:
 
     @property
     def entries(self) -> list[Entry]:
-        """Those of a paper together, in its own order; what is measured after what is computed of
-        the same figure."""
+        """Sorted by paper, in the paper's order, with measured figures after computed ones of the
+        same figure."""
         computed: list[Entry] = [_entry(**one, basis="modelled") for one in self._engine.figures]
         for one in FIGURES:
             entry = _entry(one.id, one.title, one.source, "measured", parts=1)
@@ -55,7 +55,7 @@ class FigureCatalog:
         return next((one for one in self.entries if one["id"] == figure_id), None)
 
     def known(self, figure_id: str) -> Entry:
-        """Raises a 404 that names the figures that there are."""
+        """Raises a 404 that lists the existing figures."""
         found = self.find(figure_id)
         if found is None:
             ids = ", ".join(one["id"] for one in self.entries)
@@ -71,9 +71,9 @@ class FigureCatalog:
         *,
         whole: bool = False,
     ) -> bytes:
-        """A figure, made now. Raises a 503 that names what is missing where it cannot be measured.
+        """Makes a figure now. Raises a 503 that names the missing parts if it cannot be measured.
 
-        A measured one takes no seeds: packets are not drawn.
+        Measured figures accept no seeds, because real packets are not random.
         """
         if whole:
             refuse_whole(self.known(figure_id), "--whole")
@@ -87,7 +87,7 @@ class FigureCatalog:
 
 
 def refuse_whole(one: Entry, field: str) -> None:
-    """Raises a 422 that names the field where a figure has no parts."""
+    """Raises a 422 that names the field if a figure has no parts."""
     if one["parts"] == 1:
         message = f"Figure {one['id']} always has all of its data."
         raise field_error(field, True, message, limit="false", hint="Leave it out.")

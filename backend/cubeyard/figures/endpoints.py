@@ -1,4 +1,4 @@
-"""`/api/v1/figures`."""
+"""Endpoints of `/api/v1/figures`."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ def list_figures(service: Service) -> schemas.FigureList:
     responses=responses(404),
 )
 def read_figure(service: Service, id: FigureId) -> Response:
-    """`result` is of the latest run here that succeeded, or else the one that comes with the
-    program."""
+    """`result` is from the latest successful run on this server, or else the built-in reference."""
     return json_value(service.read(id))
 
 

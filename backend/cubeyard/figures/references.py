@@ -1,8 +1,8 @@
-"""Results that come with the program, so that no figure is empty before it has been run here.
+"""Built-in results, so that no figure is empty before its first run on this server.
 
-Of a figure that the engine computes: what this version of it computes with the figure's own seeds,
-anywhere. Of a measured one: what one machine measured, which is named. `bin/figure-references`
-writes them.
+For a computed figure: the result of this version of the engine with the figure's default seeds,
+equal on every machine. For a measured figure: the measurement of one machine, which is named.
+`bin/figure-references` writes them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FOLDER = Path(__file__).parent / "references"
 
 @dataclass(frozen=True)
 class Reference:
-    """A figure's result and what it took."""
+    """A figure's result and the time that it took."""
 
     document: Json
     secs: float
-    """On the machine that made it."""
+    """Seconds on the machine that made it."""
     hash: str
 
     @property
@@ -35,18 +35,18 @@ class Reference:
 
     @property
     def parts(self) -> int:
-        """Of how many equal parts of the paper's data one was simulated."""
+        """The number of equal parts of the paper's data; one of them was simulated."""
         return _parts(self.document)
 
     @property
     def machine(self) -> str | None:
-        """Where it was measured; None for a computed one."""
+        """The machine that measured it; None for a computed figure."""
         host = self.document["provenance"].get("host")
         return None if host is None else f"{host['cores']} cores, {host['cpu']}, kernel {host['kernel']}"
 
     def agrees(self, document: Json) -> bool | None:
-        """Whether a result has the same numbers. None where that says nothing: measured, with other
-        seeds, or of more data."""
+        """Whether a result has the same numbers. None if a comparison is meaningless: a measured
+        figure, other seeds, or more data."""
         if self.machine is not None or document["provenance"].get("seeds", []) != self.seeds:
             return None
         if _parts(document) != self.parts:
@@ -59,7 +59,7 @@ def _parts(document: Json) -> int:
 
 
 def result_hash(document: Json) -> str:
-    """Of the numbers and lines of a figure, to the last digit; not of its texts."""
+    """Hash of all digits of a figure's numbers and lines, without its texts."""
     rows = [[row["name"], row["ours"]] for row in document["rows"]]
     lines = [[one["name"], one["x"], one["y"]] for one in document.get("series", [])]
     return hashlib.sha256(orjson.dumps([rows, lines])).hexdigest()
@@ -67,7 +67,7 @@ def result_hash(document: Json) -> str:
 
 @lru_cache(maxsize=128)
 def reference_of(figure_id: str) -> Reference | None:
-    """None for a figure that has none yet."""
+    """The figure's reference; None if there is none yet."""
     path = FOLDER / f"{figure_id}.json"
     if not path.is_file():
         return None
@@ -76,7 +76,7 @@ def reference_of(figure_id: str) -> Reference | None:
 
 
 def write_reference(folder: Path, document: Json, secs: float) -> Path:
-    """Keep a result. The same result gives the same bytes but for the time it took."""
+    """Writes a reference. Equal results give equal bytes except for the time."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{document['id']}.json"
     path.write_bytes(

@@ -1,4 +1,4 @@
-"""What the figure endpoints take and give."""
+"""Requests and responses of the figure endpoints."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cubeyard.runs.schemas import Run
 
 
 class FigureRow(Model, extra="allow"):
-    """One published number beside ours, or what an engine predicts for the network that was
-    measured."""
+    """One published number next to ours, or next to an engine's prediction for the measured
+    network."""
 
     name: str
     paper: float | None = Field(
@@ -33,7 +33,7 @@ class FigureRow(Model, extra="allow"):
 
 
 class FigureSeries(Model, extra="allow"):
-    """One line of the chart, in the paper's shape."""
+    """One line of the chart, as in the paper."""
 
     name: str
     x: list[float | None]
@@ -50,7 +50,7 @@ class FigureResult(Model, extra="allow"):
 
 
 class FigureReference(Model):
-    """The result that comes with the program."""
+    """The built-in result."""
 
     engine_version: str
     seeds: list[int]
@@ -94,7 +94,7 @@ class FigureSummary(Model):
 
 
 class PaperCount(Model):
-    """How the numbers of one paper stand, over the latest results of its figures."""
+    """The verdicts on the numbers of one paper, from the latest results of its figures."""
 
     paper: str = Field(
         description="As in the figures' sources. Only its own numbers count, no engine's.", examples=["bcube"]

@@ -1,4 +1,4 @@
-"""The figures: the catalog knows which there are, their runs are runs like any other."""
+"""The figures: the catalog lists them, and each run of a figure is an ordinary run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class FigureService:
         return schemas.FigureList(items=[summary for summary, _ in shown], papers=_papers(shown))
 
     def read(self, figure_id: str) -> Json:
-        """As the API tells it. The result is its maker's own document and is passed on as it is."""
+        """A figure in the form of the API. The result is the document of its maker, passed on
+        unchanged."""
         one = self._catalog.known(figure_id)
         latest = self._repository.latest_of_figures(succeeded=False).get(figure_id)
         good = self._repository.latest_of_figures(succeeded=True).get(figure_id)
@@ -57,7 +58,8 @@ class FigureService:
     def _shown(
         self, one: Entry, latest: RunRow | None, good: RunRow | None
     ) -> tuple[schemas.FigureSummary, Json | None]:
-        """A figure and the result to show: of a run here, or else the reference."""
+        """A figure and the result to show: the last successful run on this server, or else the
+        reference."""
         payload = self._repository.last_payload(good.id, "figure") if good is not None else None
         own: Json | None = None if payload is None else orjson.loads(payload)
         reference = reference_of(one["id"])
@@ -92,7 +94,7 @@ def _told(reference: Reference) -> schemas.FigureReference:
 
 
 def _papers(shown: list[tuple[schemas.FigureSummary, Json | None]]) -> list[schemas.PaperCount]:
-    """In the order of their first figure; papers without any come last."""
+    """Papers in the order of their first figure; papers without figures come last."""
     sources = [*(one.source for one, _ in shown), *(one.source for one in ABSENT)]
     counts = []
     for paper in dict.fromkeys(_paper(source) for source in sources):
@@ -114,5 +116,5 @@ def _papers(shown: list[tuple[schemas.FigureSummary, Json | None]]) -> list[sche
 
 
 def _paper(source: str) -> str:
-    """`[bcube §8, Table 2]` is of `bcube`."""
+    """The paper of a source: `bcube` for `[bcube §8, Table 2]`."""
     return source.strip("[]").split()[0]

@@ -1,8 +1,8 @@
-"""A sealed container's life: what failures over years leave of a plan, with repair visits and
-spares or without.
+"""The lifetime of a sealed container: the throughput and servers that remain after years of
+failures, with or without repair visits and spares.
 
-In: what a question looks like, and the stream that answers it.
+Inside: the request, and the stream of results.
 
-Not in: lifetimes, visits and throughput, which the engine computes. Nothing is stored: a question
-and a price book give the same answer again, and a computation that nobody reads any more ends.
+Not here: lifetimes, visits and throughput, which the engine computes. Nothing is stored: the same
+request and price book give the same result, and a computation ends when its reader disconnects.
 """

@@ -1,4 +1,4 @@
-"""`/api/v1/life`."""
+"""Endpoints of `/api/v1/life`."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def get_life_example() -> ExampleResult:
     responses={**EVENTS, **responses()},
 )
 def simulate_life(request: Request, service: Service, question: schemas.LifeQuestion) -> Response:
-    """Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for
-    every seed; throughput is computed for some states and interpolated between them, and the result
-    says which and how far off that was.
+    """Parts fail at their rates, and visits repair them while the kit has spares. The number of
+    live servers is exact for every seed; throughput is computed for some states and interpolated
+    between them, and the result states which and with what error.
 
-    The same question and price book give the same events. Nothing is stored: close the connection
-    to cancel.
+    The same request and price book give the same events. Nothing is stored: close the connection to
+    cancel.
     """
     asked, book = service.prepared(question)
     engine = request.app.state.engine

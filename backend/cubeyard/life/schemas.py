@@ -1,4 +1,4 @@
-"""What a question about a plan's life takes, and the events that answer it."""
+"""The request for a lifetime simulation, and its events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ EXAMPLE = {
 
 
 class LifeQuestion(Model):
-    """Whose life is simulated. The engine checks what the fields hold: see `GET /life/rates`."""
+    """The plan to simulate and the parameters. The engine checks the values: see
+    `GET /life/rates`."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
@@ -58,7 +59,7 @@ class LifeQuestion(Model):
 
 
 class LifeEvent(Model):
-    """One server-sent event."""
+    """One server-sent event of a lifetime simulation."""
 
     event: Literal["plan", "progress", "servers", "result", "problem"]
     data: str = Field(
@@ -68,7 +69,7 @@ class LifeEvent(Model):
 
 
 class FailureRate(Model):
-    """How often a kind of part fails."""
+    """The failure rate of a kind of part."""
 
     part: str = Field(examples=["disk"])
     title: str

@@ -1,4 +1,4 @@
-"""A question about a plan's life: the plan by its spec or its id, checked, with its price book."""
+"""Prepares a lifetime request: checks it, and finds the plan by spec or id, with its price book."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class LifeService:
         return schemas.FailureRateList.model_validate({"items": self._engine.failure_rates})
 
     def prepared(self, request: schemas.LifeQuestion) -> tuple[Json, Json]:
-        """The question and its price book, both checked. Raises PlanRejectedError with every
-        mistake by field, and a 404 for a plan that is not there."""
+        """The checked request and price book. Raises PlanRejectedError with every error by field,
+        and a 404 for an unknown plan."""
         spec, book = self._plan(request.plan)
         question = {**request.model_dump(mode="json", exclude_none=True), "plan": {**spec, "catalog": book["book"]}}
         self._engine.check_life(question, book)

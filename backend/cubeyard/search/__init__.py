@@ -1,8 +1,8 @@
-"""Searches of the design space: the cheapest plan that keeps constraints, or the front between
-objectives.
+"""Searches of the design space: the cheapest plan that meets constraints, or the Pareto front of
+several objectives.
 
-In: what a question looks like, and the stream that answers it.
+Inside: the request, and the stream of results.
 
-Not in: the search itself, which the engine does. Nothing is stored: a question and a price book
-give the same answer again, and a search that nobody reads any more ends.
+Not here: the search, which the engine does. Nothing is stored: the same request and price book give
+the same result, and a search ends when its reader disconnects.
 """

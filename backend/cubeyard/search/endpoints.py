@@ -1,4 +1,4 @@
-"""`/api/v1/search`."""
+"""Endpoints of `/api/v1/search`."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def get_search_example() -> ExampleResult:
     responses={**EVENTS, **responses()},
 )
 def search_plans(request: Request, service: Service, question: schemas.SearchQuestion) -> Response:
-    """Thousands of plans are enumerated and priced; throughput is worked out only for those that
-    can still be on the front.
+    """Thousands of plans are enumerated and priced; throughput is computed only for plans that can
+    still be on the front.
 
-    The same question and price book give the same events. Nothing is stored: close the connection
-    to cancel.
+    The same request and price book give the same events. Nothing is stored: close the connection to
+    cancel.
     """
     return EventStream(events(request.app.state.engine, *service.prepared(question)))

@@ -1,7 +1,6 @@
-"""An answer that comes with the program, so that a page of questions is not empty before the first
-one.
+"""A built-in result, so that the page is not empty before the first request.
 
-It is what this version of the engine computes for the values with which the page's form starts.
+It is the result of this version of the engine for the initial values of the page's form.
 `bin/example-results` writes it.
 """
 
@@ -20,7 +19,7 @@ FILE = "example.json"
 
 
 class ExampleResult(Model):
-    """A question and its answer, computed beforehand."""
+    """A request and its precomputed result."""
 
     question: dict[str, object] = Field(description="As it is posted.")
     secs: float = Field(description="What computing it took, on the machine that did.")
@@ -29,7 +28,7 @@ class ExampleResult(Model):
 
 @lru_cache(maxsize=4)
 def example_in(folder: Path) -> ExampleResult:
-    """The answer that a package has beside its code."""
+    """The example result in a package's folder."""
     return ExampleResult.model_validate(orjson.loads((folder / FILE).read_bytes()))
 
 

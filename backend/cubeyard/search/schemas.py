@@ -1,4 +1,4 @@
-"""What a search takes, and the events that answer it."""
+"""The request for a search, and its events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLE = {
 
 
 class SearchQuestion(Model):
-    """What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and
+    """The search request. The engine checks the values: see `GET /search/metrics` and
     `GET /topologies`."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
@@ -66,7 +66,7 @@ class SearchEvent(Model):
 
 
 class SearchMetric(Model):
-    """What plans can be judged by."""
+    """A metric for constraints and objectives."""
 
     name: str = Field(examples=["abt_degraded"])
     title: str

@@ -1,4 +1,4 @@
-"""A search as a stream: the engine works in a thread of its own for as long as somebody reads."""
+"""A search as a stream: the engine works in a separate thread until the reader disconnects."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class SearchService:
         return schemas.SearchMetricList.model_validate({"items": self._engine.search_metrics})
 
     def prepared(self, request: schemas.SearchQuestion) -> tuple[Json, Json]:
-        """The question and its price book, both checked. Raises PlanRejectedError with every
-        mistake, by field."""
+        """The checked request and price book. Raises PlanRejectedError with every error, by
+        field."""
         question = request.model_dump(mode="json")
         normal_spec(request.plan)
         book = self._catalog.pin(book_of(request.plan)).content
@@ -39,17 +39,17 @@ class SearchService:
 
 
 def events(engine: Engine, question: Json, book: Json) -> AsyncGenerator[bytes]:
-    """Each frame of a search as an event. Closing it ends the search within the time of one
-    candidate's part."""
+    """Each frame of a search as an event. Closing the stream ends the search within the time of one
+    step of a candidate."""
     return streamed(lambda on_frame, on_progress: engine.search(question, book, on_frame, on_progress))
 
 
 async def streamed(
     compute: Callable[[Callable[[str], None], Callable[[int, int], bool]], Json],
 ) -> AsyncGenerator[bytes]:
-    """Each frame that `compute(on_frame, on_progress)` tells as an event of its kind, then
-    `result`; or `problem` where it cannot go on. It runs in a thread of its own; closing the stream
-    cancels it."""
+    """Streams each frame of `compute(on_frame, on_progress)` as an event of its kind, then
+    `result`, or `problem` after an error. It runs in a separate thread; closing the stream cancels
+    it."""
     loop = asyncio.get_running_loop()
     frames: asyncio.Queue[tuple[str, str] | None] = asyncio.Queue()
     gone = threading.Event()

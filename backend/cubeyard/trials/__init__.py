@@ -1,9 +1,9 @@
-"""Trials of services in virtual time over the API: what one would do on every server of a torus,
-before it runs on packets.
+"""Trials of services in virtual time over the API: run a service on every server of a torus before
+using it with real packets.
 
-In: the request and its answer (`schemas.py`), what is refused before a trial begins and how far one
-is (`service.py`), and the stream (`endpoints.py`). Nothing of a trial is stored.
+Inside: the request and its response (`schemas.py`), checks before a trial and its progress
+(`service.py`), and the stream (`endpoints.py`). Trials are not stored.
 
-Not in: the trial itself, which is the engine's (`emulator/crates/sandbox/src/trial.rs`); the
-command line has it as `cubeyard service test`.
+Not here: the trial, which the engine runs (`emulator/crates/sandbox/src/trial.rs`); on the command
+line it is `cubeyard service test`.
 """

@@ -1,4 +1,4 @@
-"""`/api/v1/service-trials`."""
+"""Endpoints of `/api/v1/service-trials`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVENTS = {
     responses={**EVENTS, **responses()},
 )
 def try_service(request: Request, trial: schemas.ServiceTrial) -> Response:
-    """Queues, polling and fair shares of links are those of a run; there are no failures and no
-    losses. The same trial gives the same result. Nothing is stored: close the connection to cancel.
-    """
+    """Queues, polling and fair shares of links are as in a run; there are no failures and no
+    losses. The same trial gives the same result. Nothing is stored: close the connection to
+    cancel."""
     return EventStream(streamed(TrialService(request.app.state.engine).prepared(trial)))

@@ -1,4 +1,4 @@
-"""Requests for trials of services, and what comes of them."""
+"""Requests for trials of services, and their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Side = Annotated[int, Field(ge=1, le=256)]
 
 
 class ServiceTrial(Model):
-    """A service, the torus whose servers all host it, and what each of them is told."""
+    """A service, the torus whose servers all run it, and the message to each of them."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -49,7 +49,7 @@ class ServiceTrial(Model):
 
 
 class TrialReport(Model):
-    """What came of it."""
+    """The result of a trial."""
 
     servers: int
     secs: float = Field(description="Virtual time.")
@@ -75,5 +75,5 @@ class TrialEvent(Model):
 
 
 def options_of(trial: ServiceTrial, **given: Any) -> dict[str, Any]:
-    """As the engine takes them."""
+    """The options in the form of the engine."""
     return {**trial.model_dump(mode="json", exclude={"service", "module"}), **given}

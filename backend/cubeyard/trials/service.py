@@ -1,4 +1,4 @@
-"""Trials of services: what is refused before one begins, and its progress."""
+"""Trials of services: checks before a trial, and its progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cubeyard.trials import schemas
 OnFrame = Callable[[str], None]
 Work = Callable[[OnFrame, OnProgress], Json]
 NO_TIME: dict[str, Any] = {"size": [2, 1, 1], "secs": 0.0, "message": ""}
-"""A trial that is over before anything happens: what cannot be a service is refused by it."""
+"""A trial of zero seconds, which only checks whether the service is valid."""
 
 
 class TrialService:
@@ -25,8 +25,8 @@ class TrialService:
         self._engine = engine
 
     def prepared(self, trial: schemas.ServiceTrial) -> Work:
-        """The trial, ready to begin. Raises ProblemError with the field: no such service, no module
-        that starts, too many servers."""
+        """The checked trial. Raises ProblemError with the field if the service is unknown, the
+        module does not start, or there are too many servers."""
         most = self._engine.service_limits()["max_servers"]
         servers = prod(trial.size)
         if not 2 <= servers <= most:
