@@ -41,12 +41,12 @@ def plan(
     name: str | None = None,
     **fields: Any,
 ) -> Plan:
-    """The plan of a topology, of a spec, or of a JSON file with one (an exported plan too).
+    """The plan of a topology, a spec, or a JSON file with a spec or an exported plan.
 
     `catalog` is a builtin price book of `catalogs()`, a JSON file with one, or its document;
-    `fields` are further fields of the plan spec, like `site={"enclosure": "container-20ft"}`.
-    Milliseconds for thousands of servers. Raises `CubeyardError` with the field, its limit and the
-    fix for what cannot be planned.
+    `fields` are further fields of the plan spec, such as `site={"enclosure": "container-20ft"}`.
+    Takes milliseconds for thousands of servers. If the plan is impossible, raises `CubeyardError`
+    with the field, its limit and the fix.
     """
     spec = {**spec_of(what), **fields}
     if catalog is None and isinstance(what, Plan):
@@ -57,8 +57,8 @@ def plan(
 class Plan:
     """A computed plan. Make one with `plan(...)` or `Topology.plan(...)`.
 
-    Numbers, tables and files are those of the page, the command line and the API: `summary` is the
-    document that `cubeyard plan --json` prints. Row `i` of `cables()` is link `i` of the topology.
+    Numbers, tables and files equal those of the page, the command line and the API: `summary` is
+    the output of `cubeyard plan --json`. Row `i` of `cables()` is link `i` of the topology.
     """
 
     def __init__(self, spec: Json, catalog: str | Mapping[str, Any] | None = None, name: str | None = None) -> None:
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """What it was called, else the engine's title."""
+        """The given name, or else the engine's title."""
         return self._name or self.title
 
     @property
@@ -77,22 +77,22 @@ class Plan:
 
     @property
     def plan_hash(self) -> str:
-        """SHA-256 of spec and price book: the same everywhere for the same plan."""
+        """SHA-256 of spec and price book; equal plans have equal hashes everywhere."""
         return self._built.plan_hash
 
     @property
     def spec(self) -> Json:
-        """The plan spec with every default filled in; `plan(spec)` gives this plan again."""
+        """The plan spec with every default filled in; `plan(spec)` returns an equal plan."""
         return copy.deepcopy(self._built.summary["spec"])
 
     @property
     def given(self) -> Json:
-        """The plan spec as it was given, without defaults."""
+        """The given plan spec, without defaults."""
         return copy.deepcopy(self._spec)
 
     @property
     def document(self) -> Json:
-        """The summary as JSON has it: what `cubeyard plan --json` prints."""
+        """The summary as JSON: the output of `cubeyard plan --json`."""
         return copy.deepcopy(self._built.summary)
 
     @cached_property
@@ -108,12 +108,12 @@ class Plan:
 
     @property
     def cost(self) -> Cost:
-        """By category, in `summary.currency`. `at_least` says that some part has no price."""
+        """Cost by category, in `summary.currency`. `at_least` is true if some part has no price."""
         return self.summary.cost_usd
 
     @property
     def power(self) -> Power:
-        """In watts. `at_least` says that some part says nothing of its power."""
+        """Power in watts. `at_least` is true if the power of some part is unknown."""
         return self.summary.power_watts
 
     @property
@@ -123,7 +123,8 @@ class Plan:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the engine has to say about the plan; `repaired(finding)` applies the fix of one."""
+        """The engine's findings about the plan; `repaired(finding)` applies the fix of a
+        finding."""
         return list(self.summary.findings)
 
     @cached_property
@@ -136,16 +137,17 @@ class Plan:
         return Plan(merged(self._spec, fields), self.catalog, self._name)
 
     def repaired(self, finding: Finding) -> Plan:
-        """The plan with a finding's fix. Raises `CubeyardError` for a finding without one."""
+        """The plan with a finding's fix applied. Raises `CubeyardError` for a finding without a
+        fix."""
         if not isinstance(finding.fix, Mapping):
             raise mistake("finding", finding.code, f"{finding.code} has no fix", hint=finding.hint or None)
         return self.changed(**finding.fix)
 
     def cables(self) -> Table:
-        """Every cable with rack, unit, host name and port at both ends, in the columns of the CSV
+        """Every cable with rack, unit, host name and port at both ends, with the columns of the CSV
         export and `gbps`. O(cables)."""
         tables = PlanTables(self.view)
-        bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
+        bundles = [*tables.bundle_names, ""]  # index -1 ("stays in its rack") is the last item
         breakouts = self.view.has_breakouts
         rows = [
             {
@@ -161,7 +163,7 @@ class Plan:
         return Table.of_rows(f"Cables of {self.name}", list(rows[0]) if rows else [], rows)
 
     def racks(self) -> Table:
-        """The racks: name, place (metres from a corner of the enclosure), units, devices,
+        """The racks: name, position (metres from a corner of the enclosure), units, devices,
         `power_watts`, `weight_kg`."""
         return Table(f"Racks of {self.name}", self._built.scene["racks"])
 
@@ -184,15 +186,15 @@ class Plan:
         return Table(f"Devices of {self.name}", columns)
 
     def bill_of_materials(self) -> Table:
-        """What to buy, one row a line with quantity, spares, price in `summary.currency`, and the
-        price's source."""
+        """The bill of materials, one row per line with quantity, spares, price in
+        `summary.currency`, and the price's source."""
         lines = self._built.bom["lines"]
         return Table.of_rows(f"Bill of materials of {self.name}", list(lines[0]) if lines else [], lines)
 
     def to_networkx(self, *, multigraph: bool = False) -> nx.Graph:
         """The graph for NetworkX: nodes by the paper's name with the columns of `devices()`, edges
-        with those of `cables()` and both ends as `a` and `b`. Parallel cables are one edge that
-        counts them in `links`, unless `multigraph`."""
+        with those of `cables()` and both ends as `a` and `b`. Parallel cables are one edge with
+        their number in `links`, unless `multigraph` is set."""
         cables, devices = self.cables().to_dict(), self.devices()
         names = dict(zip(devices["host_name"], devices["name"], strict=True))
         ends = {end: [names[host] for host in cables.pop(f"{end}_host_name")] for end in ("a", "b")}
@@ -201,11 +203,12 @@ class Plan:
     def export(
         self, format: str, path: str | Path | None = None, *, progress: bool | Told | None = None, **options: Any
     ) -> Path:
-        """Write the plan in a format of `formats()` and return the file's path.
+        """Writes the plan in a format of `formats()` and returns the file's path.
 
-        `path` is a file or a folder; in a folder, or without a path in the current one, the file
-        gets the name that the page gives it. `options` are the format's, like `paper="letter"` for
-        the PDF. The file appears when it is whole: a failure or an interruption leaves none.
+        `path` is a file or a folder, by default the current folder; in a folder, the file gets the
+        same name as on the page. `options` are those of the format, such as `paper="letter"` for
+        the PDF. The file appears only when it is complete: a failure or an interruption leaves no
+        file.
         """
         told_options, view = self._options(format, options)
         target = Path(path) if path is not None else Path()
@@ -219,7 +222,7 @@ class Plan:
         return target
 
     def exported(self, format: str, **options: Any) -> bytes:
-        """The same file as bytes."""
+        """The content of the exported file."""
         told_options, view = self._options(format, options)
         return b"".join(render(format, view, None, told_options))
 
@@ -234,24 +237,24 @@ class Plan:
         return Picture(floor_file(self.view), f"Floor plan of {self.name}")
 
     def predict(self, workload: str | Mapping[str, Any] = "all-to-all", **question: Any) -> Prediction:
-        """What it carries: see `cubeyard.notebook.predict`."""
+        """The predicted throughput: see `cubeyard.notebook.predict`."""
         from cubeyard.notebook.answers import predict
 
         return predict(self, workload, **question)
 
     def simulate(self, workload: str | Mapping[str, Any] = "permutation", **question: Any) -> Simulation:
-        """A workload packet by packet: see `cubeyard.notebook.simulate`."""
+        """Simulates a workload packet by packet: see `cubeyard.notebook.simulate`."""
         from cubeyard.notebook.answers import simulate
 
         return simulate(self, workload, **question)
 
     @cached_property
     def view(self) -> PlanView:
-        """The plan in columns, as exports see it."""
+        """The plan in columns, for exports."""
         return PlanView.of(self._built, self._name)
 
     def _options(self, format: str, options: Mapping[str, Any]) -> tuple[Any, PlanView]:
-        """The checked options, and the plan on the paper that they name."""
+        """The checked options, and the plan for the paper in them."""
         if format not in FORMATS:
             raise mistake("format", format, f"There is no format {format}", limit=f"one of {', '.join(FORMATS)}")
         view, paper = self.view, options.get("paper")
@@ -312,7 +315,7 @@ def formats() -> Table:
 
 
 def spec_of(what: Topology | Plan | Mapping[str, Any] | str | Path) -> Json:
-    """The plan spec of whatever can be planned."""
+    """Converts any argument that can be planned to a plan spec."""
     if isinstance(what, Plan):
         return what.given
     if isinstance(what, Topology):
@@ -324,7 +327,7 @@ def spec_of(what: Topology | Plan | Mapping[str, Any] | str | Path) -> Json:
 
 
 def merged(document: Any, patch: Any) -> Any:
-    """A JSON merge patch applied (RFC 7396)."""
+    """Applies a JSON merge patch (RFC 7396)."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
     found = dict(document) if isinstance(document, Mapping) else {}

@@ -1,4 +1,4 @@
-"""How far a computation is, on one line of standard error that is gone at its end."""
+"""The progress of a computation, on one line of standard error that is removed at the end."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Told = Callable[[float], None]
-"""Called with the share that is done, from 0 to 1."""
+"""Called with the completed share, from 0 to 1."""
 AFTER_SECS = 1.0
-"""Nothing is shown of what takes no longer."""
+"""Shorter computations show no progress."""
 EVERY_SECS = 0.2
 WIDTH = 30
 
 
 @contextmanager
 def line(title: str, wanted: bool | Told | None) -> Iterator[Told]:
-    """Shows the share that is told. `wanted`: True or False, a function that gets the share
-    instead, or None for True where somebody looks: in a terminal or a notebook."""
+    """Shows the completed share. `wanted` is True or False, a function that receives the share
+    instead, or None to show it only in a terminal or a notebook."""
     if callable(wanted):
         yield wanted
         return

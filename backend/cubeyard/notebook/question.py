@@ -1,4 +1,5 @@
-"""Arguments of a call as an experiment: the same document that the API keeps of a request."""
+"""Converts arguments of a call to an experiment: the same document that the API stores for a
+request."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ from cubeyard.notebook.plans import Plan, spec_of
 from cubeyard.notebook.topology import Topology
 
 Asked = Topology | Plan | Mapping[str, Any] | str | Path
-"""What can be asked about: a topology, a plan, a spec, or a JSON file with one."""
+"""The subject of an experiment: a topology, a plan, a spec, or a JSON file with a spec."""
 Failures = Mapping[str, Any] | str | Sequence[str | Mapping[str, Any]]
-"""What is broken: shares of all devices by kind (`{"switches": 0.1}`), words
-(`"10% of level-1 switches"`, `"rack R03"`), faults as the command line takes them
-(`"link-rate:100M=10% of links"`, `"down=00/<0,0>@0.1-0.5"`) or as the API has them
+"""Failed or degraded parts: shares of all devices by kind (`{"switches": 0.1}`), words
+(`"10% of level-1 switches"`, `"rack R03"`), faults in the syntax of the command line
+(`"link-rate:100M=10% of links"`, `"down=00/<0,0>@0.1-0.5"`) or of the API
 (`{"kind": "down", "target": {"names": ["00/<0,0>"]}}`), or a list of these."""
 Seeds = int | Sequence[int]
-"""So many seeds from 7 on, or the seeds themselves."""
+"""A number of seeds, which start at 7, or a list of seeds."""
 
 FIRST_SEED = 7
 MOST_SEEDS = 1000
 RENAMED = {"faults": "failures"}
-"""Arguments by the field of the request that they fill."""
+"""Names of arguments by the field of the request that they set."""
 
 
 def question(
@@ -40,7 +41,7 @@ def question(
     **fields: Any,
 ) -> Json:
     """The document of an experiment on one plan: `{plan, workload, faults, seeds, axes, ...}`.
-    Raises CubeyardError by argument."""
+    Raises CubeyardError, which names the argument."""
     with explained(renamed):
         request = ExperimentCreate.model_validate({
             "plan": spec_of(what),
@@ -60,13 +61,13 @@ def question(
 
 
 def experiment(document: Json) -> Json:
-    """As the engine takes all seeds of a document at once."""
+    """The form in which the engine accepts all seeds of a document at once."""
     fields = {name: document[name] for name in ENGINE_FIELDS if name in document}
     return {**fields, "faults": plain_faults(document["faults"]), "seeds": document["seeds"]}
 
 
 def faults_of(failures: Failures | None) -> list[Json]:
-    """Failures as faults of an experiment."""
+    """Converts failures to faults of an experiment."""
     if failures is None:
         return []
     if isinstance(failures, Mapping) and "target" not in failures:
@@ -76,7 +77,8 @@ def faults_of(failures: Failures | None) -> list[Json]:
 
 
 def _fault(text: str) -> Json:
-    """Words select what goes down; with `=` they are a fault as the command line takes it."""
+    """Converts text to a fault: a selection of targets that go down or, with `=`, the syntax of the
+    command line."""
     if "=" not in text:
         return selector_fault(text)
     try:
@@ -86,7 +88,7 @@ def _fault(text: str) -> Json:
 
 
 def kind_of(word: str) -> str:
-    """The kind of device that a word names."""
+    """The kind of device with this name."""
     kind = failure_kind(word)
     if kind is None:
         raise mistake("failures", word, f"There are no {word} that fail", limit=f"one of {', '.join(FAILURE_KINDS)}")
@@ -94,9 +96,9 @@ def kind_of(word: str) -> str:
 
 
 def rate_of(word: str, rate: Any) -> float:
-    """A failure rate. Raises CubeyardError for what is none."""
+    """Checks a failure rate. Raises CubeyardError if it is invalid."""
     try:
-        share = float(rate)  # of numpy too
+        share = float(rate)  # numpy types too
     except (TypeError, ValueError):
         share = -1.0
     if not 0 <= share <= 1:
@@ -105,7 +107,7 @@ def rate_of(word: str, rate: Any) -> float:
 
 
 def seeds_of(seeds: Seeds) -> list[int]:
-    """The seeds themselves."""
+    """The list of seeds."""
     if isinstance(seeds, int):
         if not 1 <= seeds <= MOST_SEEDS:
             raise mistake("seeds", seeds, f"{seeds} is not a number of seeds", limit=f"1 to {MOST_SEEDS}")

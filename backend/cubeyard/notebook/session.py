@@ -1,5 +1,4 @@
-"""The one engine of a process, and the lists that it gives: families, price books, routing
-schemes."""
+"""The one engine of a process, and the engine's lists: families, price books, routing schemes."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from cubeyard.settings import Settings
 
 @cache
 def engine() -> Engine:
-    """Made on first use, with the settings of the environment. Nothing is started and no database
-    is opened."""
+    """Created on first use, with the settings of the environment. It starts no process and opens no
+    database."""
     try:
         return Engine(Settings())
     except ValidationError as error:

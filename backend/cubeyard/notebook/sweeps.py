@@ -1,5 +1,5 @@
-"""Sweeps over topologies, failure rates and seeds: every combination is a point, and all points are
-a data frame."""
+"""Sweeps over topologies, failure rates and seeds: every combination is a point, and all points
+form a data frame."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Sweep:
     rates."""
 
     titles: list[str]
-    """What the topologies are called, by the number that points give."""
+    """Titles of the topologies, by their number in the points."""
     engine: str
-    """`flow` or `packet`."""
+    """Either `flow` or `packet`."""
     points: list[Json]
-    """`{point, topology, seed, failure_kind, failure_ratio, result}` each, as a run's frames have
-    them."""
+    """Points of the form `{point, topology, seed, failure_kind, failure_ratio, result}`, as in a
+    run's frames."""
 
     @property
     def table(self) -> Table:
-        """One row a point, in the columns of a run's CSV file."""
+        """One row per point, with the columns of a run's CSV file."""
         columns = POINT_COLUMNS["simulation" if self.engine == "packet" else "points"]
         return Table.of_rows("Sweep", list(columns), [row_of(point, self.titles) for point in self.points])
 
@@ -60,14 +60,15 @@ class Sweep:
         return self.table.to_polars()
 
     def frame(self) -> Any:
-        """A data frame of pandas where that is installed, else of polars, else rows as dicts."""
+        """A pandas data frame if pandas is installed, else a polars data frame, else rows as
+        dicts."""
         return self.table.frame()
 
     @property
     def charts(self) -> list[Picture]:
         """The charts of the run's report, two for each kind of failure: throughput and dropped
-        flows against the failure rate, means over the seeds with bands that span all of them. Empty
-        without failures and for simulations."""
+        flows over the failure rate, as means over the seeds with bands from minimum to maximum.
+        Empty without failures and for simulations."""
         if self.engine != "flow":
             return []
         made = [one for section in sections(gather(self.points), self.titles) for one in section.charts]
@@ -107,13 +108,14 @@ def sweep(
     packet: Mapping[str, Any] | None = None,
     progress: bool | Told | None = None,
 ) -> Sweep:
-    """Every combination of topologies, failure rates and seeds, computed on all processors.
+    """Computes every combination of topologies, failure rates and seeds on all processors.
 
-    `what` is one topology, plan or spec, a list of them, or a dict that names them for charts;
-    `failures` has rates by kind (`{"switches": [0, 0.1, 0.2]}`), `faults` what is broken at every
+    `what` is one topology, plan or spec, a list of them, or a dict with names for charts;
+    `failures` has rates by kind (`{"switches": [0, 0.1, 0.2]}`), `faults` the faults of every
     point. `engine` is `"flow"` (predictions) or `"packet"` (simulations, with `packet` as
-    settings). The rest is as in `predict`. At most 20,000 points. Ctrl-C ends it and leaves
-    nothing. Raises `CubeyardError` by argument, before the first point is computed.
+    settings). Other arguments are as in `predict`. At most 20,000 points. Ctrl-C cancels the
+    computation. Raises `CubeyardError`, which names the argument, before the first point is
+    computed.
     """
     if engine not in (known := [one["name"] for one in session.engine().engines]):
         raise mistake("engine", engine, f"There is no engine {engine} for sweeps", limit=f"one of {', '.join(known)}")
@@ -161,7 +163,7 @@ def _rates(word: str, rates: Sequence[float]) -> list[float]:
 
 
 def _named(what: Asked | Sequence[Asked] | Mapping[str, Asked]) -> dict[str, Asked]:
-    """The topologies by what they are called."""
+    """The topologies by title."""
     if isinstance(what, Mapping) and not {"family", "topology", "spec"} & what.keys():
         found: dict[str, Asked] = dict(what)
     else:

@@ -1,4 +1,5 @@
-"""A table in columns, which becomes a data frame of pandas or polars, or rows of plain Python."""
+"""A table in columns, which converts to a data frame of pandas or polars, or to rows of plain
+Python."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SHOWN_ROWS = 10
-"""Rows that a notebook shows of each end of a longer table."""
+"""Rows that a notebook shows at each end of a longer table."""
 SHORT_CHARACTERS = 48
 
 
@@ -34,7 +35,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, title: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
-        """The named columns of rows; a row without one has None there."""
+        """The named columns of rows, with None for missing values."""
         return cls(title, {name: [row.get(name) for row in rows] for name in names})
 
     @property
@@ -83,7 +84,7 @@ class Table:
         return pl.DataFrame(self._columns, infer_schema_length=None)
 
     def frame(self) -> Any:
-        """A data frame of pandas where that is installed, else of polars, else the rows as
+        """A pandas data frame if pandas is installed, else a polars data frame, else the rows as
         dicts."""
         for make in (self.to_pandas, self.to_polars):
             try:
@@ -99,7 +100,7 @@ class Table:
         return self.html()
 
     def html(self) -> str:
-        """As an HTML table: all rows, or the first and the last ones of a long table."""
+        """As an HTML table: all rows, or the first and last rows of a long table."""
         names = "".join(f"<th>{escape(name)}</th>" for name in self._columns)
         few = self._rows <= 2 * SHOWN_ROWS
         first = range(self._rows if few else SHOWN_ROWS)
@@ -118,7 +119,7 @@ class Table:
 
 
 def _cell(value: Any) -> str:
-    """Numbers stand on the right, short texts on one line."""
+    """Numbers are aligned right; short texts stay on one line."""
     if value is None:
         return "<td></td>"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
