@@ -1,4 +1,4 @@
-"""Which payload each kind of frame has."""
+"""The payload of each kind of frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cubeyard.kit.models import Model
 
 
 class OfPoint(Model):
-    """Which point a frame is of."""
+    """The point that a frame belongs to."""
 
     point: int
     topology: int = Field(description="The row of the experiment's topology.")
@@ -35,14 +35,14 @@ class PointFrame(OfPoint):
 
 
 class SimulationFrame(OfPoint):
-    """One point's result, packet by packet."""
+    """The packet engine's result for one point."""
 
     result: Simulation
 
 
 class SimulatingFrame(OfPoint):
-    """What there is of a point so far. It may come again from the start, when another worker takes
-    the run up."""
+    """The partial result of a point. It can start again from the beginning if another worker takes
+    over the run."""
 
     result: SimulationSoFar
 
@@ -63,15 +63,15 @@ PAYLOADS: dict[str, Any] = {
     "upgrade": UpgradeFrame,
     "report": ReportFrame,
 }
-"""By kind. A figure's document is its own; while it is partial it has `partial: true`."""
+"""By kind. Figures have their own document; a partial one has `partial: true`."""
 EVENTS: dict[str, Any] = {**PAYLOADS, "progress": ProgressEvent}
-"""What the stream of a run tells: its frames, and how far it is."""
+"""The events of a run's stream: its frames and its progress."""
 RunFrames: Any = TypedDict("RunFrames", EVENTS)  # type: ignore[misc]
 
 
 def schemas(ref_template: str) -> dict[str, Any]:
-    """The JSON schemas of all payloads by name; `RunFrames` is an object with each kind's
-    payload."""
+    """The JSON schemas of all payloads by name; `RunFrames` is an object with the payload of each
+    kind."""
     schema = TypeAdapter(RunFrames).json_schema(ref_template=ref_template)
     found = schema.pop("$defs")
     return {**found, "RunFrames": {**schema, "description": "The payload of each kind of event in a run's stream."}}

@@ -1,7 +1,7 @@
-"""What servers and the fabric report, as ticks tell it.
+"""Events that servers and the fabric report, as they appear in ticks.
 
-The kinds that every protocol shares have a type each. Whatever else a protocol reports is a
-`protocol` event with typed cells, which the page draws without knowing the protocol.
+The kinds that all protocols share have their own types. Other reports of a protocol are `protocol`
+events with typed cells, which the page displays without protocol-specific code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CellKind = Literal[
 
 
 class FiveTuple(TypedDict):
-    """A flow: its ends by the names of servers, or by address outside the network."""
+    """A flow, given by its ends: names of servers, or addresses outside the network."""
 
     src: Text
     dst: Text
@@ -94,7 +94,7 @@ Subflow = Annotated[int, Field(ge=0, le=8, description="Its number in the connec
 
 
 class SubflowUp(_OfFlow):
-    """An MPTCP connection has a subflow, or has it on another path."""
+    """An MPTCP connection opened a subflow, or moved one to another path."""
 
     kind: Literal["subflow-up"]
     subflow: Subflow
@@ -103,7 +103,7 @@ class SubflowUp(_OfFlow):
 
 
 class SubflowDown(_OfFlow):
-    """An MPTCP connection has lost a subflow."""
+    """An MPTCP connection lost a subflow."""
 
     kind: Literal["subflow-down"]
     subflow: Subflow
@@ -121,7 +121,7 @@ class NodeLost(_Event):
 
 
 class ProgramEnded(_Event):
-    """A user's program beside a server has ended by itself."""
+    """A user's program on a server ended by itself."""
 
     kind: Literal["program-ended"]
     image: Text
@@ -149,14 +149,14 @@ class NodeFlooding(_Event):
 
 
 class EventsLost(_Event):
-    """Events that the fabric had no room for."""
+    """Events that were lost because the fabric's buffer was full."""
 
     kind: Literal["events-lost"]
     count: int
 
 
 class EventsLeftOut(_Event):
-    """Events of one server that ticks had no room for, so far."""
+    """The number of one server's events so far that did not fit into ticks."""
 
     kind: Literal["events-left-out"]
     count: int
@@ -168,7 +168,7 @@ class FabricFailure(_Event):
 
 
 class FaultInEffect(_Event):
-    """The fabric's own report of what a `fault` frame tells with its targets."""
+    """The fabric's report that a fault took effect; the `fault` frame has its targets."""
 
     kind: Literal["fault-injected", "fault-recovered"]
     fault: str
@@ -176,7 +176,7 @@ class FaultInEffect(_Event):
 
 
 class ProgramCommitted(_Event):
-    """A user's program is in the chips of the servers of one host."""
+    """A user's program took effect in the chips of one host's servers."""
 
     kind: Literal["program-committed"]
     servers: int
@@ -184,7 +184,7 @@ class ProgramCommitted(_Event):
 
 
 class Cell(TypedDict):
-    """One value of a protocol's event, with what it is."""
+    """One value of a protocol's event, with its type."""
 
     name: Text
     title: NotRequired[Text]
@@ -193,7 +193,7 @@ class Cell(TypedDict):
 
 
 class ProtocolEvent(_Event):
-    """An event of a protocol's own."""
+    """An event that only one protocol has."""
 
     kind: Literal["protocol"]
     name: Annotated[Text, Field(description="Its kind, as the protocol calls it.", examples=["link-state-sent"])]
@@ -228,11 +228,12 @@ CELL_KINDS: frozenset[str] = frozenset(get_args(CellKind))
 
 @cache
 def event() -> TypeAdapter[Any]:
-    """Checks an event. Made where packets flow: other processes have none."""
+    """Validates an event. Created only on hosts of an emulation, because other processes handle no
+    events."""
     return TypeAdapter(SessionEvent)
 
 
 @cache
 def kinds() -> frozenset[str]:
-    """The kinds that have a type of their own."""
+    """The kinds that have their own type."""
     return frozenset(event().json_schema()["discriminator"]["mapping"]) - {"protocol"}

@@ -1,4 +1,4 @@
-"""Faults as frames tell them: targets by name, times in seconds of the session's clock."""
+"""Faults in frames: targets by name, times in seconds of the session's clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 
 class ScheduledFault(TypedDict):
-    """A fault of the run. The parameters of its kind stand beside these fields."""
+    """A fault of the run. The parameters of its kind are further fields of the same object."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
@@ -22,7 +22,7 @@ class ScheduledFault(TypedDict):
 
 
 class FaultFrame(ScheduledFault):
-    """A fault was injected, recovered, or could not be. `at_secs` is when."""
+    """A fault was injected or recovered, or could not be. `at_secs` is the time."""
 
     planned_secs: Annotated[NotRequired[float], Field(description="The time of its schedule; absent in older runs.")]
     state: Literal["injected", "recovered", "failed"]
@@ -39,7 +39,8 @@ class StopAllFrame(TypedDict):
 
 
 class DegradedLink(TypedDict):
-    """A link that carries less. The parameter of the fault's kind stands beside these fields."""
+    """A link with reduced capacity. The parameter of the fault's kind is a further field of the
+    same object."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
@@ -48,7 +49,7 @@ class DegradedLink(TypedDict):
 
 
 class Predicted(TypedDict):
-    """What the flow engine expects, headers included."""
+    """The flow engine's prediction, including headers."""
 
     ideal_bits_per_sec: Annotated[float, Field(description="Sum of the max-min fair rates.")]
     abt_bits_per_sec: Annotated[float, Field(description="Flows times the slowest one's rate.")]
@@ -59,7 +60,7 @@ class Predicted(TypedDict):
 
 
 class PredictedFrame(Predicted):
-    """What is expected from `at_secs` on, with the faults that are active then."""
+    """The prediction from `at_secs` on, with the faults that are active then."""
 
     at_secs: float
     failed: Annotated[list[str], Field(description="Devices and links that carry nothing, by name.")]

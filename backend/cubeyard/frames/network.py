@@ -1,5 +1,4 @@
-"""The frame that opens an emulation: what the columns of its ticks are, and what is expected of
-them."""
+"""The first frame of an emulation: the columns of its ticks, and the predicted values."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ class FrameFlows(TypedDict):
 
 
 class UpgradeStep(TypedDict):
-    """What is done at one switch at a time."""
+    """The part of an upgrade that is done at one switch at a time."""
 
     switch: str
     links: Annotated[list[int], Field(description="Ids of those that are plugged in.")]
@@ -75,8 +74,8 @@ class UpgradeStep(TypedDict):
 
 
 class FrameUpgrade(TypedDict):
-    """The planner's work order as steps. Cables carry nothing before they are plugged in and once
-    they are taken out."""
+    """The planner's work order as steps. Cables carry no traffic before they are plugged in and
+    after they are removed."""
 
     title: str
     at_secs: Annotated[float | None, Field(description="Of the measured time; null: when it is ordered.")]
@@ -92,7 +91,7 @@ class UpgradeFrame(UpgradeStep):
 
 
 class EmulationEstimate(TypedDict):
-    """What the run was expected to take of this machine."""
+    """The estimated load of the run on this machine."""
 
     servers: int
     links: int
@@ -104,7 +103,7 @@ class EmulationEstimate(TypedDict):
 
 
 class FrameImage(TypedDict):
-    """A program of a user's beside servers."""
+    """A user's program on servers."""
 
     image: str
     command: Annotated[list[str], Field(description="Empty: what the image says.")]
@@ -117,7 +116,7 @@ class FrameHosts(TypedDict):
 
 
 class NetworkFrame(TypedDict):
-    """Opens an attempt at an emulation."""
+    """The first frame of an attempt at an emulation."""
 
     family: str
     picture: Annotated[

@@ -1,4 +1,4 @@
-"""The phases of an emulation, each a frame when it begins."""
+"""The phases of an emulation; each sends a frame when it begins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sending(TypedDict):
 
 
 class Calibrated(TypedDict):
-    """What one connection alone reached."""
+    """The goodput of a single connection without other traffic."""
 
     phase: Literal["calibrated"]
     source: str

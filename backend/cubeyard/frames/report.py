@@ -1,4 +1,4 @@
-"""The frame that ends an emulation."""
+"""The last frame of an emulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cubeyard.frames.faults import Predicted, PredictedFrame, ScheduledFault
 
 
 class WindowMeans(TypedDict):
-    """Means over a stretch of the measured time."""
+    """Means over a part of the measured time."""
 
     secs: float
     goodput_bits_per_sec: float
@@ -43,7 +43,8 @@ class WindowMeans(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether the hypothesis held. The hypothesis's own fields stand beside these."""
+    """Whether the hypothesis was met. The fields of the hypothesis are further fields of the same
+    object."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
@@ -70,7 +71,7 @@ class CalibrationResult(TypedDict):
 
 
 class OverPathsResult(TypedDict):
-    """The measurement beside max-min fair rates over the paths that flows took, without headers."""
+    """The measurement compared with max-min fair rates over the flows' paths, without headers."""
 
     goodput_bits_per_sec: Annotated[float, Field(description="What these paths allow.")]
     abt_bits_per_sec: Annotated[float, Field(description="What these paths allow.")]
@@ -81,8 +82,7 @@ class OverPathsResult(TypedDict):
 
 
 class Fidelity(TypedDict):
-    """Whether the numbers are the network's or this machine's, of the time before the first
-    fault."""
+    """Whether the network or this machine limited the numbers before the first fault."""
 
     verdict: Literal["faithful", "host-limited", "unknown"]
     cause: Annotated[
@@ -125,8 +125,8 @@ class Fidelity(TypedDict):
 
 
 class ReportedFault(ScheduledFault):
-    """A fault that was injected, and how the network took it. Times count from the injection,
-    unless named at."""
+    """A fault that was injected, and the network's recovery. Times count from the injection, except
+    names with `at`."""
 
     injected_at_secs: float
     recovered_at_secs: Annotated[float | None, Field(description="Null: active to the end.")]
@@ -150,7 +150,7 @@ class ReportedFault(ScheduledFault):
 
 
 class MissingFault(ScheduledFault):
-    """A fault that was planned or ordered and did not happen."""
+    """A fault that was scheduled or requested but did not happen."""
 
     reason: str
 
@@ -202,8 +202,8 @@ class FlowMeans(TypedDict):
 
 
 class LatencyResult(TypedDict):
-    """From the moment that a request was due to the arrival of the last byte of its response, of
-    those that came in the measured time. Counts, mean and max are exact; the others are exact to 3
+    """Latency from the moment that a request was due to the last byte of its response, for
+    responses in the measured time. Counts, mean and max are exact; other values are exact to 3
     %."""
 
     requests: Annotated[int, Field(description="Sent, or due to be.")]
@@ -225,14 +225,14 @@ class LatencyResult(TypedDict):
 
 
 class LatencyDistribution(TypedDict):
-    """So large a share of the answers took at most so many seconds."""
+    """The share of responses that took at most the given time."""
 
     share: list[float]
     secs: list[float]
 
 
 class Series(TypedDict):
-    """One point a second, each the mean of the second before."""
+    """One point per second, each the mean of the second before."""
 
     at_secs: list[float]
     goodput_bits_per_sec: list[float]
@@ -240,7 +240,7 @@ class Series(TypedDict):
 
 
 class ReportedUpgrade(TypedDict):
-    """What was changed while flows ran."""
+    """The changes made while flows were running."""
 
     title: str
     steps: int
@@ -260,7 +260,7 @@ class EndedProgram(TypedDict):
 
 
 class ReportedImage(TypedDict):
-    """A program of a user's beside servers."""
+    """A user's program on servers."""
 
     image: str
     command: Annotated[list[str], Field(description="Empty: what the image says.")]
@@ -270,7 +270,7 @@ class ReportedImage(TypedDict):
 
 
 class ReportFrame(TypedDict):
-    """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted
+    """The results of an emulation and their fidelity. Rates are goodput unless they are predicted
     or ideal."""
 
     point: Annotated[NotRequired[int], Field(description="Always 0: an emulation is one point.")]

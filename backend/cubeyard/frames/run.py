@@ -1,4 +1,4 @@
-"""What every run's stream holds, whichever engine does it."""
+"""Frames that are in every run's stream, for all engines."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class StateFrame(TypedDict):
 
 
 class ProgressEvent(TypedDict):
-    """How far the run is. The only event of a stream that is no frame: it is neither kept nor
-    numbered."""
+    """The progress of the run. The only event of a stream that is not a frame: it is neither stored
+    nor numbered."""
 
     state: RunState
     progress: float

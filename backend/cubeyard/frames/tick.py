@@ -1,8 +1,8 @@
-"""A tick of an emulation, ten a second, and ten of them as one. The one definition of their
-columns.
+"""A tick of an emulation (ten per second), and ten ticks merged into a second. This is the only
+definition of their columns.
 
-Columns stand in the order of the `network` frame's: position 3 is its third server or link, not an
-id. Beside each field is how ten ticks make a second of it (`Over`).
+Columns have the order of the `network` frame: index 2 is its third server or link, not an id. Each
+field states how ten ticks are merged into a second (`Over`).
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from cubeyard.frames.events import SessionEvent
 
 
 class Over(Enum):
-    """How a field of several ticks becomes one value."""
+    """How the values of a field in several ticks are merged."""
 
     LAST = "last"
-    """The last tick's."""
+    """The value of the last tick."""
     SUM = "sum"
     MEAN = "mean"
-    """By the time that each tick stands for."""
+    """The mean, weighted by the duration of each tick."""
     LONGEST = "longest"
-    """The largest, row by row."""
+    """The largest value of each row."""
     ALL = "all"
-    """One list after the other."""
+    """The concatenation of the lists."""
 
 
 Bytes = Annotated[list[int], Field(description="In units of the `network` frame's `unit_bytes`."), Over.SUM]
 Packets = Annotated[list[int], Field(description="Absent where a large network has no room."), Over.SUM]
 Rows = list[tuple[int, int]]
-"""[row, value] of rows that have one, as many as there is room for."""
+"""Pairs [row, value] of rows that have a value, up to a limit."""
 LinkRows = list[tuple[int, int, int]]
-"""[row of the link, value from a to b, value from b to a]."""
+"""Triples [row of the link, value from a to b, value from b to a]."""
 TickPhase = Literal["settling", "before", "during", "after"]
 
 
 class LinkColumns(TypedDict):
-    """Sent over each link since the tick before."""
+    """Traffic on each link since the previous tick."""
 
     ab: Bytes
     ba: Bytes
@@ -49,7 +49,7 @@ class LinkColumns(TypedDict):
 
 
 class ServerColumns(TypedDict):
-    """Of each server, since the tick before."""
+    """Values of each server since the previous tick."""
 
     received: Annotated[Bytes, Field(description="Goodput of the flows that end here.")]
     relayed: Annotated[Bytes, Field(description="Passed on for others.")]
@@ -61,7 +61,7 @@ class FlowColumns(TypedDict):
 
 
 class LatencyCounts(TypedDict):
-    """What came of requests since the tick before."""
+    """Results of requests since the previous tick."""
 
     asked: Annotated[int, Over.SUM]
     answered: Annotated[int, Over.SUM]
@@ -80,7 +80,7 @@ class LatencyCounts(TypedDict):
 
 
 class TickFrame(TypedDict):
-    """What happened since the tick before."""
+    """Events and traffic since the previous tick."""
 
     tick: Annotated[int, Field(description="The fabric's number of it."), Over.LAST]
     at_secs: Annotated[float, Field(description="On the session's clock; negative while settling."), Over.LAST]
@@ -118,6 +118,6 @@ class TickFrame(TypedDict):
 
 
 class SecondFrame(TickFrame):
-    """Ten ticks as one."""
+    """Ten ticks merged into one."""
 
     secs: Annotated[float, Field(description="The time that it stands for.")]

@@ -1,5 +1,5 @@
-"""A chart as SVG: lines with bands of seeds, told apart by colour, dashes and markers; direct
-styles, no script."""
+"""A chart as SVG: lines with bands over seeds, distinguished by colour, dashes and markers; with
+inline styles and no script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_LINES = 16
 
 @dataclass(frozen=True)
 class Colours:
-    """As CSS takes them: values for print, variables where the page has a light and a dark side."""
+    """CSS colours: values for print, variables for a page with a light and a dark theme."""
 
     ink: str
     muted: str
@@ -35,7 +35,7 @@ PAGE = Colours("var(--ink)", "var(--muted)", "var(--line)", tuple(f"var(--level-
 
 
 def svg(chart: Chart, colours: Colours) -> str:
-    """The chart, with its legend below. An empty string if there is nothing to draw."""
+    """The chart, with its legend below. An empty string if there are no data."""
     lines = [line for line in chart.lines if line.x][:MAX_LINES]
     if not lines:
         return ""
@@ -53,8 +53,8 @@ def svg(chart: Chart, colours: Colours) -> str:
 
 
 def standalone(chart: Chart) -> str:
-    """The chart as a document of its own, with its title and its ground, light and dark as the
-    reader's system is. An empty string if there is nothing to draw."""
+    """The chart as a separate document with its title and background, light or dark according to
+    the reader's system. An empty string if there are no data."""
     drawn = svg(chart, PAGE)
     if not drawn:
         return ""
@@ -65,7 +65,7 @@ def standalone(chart: Chart) -> str:
 
 
 def variables(theme: Theme) -> str:
-    """A theme's colours as the CSS variables that `PAGE` names."""
+    """A theme's colours as the CSS variables of `PAGE`."""
     plain = {"ink": theme.ink, "muted": theme.muted, "line": theme.line, "paper": theme.paper, "panel": theme.panel}
     levels = {f"level-{index}": colour for index, colour in enumerate(theme.levels)}
     return ";".join(f"--{name}:{value}" for name, value in (plain | levels).items())

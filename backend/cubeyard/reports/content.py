@@ -1,5 +1,4 @@
-"""What a report says, before anybody decides how it looks: words, tables and charts as plain
-data."""
+"""The content of a report, independent of its format: words, tables and charts as plain data."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ Cell = str | float | int | None
 class Column:
     title: str
     number: bool = False
-    """Whether it holds numbers, which stand on the right."""
+    """Whether it has numbers, which are aligned right."""
     share: bool = False
-    """Whether its numbers are shares of one, shown in percent."""
+    """Whether its numbers are fractions of one, shown as percentages."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve; `low` and `high` bound its band, where there are several seeds."""
+    """One curve; with several seeds, `low` and `high` bound its band."""
 
     name: str
     x: list[float]
@@ -44,7 +43,7 @@ class Chart:
     x_share: bool = False
     y_share: bool = False
     words: str = ""
-    """What somebody reads who does not see it."""
+    """A text alternative for readers who cannot see the chart."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Report:
 
 
 def shown(value: Cell, *, share: bool = False) -> str:
-    """A value as text: four digits that count, thousands apart; nothing for None."""
+    """A value as text: four significant digits, with thousands separators; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -84,7 +83,7 @@ def shown(value: Cell, *, share: bool = False) -> str:
 
 
 def _plain(value: float, digits: int) -> str:
-    """Without an exponent; whole numbers keep all their digits."""
+    """Without an exponent; whole numbers keep all digits."""
     if value == 0:
         return "0"
     rounded = float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""`/api/v1/runs/{id}/report.html` and `.pdf`."""
+"""Endpoints of `/api/v1/runs/{id}/report.html` and `.pdf`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Wanted = Annotated[Report, Depends(get_report)]
     responses={**PAGE, **responses(404)},
 )
 def read_report_page(report: Wanted, id: Id) -> Response:
-    """Of a run that is not over: what it has so far, and that it is not complete."""
+    """For an unfinished run, the report has the results so far and states that it is incomplete."""
     return _file(html(report), "text/html; charset=utf-8", f"run-{id}.html")
 
 
@@ -64,7 +64,7 @@ def read_report_pdf(report: Wanted, id: Id) -> Response:
 
 
 def _file(chunks: Iterator[bytes], media_type: str, name: str) -> Response:
-    """Shown by the browser rather than saved, under the name that saving gives it."""
+    """The browser displays the file instead of saving it; the name is the default for saving."""
     response = download(chunks, media_type, name)
     response.headers["content-disposition"] = response.headers["content-disposition"].replace("attachment", "inline", 1)
     return response

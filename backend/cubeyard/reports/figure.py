@@ -1,4 +1,4 @@
-"""The report of a published figure: the paper's numbers beside ours, each with its verdict."""
+"""The report of a published figure: the paper's numbers next to ours, each with its verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table
 Json = dict[str, Any]
 NAME, PAPER = Column(""), Column("Paper", number=True)
 PREDICTION = (Column("Prediction", number=True), Column("by"))
-"""Only where a row stands beside an engine."""
+"""Only if a row is compared with an engine."""
 OURS = (
     Column("Ours", number=True), Column("Unit"), Column("Band from", number=True), Column("to", number=True), Column("Verdict"),
     Column("Reason"),

@@ -1,5 +1,5 @@
-"""A report as one HTML file: nothing is fetched, light and dark as the reader's system is, and
-light on paper."""
+"""A self-contained HTML file of a report: light or dark according to the reader's system, and light
+in print."""
 
 from __future__ import annotations
 

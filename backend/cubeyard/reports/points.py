@@ -1,4 +1,4 @@
-"""The report of a prediction or a sweep: curves against the failure ratio, and the numbers by
+"""The report of a prediction or a sweep: curves over the failure ratio, and the numbers by
 topology."""
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, 
 
 Json = dict[str, Any]
 MAX_POINT_ROWS = 100
-"""Up to so many points are listed one by one; the CSV and Parquet files have all of any number."""
+"""At most this number of points is listed individually; the CSV and Parquet files have all
+points."""
 MUCH_DROPPED = 0.1
 BANDS = "Lines are means over the seeds; bands span all of them."
 DROPPED = "A flow is dropped when one of its two servers has failed, or when its routing finds no path."
@@ -19,7 +20,7 @@ DROPPED = "A flow is dropped when one of its two servers has failed, or when its
 
 @dataclass
 class Group:
-    """The points of one topology under one share of failures: one for each seed."""
+    """The points of one topology at one failure ratio: one for each seed."""
 
     topology: int
     kind: str | None
@@ -39,7 +40,7 @@ class Group:
 
 @dataclass
 class Gathered:
-    """What a report needs of a run's points, taken frame by frame."""
+    """The report's data from a run's points, collected frame by frame."""
 
     groups: dict[tuple[int, str | None, float | None], Group] = field(default_factory=dict)
     first: dict[int, Json] = field(default_factory=dict)
@@ -61,7 +62,7 @@ def gather(payloads: Iterable[Json]) -> Gathered:
 
 
 def sections(found: Gathered, titles: list[str]) -> list[Section]:
-    """`titles` names the topologies, by the number that points give."""
+    """`titles` are the titles of the topologies, by their number in the points."""
     made = [_overview(found, titles)]
     kinds = dict.fromkeys(group.kind for group in found.groups.values())
     made += [_curves(found, kind, titles) for kind in kinds if kind is not None]
@@ -72,7 +73,7 @@ def sections(found: Gathered, titles: list[str]) -> list[Section]:
 
 
 def findings(found: Gathered, titles: list[str]) -> list[str]:
-    """What an operator reads first, in sentences made of the numbers."""
+    """The key results for an operator, in sentences with numbers."""
     said = []
     for (topology, kind, ratio), group in found.groups.items():
         whole = _unfailed(found, topology, kind)
@@ -186,7 +187,8 @@ def _every_point(found: Gathered, titles: list[str]) -> Section:
 
 
 def _ordered(found: Gathered) -> Iterator[Group]:
-    """By topology, kind as asked, and ratio; not in the order in which points happened to end."""
+    """By topology, kind in the order of the request, and ratio; independent of the order in which
+    points ended."""
     kinds = list(dict.fromkeys(group.kind for group in found.groups.values()))
     yield from sorted(found.groups.values(), key=lambda one: (one.topology, kinds.index(one.kind), one.ratio or 0.0))
 

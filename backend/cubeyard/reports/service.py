@@ -1,5 +1,4 @@
-"""Gathers a run's report from what is kept of it: its experiment, its frames, the figure's own
-document."""
+"""Collects the data of a run's report: its experiment, its frames, the figure's document."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ def _of_simulation(database: Database, run: Run, experiment: ExperimentRow, titl
 
 
 def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Report:
-    """Without numbers as long as the session has not ended."""
+    """Has no numbers until the session has ended."""
     document = next(_payloads(database, run.id, "report"), None)
     worth = session.provenance(document) if document is not None else []
     scheduled = len(experiment.document["faults"])
@@ -77,7 +76,7 @@ def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Repo
 
 
 def of_figure(database: Database, run: Run) -> Report:
-    """The report of a figure's run; without numbers as long as it has none."""
+    """The report of a figure's run; without numbers until it has a result."""
     document = next(_payloads(database, run.id, "figure"), None)
     given = document["provenance"] if document is not None else {}
     source = [("source", str(given["source"]))] if "source" in given else []
@@ -133,7 +132,7 @@ def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
 
 
 def _words(fields: Json) -> str:
-    """`kind` and what was given beside it, cut short where it is a list of thousands."""
+    """`kind` and the other given fields; lists of thousands are shortened."""
     kind = str(fields.get("kind", "")).replace("-", " ")
     rest = [f"{name} {_short(value)}" for name, value in fields.items() if name != "kind" and value is not None]
     return ", ".join([kind, *rest] if kind else rest)
