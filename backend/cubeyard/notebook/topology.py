@@ -1,5 +1,5 @@
-"""A topology of any size: its nodes, links, certificate and closed forms, and the way from it to
-plans and experiments."""
+"""A topology of any size: its nodes, links, certificate and closed forms, and methods for plans and
+experiments on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Families(type):
-    """Gives `Topology` a constructor for each family that the engine knows:
+    """Adds a constructor to `Topology` for each family of the engine:
     `Topology.bcube(n=8, k=3)`."""
 
     def __getattr__(cls, family: str) -> Callable[..., Topology]:
@@ -43,10 +43,10 @@ class Topology(metaclass=_Families):
     """A topology: `Topology.bcube(n=8, k=3)`, `Topology("dcell", n=4, k=1)` or
     `Topology(document)`.
 
-    There is a constructor for each family of `families()`; its parameters are the paper's letters,
-    and `help()` of it lists them with their limits. Servers are nodes 0 to `servers` - 1, switches
-    follow. Raises `CubeyardError` with the field, its limit and the fix for parameters that are not
-    possible. O(links).
+    There is a constructor for each family of `families()`; its parameters are named as in the
+    paper, and its `help()` lists them with their limits. Servers are nodes 0 to `servers` - 1,
+    switches follow. For invalid parameters, raises `CubeyardError` with the field, its limit and
+    the fix. O(links).
     """
 
     def __init__(self, family: str | Mapping[str, Any], **parameters: Any) -> None:
@@ -63,13 +63,13 @@ class Topology(metaclass=_Families):
 
     @classmethod
     def from_file(cls, path: str | Path, **options: Any) -> Topology:
-        """The topology of a file: JSON with a spec or an exported plan, or a network that another
-        program wrote.
+        """The topology of a file: JSON with a spec or an exported plan, or a network file of
+        another program.
 
-        Of a network (GraphML, GEXF, DOT, CSV, containerlab, NetBox, LLDP), `options` are `format`,
-        `servers` and `switches` (patterns of names, like `["web*"]`), `link_gbps` and `rate_unit`;
-        what was read, assumed and left out: `read_network`. Raises `CubeyardError` with the line or
-        element.
+        For a network (GraphML, GEXF, DOT, CSV, containerlab, NetBox, LLDP), `options` are `format`,
+        `servers` and `switches` (patterns of names, such as `["web*"]`), `link_gbps` and
+        `rate_unit`. `read_network` reports what was read, assumed and left out. Raises
+        `CubeyardError` with the line or element.
         """
         from cubeyard.notebook.networks import is_spec, read_network
 
@@ -79,10 +79,10 @@ class Topology(metaclass=_Families):
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph, **options: Any) -> Topology:
-        """The topology of a graph of NetworkX: its nodes and edges, with attributes like `role` and
+        """The topology of a NetworkX graph: its nodes and edges, with attributes such as `role` and
         `gbps`.
 
-        `options` as of `from_file`. In a directed graph an edge there and one back are one link.
+        `options` are as in `from_file`. In a directed graph, two opposite edges are one link.
         O(nodes and edges).
         """
         from cubeyard.notebook.networks import of_graph
@@ -91,7 +91,7 @@ class Topology(metaclass=_Families):
 
     @property
     def spec(self) -> Json:
-        """The topology's document, as the command line and the API take it."""
+        """The topology's document, as used by the command line and the API."""
         return json.loads(json.dumps(self._spec))
 
     @property
@@ -100,7 +100,7 @@ class Topology(metaclass=_Families):
 
     @property
     def title(self) -> str:
-        """As people write it, like `BCube(8,3)`."""
+        """The usual notation, such as `BCube(8,3)`."""
         return str(self._counts["title"])
 
     @property
@@ -128,8 +128,8 @@ class Topology(metaclass=_Families):
 
     @property
     def names(self) -> list[str]:
-        """The names of the nodes as the paper writes them, servers first: `0132`, `<3,001>`. Faults
-        and paths take them."""
+        """The names of the nodes in the paper's notation, servers first: `0132`, `<3,001>`. Faults
+        and paths use these names."""
         return self._raw.names(0, self._raw.node_count)
 
     def nodes(self) -> Table:
@@ -153,10 +153,10 @@ class Topology(metaclass=_Families):
         return Table("Links", {**ends, **ports, "level": level.tolist()})
 
     def to_networkx(self, *, multigraph: bool = False) -> nx.Graph:
-        """The graph for NetworkX, nodes by name with `kind`, `level` and `role`.
+        """The NetworkX graph; nodes are names with `kind`, `level` and `role`.
 
         Edges have `index` (of the first link), `level`, `a`, `a_port`, `b`, `b_port` and `links`,
-        which counts parallel links; with `multigraph` each link is an edge of its own. Raises
+        the number of parallel links; with `multigraph` each link is a separate edge. Raises
         `MissingPackageError` without networkx. O(links).
         """
         return graph_of(self.nodes(), self.edges(), multigraph=multigraph)
@@ -168,13 +168,13 @@ class Topology(metaclass=_Families):
         return plan(self, catalog, name=name, **fields)
 
     def predict(self, workload: str | Mapping[str, Any] = "all-to-all", **question: Any) -> Prediction:
-        """What it carries: see `cubeyard.notebook.predict`."""
+        """The predicted throughput: see `cubeyard.notebook.predict`."""
         from cubeyard.notebook.answers import predict
 
         return predict(self, workload, **question)
 
     def simulate(self, workload: str | Mapping[str, Any] = "permutation", **question: Any) -> Simulation:
-        """A workload packet by packet: see `cubeyard.notebook.simulate`."""
+        """Simulates a workload packet by packet: see `cubeyard.notebook.simulate`."""
         from cubeyard.notebook.answers import simulate
 
         return simulate(self, workload, **question)
@@ -207,7 +207,7 @@ class Topology(metaclass=_Families):
 
 
 def graph_of(nodes: Table, edges: Table, *, multigraph: bool) -> nx.Graph:
-    """A graph of NetworkX from a table with `name` and one with `a` and `b`; the other columns
+    """A NetworkX graph from a table with `name` and a table with `a` and `b`; the other columns
     become attributes."""
     try:
         import networkx as nx
@@ -226,7 +226,7 @@ def graph_of(nodes: Table, edges: Table, *, multigraph: bool) -> nx.Graph:
 
 
 def read_document(path: str | Path) -> Json:
-    """A JSON object from a file. Raises `CubeyardError` for anything else."""
+    """Reads a JSON object from a file. Raises `CubeyardError` for anything else."""
     try:
         found = orjson.loads(Path(path).read_bytes())
     except OSError as error:
@@ -239,7 +239,7 @@ def read_document(path: str | Path) -> Json:
 
 
 def topology_of(document: Json) -> Json:
-    """The topology in a topology's spec, a plan's spec or an exported plan."""
+    """The topology in a topology spec, a plan spec or an exported plan."""
     if isinstance(document.get("spec"), dict):
         document = document["spec"]
     if isinstance(document.get("topology"), dict):
@@ -248,8 +248,8 @@ def topology_of(document: Json) -> Json:
 
 
 def _constructor(family: str) -> Callable[..., Topology]:
-    """A function that makes a topology of a family, with the signature and the words of the
-    engine's description."""
+    """Makes a constructor for a family, with the signature and the texts of the engine's
+    description."""
     described = family_documents()[family]
     names = [parameter["name"] for parameter in described["parameters"]]
 
@@ -266,7 +266,7 @@ def _constructor(family: str) -> Callable[..., Topology]:
         [f"{described['title']}. {described['summary']}", "", *map(_described, described["parameters"])]
     )
     listed = sorted(described["parameters"], key=lambda one: not one["required"])
-    if [one["name"] for one in listed] == names:  # else a default would stand before what is required
+    if [one["name"] for one in listed] == names:  # a default must follow required parameters
         shown = [
             Parameter(
                 one["name"],

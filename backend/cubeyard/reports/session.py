@@ -28,7 +28,7 @@ MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("Dropped by servers", "drops", shown),
     ("Host CPU", "cpu", lambda share: shown(share, share=True)),
 )
-"""What a stretch of the run came to, by its key."""
+"""The titles of the parts of the run, by key."""
 FAULT_COLUMNS = (
     Column("Fault"), Column("Kind"), Column("Affects"), Column("From (s)", number=True), Column("To (s)", number=True),
     Column("Detected after (ms)", number=True), Column("First flow moved after (ms)", number=True),
@@ -56,7 +56,7 @@ OUTCOMES = {
 
 
 def findings(report: Json) -> list[str]:
-    """The verdict, whether it can be trusted, and the sums beside what was expected."""
+    """The verdict, its fidelity, and the totals compared with the prediction."""
     fidelity, verdict = report["fidelity"], report["verdict"]
     outcome = OUTCOMES.get(verdict["outcome"], "")
     ideal = report["ideal_bits_per_sec"] * report["header_efficiency"]
@@ -74,8 +74,8 @@ def findings(report: Json) -> list[str]:
 
 
 def sections(report: Json, scheduled: int = 0) -> list[Section]:
-    """Every table says beside each row what its numbers are worth. So many faults were `scheduled`
-    before the start."""
+    """Every table states the fidelity of its numbers in each row. `scheduled` is the number of
+    faults scheduled before the start."""
     worth = report["fidelity"]["verdict"]
     made = [_stretches(report, worth)]
     if "latency_secs" in report:
@@ -107,7 +107,7 @@ def provenance(report: Json) -> list[tuple[str, str]]:
 
 
 def _latency(told: Json, distribution: Json, worth: str) -> Section:
-    """Of requests: how many were answered, and how long that took."""
+    """Requests: the number of responses, and their latency."""
     counts = [
         (name, told[key])
         for name, key in (("requests", "requests"), ("answered", "answered"), ("timed out", "timed_out"))
@@ -142,7 +142,7 @@ def _charts(report: Json) -> list[Chart]:
 
 
 def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
-    """What the flow engine expects, in steps: it changes with each fault and recovery. Older runs
+    """The flow engine's prediction in steps: it changes with each fault and recovery. Older runs
     have none."""
     if "predicted_steps" not in report:
         return []
@@ -174,8 +174,8 @@ def _stretches(report: Json, worth: str) -> Section:
 
 
 def _fault_name(id: str, scheduled: int) -> str:
-    """As on the page: F1, F2, in one count the scheduled ones (f1, f2), then those injected by hand
-    (l1, l2)."""
+    """As on the page: F1, F2, in one sequence the scheduled faults (f1, f2), then those injected by
+    hand (l1, l2)."""
     found = re.fullmatch(r"([fl])(\d+)", id)
     return id if found is None else f"F{int(found[2]) + (scheduled if found[1] == 'l' else 0)}"
 
@@ -191,7 +191,7 @@ def _fault(one: Json, scheduled: int, worth: str) -> list[Cell]:
 
 
 def kind_in_words(fault: Json) -> str:
-    """In words, with the amount of kinds that have one."""
+    """The kind in words, with its amount if it has one."""
     given = ((fault.get(name), parameter.unit) for name, parameter in PARAMETERS.items())
     amounts = [AMOUNTS[unit](value) for value, unit in given if value is not None]
     return " ".join([fault["kind"].replace("-", " "), *amounts])
@@ -202,5 +202,4 @@ AMOUNTS: dict[str, Callable[[float], str]] = {
     "": lambda ratio: shown(ratio, share=True),
     "s": lambda secs: f"{shown(secs * 1e3)} ms",
 }
-"""How an amount of a fault is written, by the unit of its parameter in the catalogue of fault
-kinds."""
+"""The format of a fault's amount, by the unit of its parameter in the catalogue of fault kinds."""

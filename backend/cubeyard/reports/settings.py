@@ -1,4 +1,4 @@
-"""The settings of an emulation in words, for who reads what was asked."""
+"""The settings of an emulation in words, for reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATAPLANES = {
 
 
 def rate(bits_per_sec: float) -> str:
-    """In the unit in which the page shows it."""
+    """In the same unit as on the page."""
     for unit, name in ((GIGA, "Gb/s"), (MEGA, "Mb/s"), (KILO, "kb/s")):
         if bits_per_sec >= unit:
             return f"{shown(bits_per_sec / unit)} {name}"
@@ -36,7 +36,7 @@ def _count(unit: str) -> Callable[[Any], str]:
 
 
 def _own(value: Any) -> str:
-    """A value of which there is no more to say than its fields."""
+    """A value described by its fields alone."""
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')} {one}" for name, one in value.items() if one is not None)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -76,8 +76,7 @@ TITLED: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def in_words(emulation: Json) -> list[tuple[str, str]]:
-    """Each setting that was given or has a default, by its title. Those that are absent are left
-    out."""
+    """Each setting that was given or has a default, by its title. Absent settings are left out."""
     kept = ((name, value) for name, value in emulation.items() if value not in (None, [], {}))
     titled = ((*TITLED.get(name, (name.replace("_", " ").capitalize(), _own)), value) for name, value in kept)
     return [(title, words(value)) for title, words, value in titled]

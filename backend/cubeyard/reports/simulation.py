@@ -1,5 +1,5 @@
-"""The report of a simulation: completion times beside the prediction, drops, timeouts, and every
-choice made."""
+"""The report of a simulation: completion times compared with the prediction, drops, timeouts, and
+all settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, 
 
 Json = dict[str, Any]
 MAX_POINT_ROWS = 100
-"""Up to so many points are listed; the CSV and Parquet files have all of any number."""
+"""At most this number of points is listed; the CSV and Parquet files have all points."""
 
 
 def gather(payloads: Iterable[Json]) -> list[Json]:
@@ -20,7 +20,7 @@ def gather(payloads: Iterable[Json]) -> list[Json]:
 
 
 def findings(found: list[Json], titles: list[str]) -> list[str]:
-    """What an operator reads first, in sentences made of the numbers."""
+    """The key results for an operator, in sentences with numbers."""
     said = []
     for payload in found[:1]:
         result, title = payload["result"], titles[payload["topology"]]
@@ -43,7 +43,7 @@ def findings(found: list[Json], titles: list[str]) -> list[str]:
 
 
 def sections(found: list[Json], titles: list[str]) -> list[Section]:
-    """`titles` names the topologies, by the number that points give."""
+    """`titles` are the titles of the topologies, by their number in the points."""
     return [_times(found[0]), _points(found, titles), _choices(found[0]["result"])]
 
 

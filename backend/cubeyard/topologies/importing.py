@@ -1,5 +1,5 @@
-"""A file of a network as a spec of the family `custom`, and what was read, assumed and left out.
-Pure: no clock, no hash order."""
+"""Converts a network file to a spec of the family `custom`, and reports what was read, assumed and
+left out. Deterministic: no clock, no hash order."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What a person decides about a file. Patterns are shell patterns of names, like `web*`."""
+    """The user's choices for a file. Patterns are shell patterns of names, such as `web*`."""
 
     format: Format | None = None
     servers: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     link_gbps: float | None = None
-    """Of links about whose rate the file says nothing; 10 if left out."""
+    """The rate of links for which the file states none; default 10."""
     rate_unit: Unit | None = None
-    """Of rates that are bare numbers."""
+    """The unit of rates that are bare numbers."""
 
 
 def import_topology(data: bytes, name: str = "", options: ImportOptions | None = None) -> ImportedTopology:
-    """The topology of a file. `name` is the file's, which may say what format it has.
+    """The topology of a file. `name` is the file's name, which can indicate the format.
 
-    Raises a 422 with every mistake by line, element or option. Linear in the file.
+    Raises a 422 with every error by line, element or option. Time is linear in the size of the
+    file.
     """
     options = options or ImportOptions()
     check(options)
@@ -134,8 +135,8 @@ def check(options: ImportOptions) -> None:
 
 
 def _links(network: Network) -> tuple[list[Edge], int]:
-    """The file's links without those from a node to itself; of a directed file, one for each that
-    goes there and back, and how many."""
+    """The file's links without loops, and the number of left out links; in a directed file, two
+    opposite edges are one link."""
     kept: list[Edge] = []
     waiting: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     merged = 0
@@ -222,7 +223,7 @@ def _assumed_names(network: Network, called: dict[str, str], by_label: bool) -> 
 def _rates(
     network: Network, options: ImportOptions, assumed: list[str], findings: list[Finding]
 ) -> tuple[list[float], list[bool]]:
-    """Gb/s of each link, and whether the file tells it."""
+    """Gb/s of each link, and whether the file states it."""
     rates = Rates(options.rate_unit)
     found = [rates.of(edge.attributes) for edge in network.edges]
     bare = [one[0] for one in found if isinstance(one, tuple) and not one[1]]

@@ -17,17 +17,17 @@ MOST_CHARACTERS = 63
 
 
 def called(network: Network) -> tuple[dict[str, str], bool]:
-    """What each node is called in the plan, by its name in the file, and whether labels were taken
-    for names.
+    """The name of each node in the plan, by its name in the file, and whether labels were used as
+    names.
 
-    Labels count where every id looks like a program's (`n0`, `12`); a node without one keeps its
-    id. Names become host names (DNS labels: lower-case letters, digits and hyphens, a letter
-    first); one that is taken then gets a number behind it.
+    Labels are used if all ids look generated (`n0`, `12`); a node without a label keeps its id.
+    Names become host names (DNS labels: lower-case letters, digits and hyphens, a letter first);
+    duplicates get a number appended.
     """
     nodes = network.nodes
     by_label = any(node.label for node in nodes.values()) and all(_MACHINE_MADE.fullmatch(name) for name in nodes)
     wanted = {name: (node.label if by_label else "") or name for name, node in nodes.items()}
-    # A name that is fine as it is keeps it, whoever comes first.
+    # A valid name stays unchanged, independent of the order of nodes.
     taken = {words for words in wanted.values() if _fine(words) == words}
     names: dict[str, str] = {}
     kept: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a reader gives: nodes and links, named as the file names them."""
+"""The result of a reader: nodes and links, with the names of the file."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ OWN = re.compile(r"plan [0-9a-f]{12} \u00b7 engine ")
 @dataclass(slots=True)
 class Node:
     attributes: Mapping[str, Any]
-    """What the file says about it, by names in lower case."""
+    """Attributes from the file, by name in lower case."""
     where: str
     """`line 12`, or the element where the format has no lines."""
     label: str = ""
-    """What people call it, where the file has an id beside it."""
+    """A display name, if the file has one in addition to the id."""
     default_role: Literal["", "server", "switch"] = ""
-    """What it is if neither an attribute nor its name says so: containerlab's kind `linux` is a
+    """The role if neither an attribute nor the name determines it: containerlab's kind `linux` is a
     server."""
 
 
@@ -56,7 +56,7 @@ class Edge:
 
 @dataclass
 class Network:
-    """All of a file. Methods refuse what is beyond the limits, so that no reader fills the
+    """The content of a file. The methods enforce the limits, so that no reader exhausts the
     memory."""
 
     format: Format

@@ -1,4 +1,4 @@
-"""What links carry, from whichever attribute of a file says so."""
+"""Rates of links, from whichever attribute of the file states them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def guessed_unit(amounts: list[float]) -> Unit | None:
     if not amounts:
         return None
     if max(amounts) <= MAX_GBPS / 2 and min(amounts) >= 1:
-        # 100 may be Mb/s too, which is why the page and the command line say what was assumed.
+        # 100 can also mean Mb/s; therefore the page and the command line report the assumption.
         return "gbps"
     if min(amounts) >= 1e7:
         return "bps"

@@ -1,8 +1,8 @@
-"""Which nodes are servers and which are switches, and by which rule. [ours]
+"""Decides which nodes are servers and which are switches, and by which rule. [ours]
 
 In this order: the user's patterns; an attribute of the file (role, type, kind, function …); words
-in the name; what the format says (containerlab's kind linux is a server); the number of links. A
-node about which none of them says anything is taken for a switch, and is listed as unclear.
+in the name; the default of the format (containerlab's kind linux is a server); the number of links.
+A node that matches no rule becomes a switch and is listed as unclear.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def decide(network: Network, servers: Sequence[str], switches: Sequence[str]) ->
 
 
 def tier(attributes: Mapping[str, Any]) -> int | None:
-    """The tier of a switch, 0 next to the servers, where the file tells it as a number."""
+    """The tier of a switch as a number in the file; 0 is next to the servers."""
     for key in ("tier", "level", "layer"):
         words = str(attributes.get(key, "")).strip()
         if words.isdecimal() and len(words) <= 2 and int(words) <= MAX_TIER:
@@ -162,7 +162,7 @@ def _by_attribute(attributes: Mapping[str, Any]) -> Role | None:
 
 
 def _of_words(words: str) -> Role | None:
-    """What a text says; nothing if it has words of both kinds."""
+    """The role that a text indicates; None if it has words of both kinds."""
     found = set(_WORD.findall(words.casefold()))
     kinds: set[Role] = set()
     if found & _SERVERS:
@@ -173,8 +173,8 @@ def _of_words(words: str) -> Role | None:
 
 
 def _numbered(network: Network) -> re.Pattern[str] | None:
-    """Names of a letter and numbers say what a node is where all are so: our exports', and
-    Mininet's h1 and s1."""
+    """Names of a letter and a number determine roles if all names have that form: those of our
+    exports, and Mininet's h1 and s1."""
     if network.own:
         return _OWN_NAME
     return _MININET if network.nodes and all(map(_MININET.fullmatch, network.nodes)) else None

@@ -1,4 +1,4 @@
-"""The document of an import: the spec, and what was read, assumed and left out."""
+"""The document of an import: the spec, and reports of what was read, assumed and left out."""
 
 from __future__ import annotations
 

@@ -90,7 +90,6 @@ class PowerRecords:
         return "single-phase", _SINGLE_VOLTS, max(1, math.ceil(watts / _SINGLE_VOLTS))
 
     # -- rows by model
-    # -----------------------------------------------------------------------------------------------
 
     def device_type(self) -> Iterator[Row]:
         """The PDU's type; empty for a plan without PDUs."""

@@ -72,7 +72,6 @@ class NetboxRecords:
         self.power = PowerRecords(self.tables, self.site, self.location)
 
     # -- positions
-    # ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def _types(self) -> dict[TypeKey, str]:
@@ -142,7 +141,6 @@ class NetboxRecords:
         return f"Switch {self.tables.level_labels.get(level, f'level {level}')}"[:100]
 
     # -- the files, in import order
-    # ----------------------------------------------------------------------------------
 
     def sites(self) -> Iterator[Row]:
         yield {

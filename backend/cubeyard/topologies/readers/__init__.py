@@ -35,10 +35,11 @@ _YAML = re.compile(rb"^topology\s*:", re.MULTILINE)
 
 
 def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
-    """The network of a file. What it is follows from `format`, else from its content and the file's
-    `name`.
+    """The network of a file. The format is `format` if given, else detected from the content and
+    the file's `name`.
 
-    Raises `BadFileError` with the line or element of each mistake. Linear in the file.
+    Raises `BadFileError` with the line or element of each error. Time is linear in the size of the
+    file.
     """
     if len(data) > MAX_BYTES:
         raise refused(
@@ -53,7 +54,7 @@ def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
     if not wide and (at := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, at) + 1
         raise refused(f"line {line}", "A zero byte is no text.", "Save the file as UTF-8 text.", line=line)
-    # XML says its encoding itself.
+    # XML declares its own encoding.
     text = as_utf8(data)
     kind = format or detect(text, name)
     if kind in ("graphml", "gexf"):

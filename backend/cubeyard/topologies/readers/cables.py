@@ -112,7 +112,7 @@ def _once(cables: list[SeenCable], called: _Names) -> list[SeenCable]:
         if known[0] & known[1]:
             continue
         if not (cable.a.known and cable.b.known) and (known[0] or known[1]):
-            continue  # the other end has told more
+            continue  # the other end has more details
         for ports in ends:
             for port in ports:
                 seen.setdefault(port, number)

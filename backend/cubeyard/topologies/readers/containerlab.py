@@ -1,12 +1,11 @@
 """containerlab's topology files (`*.clab.yml`): `topology.nodes` and `topology.links`.
 
-A node's kind, group and labels are its own, else its group's, its kind's or the defaults', as
-containerlab inherits them. Of kind `linux` (and other plain containers) is a server unless labels,
-its group, its name or its image say otherwise (FRR and BIRD route); other kinds are switches. A key
-that is there twice is refused, as containerlab does. Links to the host, to a management network and
-into tunnels are left out. YAML is read without tags; aliases are not followed through each other
-without end, since files are bounded in values. Names are read as they are written: `00` and `no`
-are text.
+Kind, group and labels of a node are inherited as in containerlab: from the node, its group, its
+kind or the defaults. A node of kind `linux` (or another plain container) is a server unless labels,
+group, name or image indicate a router (such as FRR and BIRD); other kinds are switches. A duplicate
+key is an error, as in containerlab. Links to the host, to a management network and into tunnels are
+left out. YAML tags are ignored; the number of values is limited, so that nested aliases cannot
+expand without end. Names are read as text: `00` and `no` stay text.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _wrong(node: yaml.Node, message: str, hint: str = _HINT) -> NoReturn:
 
 
 def _mapping(node: yaml.Node | None, what: str, depth: int = 0) -> dict[str, yaml.Node]:
-    """The values of a mapping by key, with what is merged into it (`<<`); of nothing, none."""
+    """The values of a mapping by key, including merged ones (`<<`); empty for no value."""
     if node is None or (isinstance(node, yaml.ScalarNode) and node.value in ("", "~", "null")):
         return {}
     if not isinstance(node, yaml.MappingNode):

@@ -108,7 +108,7 @@ def _line(element: Element) -> int:
 
 
 class _Reader:
-    """What both formats share: nodes by their ids, then edges between them."""
+    """Common base of both formats: nodes by their ids, then edges between them."""
 
     def __init__(self, format: Literal["graphml", "gexf"]) -> None:
         self.network = Network(format)
@@ -174,7 +174,7 @@ class _Graphml(_Reader):
                 self.network.leave_out("a hyperedge", f"line {_line(element)}")
 
     def _data(self, element: Element, domain: str) -> dict[str, str]:
-        """Attributes by name; what yEd draws is no attribute."""
+        """Attributes by name, without yEd's graphics."""
         given = {
             self._keys.get(data.get("key", ""), data.get("key", "").casefold()): data.text or ""
             for data in element

@@ -38,7 +38,6 @@ class _Sync:
         self._records, self._to, self._client = records, to, to.client
 
     # -- the models, in order
-    # ----------------------------------------------------------------------------------------
 
     def run(self) -> Iterator[ModelChange]:
         records = self._records
@@ -187,7 +186,6 @@ class _Sync:
         return model in self._to.answer("/api/dcim/")
 
     # -- conflicts with changes
-    # --------------------------------------------------------------------------------------
 
     def _lift(self, wanted: dict[Key, Json], found: dict[Key, Json], change: ModelChange) -> None:
         """Removes moving devices from their units first: two devices that swap positions would
