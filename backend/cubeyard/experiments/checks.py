@@ -1,5 +1,5 @@
-"""What the engine would refuse is refused when it is asked, in the words of the request: field,
-value, limit, fix."""
+"""Checks a request with the engine before anything is stored, so that errors name the request's
+field, value, limit and fix."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cubeyard.kit.errors import FieldError, ProblemError, shown
 
 
 def outlines(engine: Engine, document: Json, titles: list[str]) -> list[Json]:
-    """What a point on each of the document's topologies asks:
+    """The outline of a point on each of the document's topologies:
     `{routing, flows, failed, keeps_paths}`.
 
-    Raises a 422 that names the field. A workload or routing scheme has to serve every topology of a
-    sweep.
+    Raises a 422 that names the field. A workload or routing scheme must be valid for every topology
+    of a sweep.
     """
     found = []
     for (least, _), title in zip(extremes(document), titles, strict=True):
@@ -32,11 +32,11 @@ def outlines(engine: Engine, document: Json, titles: list[str]) -> list[Json]:
 
 @contextmanager
 def refused_by_field(prefix: str, *, on: str | None = None, faults: int | None = None) -> Iterator[None]:
-    """The engine's findings as errors of the request's fields too.
+    """Converts the engine's findings to errors of the request's fields.
 
-    `prefix` is where the refused part stands in the request, `on` the topology that refuses it,
-    when there are several; `faults` how many of the faults are the request's own: those after them
-    come from its axes.
+    `prefix` is the path of the checked part in the request; `on` is the topology, if there are
+    several; `faults` is the number of faults in the request, which are followed by faults from its
+    axes.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What an experiment says beside its question when real packets are to answer it."""
+"""The settings of an experiment that apply only to real packets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
 MAX_MODULE_TEXT = 2_800_000
-"""Characters of a module in base64: of the text format, which is longer than the 128 KiB that a
-binary module may have."""
+"""Characters of a base64 module in the text format, which is longer than the 128 KiB limit of a
+binary module."""
 MAX_SERVICES = 4
 MAX_SUBFLOWS = 9
 """Linux adds at most eight to a connection's first."""
@@ -32,12 +32,13 @@ ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
 
 DEFAULT_LINK_GBPS = 0.1
 MTUS = (9000, 6000, 3000, 1500)
-"""What ports have if nothing is asked for, by the link's rate."""
+"""MTUs to choose from, by the link's rate, if the request has none."""
 PACKET_SECS = 0.002
-"""A full packet takes a link no longer. With longer ones a dozen flows fill its queue with two
-packets each, and TCP, which cannot send less, loses them. With much shorter ones flows of one hop
-leave those that are relayed too little: between 0.7 and 2 ms a packet, an all-to-all's ABT is at
-0.83 to 0.89 of the prediction; at 3.6 or 0.4 ms below 0.65. `[ours, measured]`"""
+"""The longest time that a full packet may take on a link. With longer ones a dozen flows fill a
+link's queue with two packets each, and TCP, which cannot send less, loses packets. With much
+shorter ones flows of one hop leave too little bandwidth to relayed flows: between 0.7 and 2 ms per
+packet, an all-to-all's ABT is at 0.83 to 0.89 of the prediction; at 3.6 or 0.4 ms it is below 0.65.
+`[ours, measured]`"""
 
 
 class Slice(Request):
@@ -60,7 +61,7 @@ class Slice(Request):
 
 
 class Upgrade(Request):
-    """What changes while flows run: cables that are added or moved, ports that get faster.
+    """An upgrade while flows are running: cables that are added or moved, ports that get faster.
     `[subways §4.3]`"""
 
     to: dict[str, Any] = Field(
@@ -79,8 +80,7 @@ class Upgrade(Request):
 
 
 class UserService(Request):
-    """A service that a user wrote, which every server hosts beside those that its protocol
-    brings."""
+    """A user's service that every server hosts in addition to the services of its protocol."""
 
     name: str = Field(pattern="^[a-z][a-z0-9-]{0,31}$", description="What messages to it name.", examples=["greeting"])
     id: int = Field(
@@ -94,7 +94,7 @@ class UserService(Request):
 
 
 class Congestion(Request):
-    """How queues tell sources of congestion: QCN by the CPU of each server's chip.
+    """How queues signal congestion to sources: QCN by the CPU of each server's chip.
     `[serverswitch §5.2]`"""
 
     queue_kb: float = Field(
@@ -228,7 +228,7 @@ class Emulation(Request):
     )
 
     def mtu_at(self, rate_bits_per_sec: float) -> int:
-        """Of the ports, with links of this rate."""
+        """The MTU of ports whose links have this rate."""
         if self.mtu is not None:
             return self.mtu
         fine = (mtu for mtu in MTUS if mtu * 8 / rate_bits_per_sec <= PACKET_SECS)

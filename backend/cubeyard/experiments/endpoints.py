@@ -36,7 +36,8 @@ Service = Annotated[ExperimentService, Depends(get_service)]
     "/engines", operation_id="list_engines", summary="The engines that answer experiments", responses=responses()
 )
 def list_engines() -> schemas.EngineList:
-    """What each one needs, which faults it knows, and which frames its runs write."""
+    """The requirements of each engine, the fault kinds that it supports, and the frames of its
+    runs."""
     fields = schemas.EngineDescription.model_fields
     return schemas.EngineList(
         items=[
@@ -53,8 +54,8 @@ def list_engines() -> schemas.EngineList:
     responses=responses(),
 )
 def list_fault_kinds(engine: EngineOf) -> schemas.FaultKindList:
-    """What each one hits, the numbers that it needs, and which engines know it. The list changes
-    with the program only."""
+    """The targets and parameters of each kind, and the engines that support it. The list changes
+    only with the program's version."""
     return schemas.FaultKindList(items=[schemas.FaultKind.model_validate(one) for one in engine.fault_kinds])
 
 
@@ -109,8 +110,8 @@ def read_experiment(service: Service, id: Id) -> schemas.Experiment:
     responses=responses(404),
 )
 async def predict(service: Service, http: Request, request: PredictRequest) -> Response:
-    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
-    that. It ends when the connection is closed."""
+    """For predictions of a few seconds at most. A 422 `too-long` advises to create an experiment
+    and run that instead. Closing the connection ends the computation."""
     secs = http.app.state.settings.predict_secs
     return json_bytes(await while_connected(http, lambda left: service.predict(request, secs, left)))
 
@@ -123,8 +124,8 @@ async def predict(service: Service, http: Request, request: PredictRequest) -> R
     responses=responses(404),
 )
 async def simulate(service: Service, http: Request, request: SimulateRequest) -> Response:
-    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
-    that. It ends when the connection is closed."""
+    """For simulations of a few seconds at most. A 422 `too-long` advises to create an experiment
+    and run that instead. Closing the connection ends the computation."""
     secs = http.app.state.settings.predict_secs
     return json_bytes(await while_connected(http, lambda left: service.simulate(request, secs, left)))
 
@@ -138,5 +139,6 @@ async def simulate(service: Service, http: Request, request: SimulateRequest) ->
 def read_reference_network(
     service: Service, servers: Annotated[int, Query(ge=2, le=MAX_REFERENCE_SERVERS)]
 ) -> schemas.ReferenceNetwork:
-    """Of three layers; the servers fill whole edge groups, so that there may be a few more."""
+    """A network of three layers; servers fill whole edge groups, so there can be a few more than
+    requested."""
     return service.reference(servers)

@@ -1,9 +1,9 @@
-"""The engines that answer experiments: what each needs, who runs it, and which frames it writes.
-There is no other list.
+"""The engines for experiments: requirements, runner, and frames of each. This is the only list.
 
-The binding's engines compute, point by point; the emulation sends real packets, one point a run. A
-new engine of the binding is here by itself. One that runs elsewhere is a line below, a runner for
-the worker (`worker.py`) and an outliner for the API (`app.py`), both under its name.
+The engines of the Rust binding compute point by point; the emulation sends real packets, one point
+per run. A new engine of the binding appears here automatically. An engine outside the binding needs
+a line below, a runner for the worker (`worker.py`) and an outliner for the API (`app.py`), both
+under its name.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ class EngineKind:
 
     name: str
     method: str
-    """What people call its answers: a prediction, a simulation, an emulation."""
+    """The usual word for its results: a prediction, a simulation, an emulation."""
     summary: str
     computed: bool
-    """The binding computes it: any number of points on any worker. Otherwise a runner of its own
-    does, one point a run."""
+    """True if the binding computes it: any number of points on any worker. Otherwise a separate
+    runner does, one point per run."""
     settings: str | None
     """The field of a request that only this engine takes."""
     frames: tuple[str, ...]
-    """The kinds of frames that its runs write beside `state`. Of one that the binding computes: a
-    point's, and what there is of a point so far, if it tells."""
+    """The kinds of frames of its runs in addition to `state`. For an engine of the binding: a
+    point's result, and its partial result if the engine reports it."""
     host: bool
-    """It needs a machine that can emulate: `GET /emulation` tells whether this one can."""
+    """True if it needs a machine that can emulate: `GET /emulation` returns whether this machine
+    can."""
 
     faults: tuple[str, ...]
-    """The kinds of faults that it knows."""
+    """The kinds of faults that it supports."""
     form: tuple[Json, ...] = ()
-    """What the field of `settings` may hold, as far as the binding describes it:
-    `{name, title, default}` with `choices` or with `unit`, `minimum`, `maximum` and `whole`."""
+    """The fields of `settings`, as far as the binding describes them: `{name, title, default}` with
+    `choices` or with `unit`, `minimum`, `maximum` and `whole`."""
 
     @property
     def flaps(self) -> bool:
@@ -59,7 +60,7 @@ EMULATION = EngineKind(
     faults=tuple(KINDS),
 )
 FRAMES = {"packet": ("simulation", "simulating")}
-"""Of the binding's engines whose points are no predictions."""
+"""Frames of the binding's engines whose points are not predictions."""
 ENGINES: dict[str, EngineKind] = {
     **{
         one["name"]: EngineKind(

@@ -1,9 +1,9 @@
-"""How long a run would take on this machine, from a short measurement: two points of each topology,
-begun and timed.
+"""Estimates the duration of a run on this machine from a short measurement: two points of each
+topology are started and timed.
 
-The point with the least failures and the one with the most are computed for a moment each. One that
-ends in that moment is known; of one that does not, the rest is extrapolated from the flows routed
-so far. What is told is a range. [ours]
+The points with the least and the most failures are each computed for a short time. If a point does
+not end within this time, its remaining time is extrapolated from the flows routed so far. The
+result is a range. [ours]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cubeyard.engine import CancelledError, Engine, Json
 from cubeyard.experiments.points import Point, count, extremes
 
 MEASURE_SECS = 1.2
-"""What all measurements of one estimate may take together, about."""
+"""The approximate time of all measurements of one estimate together."""
 LEAST_SAMPLE_SECS = 0.12
-"""The engine tells how far it is every 0.05 s."""
+"""The engine reports progress every 0.05 s."""
 WRITE_SECS = (0.002, 0.01, 0.03)
 """Writing a point's frame: a transaction on a local disk at its best, as usual, on a busy one."""
 SPREAD_MEASURED = (0.7, 1.7)
@@ -50,12 +50,12 @@ class Estimate:
 
 
 def timed(secs: float) -> Estimate:
-    """Of a run that takes the time it is told to."""
+    """The estimate of a run with a given duration."""
     return Estimate(secs, secs, secs * SPREAD_MEASURED[1], 0.0, whole=False)
 
 
 def estimate(engine: Engine, document: Json, outlines: list[Json]) -> Estimate:
-    """Of the whole run of a document, whose points were checked before."""
+    """The estimate of a document's whole run; its points were checked before."""
     began = time.perf_counter()
     pairs = extremes(document)
     samples = sum(1 if first == last else 2 for first, last in pairs)
@@ -100,7 +100,7 @@ def _timed(engine: Engine, point: Point, outline: Json, budget_secs: float) -> T
         if routing_from is None or share <= 0:
             return Timing(elapsed, elapsed, None, whole=False)
         likely = elapsed / share
-        # What comes after the routing is not counted in the share.
+        # The share covers only the routing, not the steps after it.
         bounded = not outline["keeps_paths"] and share < 1
         low, high = SPREAD_EXTRAPOLATED
         return Timing(max(elapsed, likely * low), likely, likely * high if bounded else None, whole=False)

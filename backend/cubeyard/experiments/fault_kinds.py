@@ -34,15 +34,16 @@ class Kind:
     target: Literal["server", "switch", "link", "any"]
     effect: str
     silent: bool
-    """Nobody is told: it is noticed by what does not arrive."""
+    """True if no carrier or message signals the fault: neighbours notice it only by missing
+    packets."""
     predicted: bool
-    """The flow engine knows it."""
+    """True if the flow engine supports it."""
     carries: bool
     """The target still carries packets: it is degraded, it has not failed."""
     process: Literal["ends", "pauses"] | None
-    """What it does to the process of a server."""
+    """The effect on the process of a server."""
     stands_for: dict[Target, str] | None
-    """Of a general kind: the exact one for each target."""
+    """For a general kind: the exact kind for each target."""
     parameters: tuple[Parameter, ...]
 
     def exact(self, target: Target) -> str:
@@ -51,7 +52,7 @@ class Kind:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """What it can hit."""
+        """The possible targets."""
         return ("server", "switch", "link") if self.target == "any" else (self.target,)
 
 
@@ -73,4 +74,4 @@ def _known(name: str) -> str:
 
 
 KindName = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
-"""Of a request. Raises a 422 with the names that there are."""
+"""The kind in a request. Raises a 422 that lists the valid names."""

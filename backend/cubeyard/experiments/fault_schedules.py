@@ -22,7 +22,7 @@ from cubeyard.plans.schemas import Request
 
 Json = dict[str, Any]
 MAX_FAULTS = 200
-"""Of an experiment, those of its schedules included."""
+"""Most faults of an experiment, including those of its schedules."""
 MAX_SCHEDULES = 4
 TRIES = 32
 """A device that is broken at that time already is drawn again so often; then the fault is left
@@ -101,7 +101,7 @@ def drawn(engine: Engine, spec: Mapping[str, Any], document: Mapping[str, Any]) 
 
 
 def _names(network: Mapping[str, Any]) -> dict[Target, list[str]]:
-    """What can break, by class, in the order of ids."""
+    """Names of the parts that can fail, by class, in the order of ids."""
     name_of = {one["id"]: one["name"] for group in ("servers", "switches") for one in network[group]}
     links = dict.fromkeys(f"{name_of[one['a'][0]]}/{name_of[one['b'][0]]}" for one in network["links"])
     return {
@@ -114,7 +114,8 @@ def _names(network: Mapping[str, Any]) -> dict[Target, list[str]]:
 def _drawn(
     schedule: FaultSchedule, names: Mapping[Target, Sequence[str]], busy: dict[str, float], field: str
 ) -> list[Json]:
-    """The faults of one schedule. `busy` tells until when each device is broken, and is kept up."""
+    """The faults of one schedule. `busy` has the time until which each device is broken, and is
+    updated."""
     kinds: list[tuple[str, Target]] = [
         (kind, target) for kind in schedule.kinds for target in KINDS[kind].targets if names[target]
     ]

@@ -1,4 +1,4 @@
-"""Faults as requests and documents have them: what breaks, how and when."""
+"""Faults in requests and documents: target, kind and time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NamedTarget(Request):
 
 
 class SelectedTarget(Request):
-    """Devices in words."""
+    """Devices selected by a phrase."""
 
     selector: Selected = Field(examples=["10% of level-1 switches"])
 
@@ -60,8 +60,8 @@ _WithParameters = create_model(
 
 
 class Fault(_WithParameters):
-    """What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real
-    packets all of them."""
+    """Target, kind and time of a fault, and the parameter of its kind. Predictions support some
+    kinds, emulations all of them."""
 
     flap_secs: float | None = Field(
         default=None,

@@ -21,8 +21,8 @@ POINT_COLUMNS: dict[str, str] = {"point": "int64", "seed": "int64"}
 """Before them, of a run with several points."""
 
 Table = tuple[Json, Json]
-"""What each row begins with by column, like `{"point": 0}`, and the columns of an engine's
-`flow_times`."""
+"""The fixed columns at the start of each row, such as `{"point": 0}`, and the columns of an
+engine's `flow_times`."""
 
 
 def as_csv(tables: Iterable[Table], before: Iterable[str] = ()) -> Iterator[bytes]:

@@ -1,5 +1,4 @@
-"""What an experiment is expected to hold: a metric and its bound. The metrics are listed here and
-nowhere else."""
+"""The hypotheses of an experiment: a metric and its bound. This is the only list of metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from pydantic import Field
 from cubeyard.plans.schemas import Request
 
 Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows"]
-"""What an emulation is watched for while it runs."""
+"""The metrics that an emulation monitors while it runs."""
 AnyMetric = Literal[
     "goodput",
     "goodput-share",
@@ -30,7 +29,7 @@ MAX_HYPOTHESES = 16
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric: what it is called, in which unit its bound is, and which engines answer it."""
+    """A metric: its title, the unit of its bound, and the engines that compute it."""
 
     title: str
     unit: Unit
@@ -84,8 +83,8 @@ class Bounded(Request):
 
 
 class Hypothesis(Bounded):
-    """What is expected to hold. A run that breaks it for that long is aborted, and the verdict says
-    so."""
+    """A hypothesis about an emulation. If it is violated for that long, the run is aborted, and the
+    verdict reports it."""
 
     metric: Metric = Field(
         default="goodput-share",
@@ -95,8 +94,7 @@ class Hypothesis(Bounded):
 
 
 class StatedHypothesis(Bounded):
-    """A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of
-    a sweep."""
+    """A hypothesis of an experiment for any engine. It must hold at every point of a sweep."""
 
     metric: AnyMetric = Field(
         description="`goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first "

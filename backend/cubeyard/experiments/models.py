@@ -30,6 +30,6 @@ class ExperimentRow(Base):
     """SHA-256 of the canonical JSON of the document: equal for equal questions."""
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
     topologies: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
-    """What the document's specs come to: title, servers, switches and links of each."""
+    """Title, servers, switches and links of each of the document's topologies."""
     points: Mapped[int] = mapped_column(Integer)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

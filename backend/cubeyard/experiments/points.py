@@ -1,8 +1,7 @@
-"""The points of an experiment: each is one call of the engine, the same one always, numbered from
-0.
+"""The points of an experiment, numbered from 0: each is one deterministic call of the engine.
 
-The numbers are what makes a run's frames come out once: whichever worker computes point 17, it is
-the same point. [ours]
+The numbers ensure that each frame of a run is written once: point 17 is the same on any worker.
+[ours]
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ ENGINE_FIELDS = (
 
 
 QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation", "hypotheses", "fault_schedules")
-"""What a document keeps of a question beside its plan, seeds and axes."""
+"""The fields of a request that a document stores in addition to its plan, seeds and axes."""
 FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs", *PARAMETERS)
-"""What the flow engine takes of a fault, as far as the fault has it."""
+"""The fields of a fault for the flow engine, if the fault has them."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Point:
     """As the engine takes it: everything but the plan."""
 
     def described(self) -> Json:
-        """What a frame says about the point beside its result."""
+        """The fields about the point in a frame, in addition to its result."""
         return {
             "point": self.number,
             "topology": self.topology,
@@ -87,8 +86,8 @@ def count(document: Json) -> int:
 
 
 def extremes(document: Json) -> list[tuple[Point, Point]]:
-    """Of each topology the first seed's points with the least and with the most failures; the same
-    one twice if there is no other."""
+    """For each topology, the first seed's points with the least and the most failures; twice the
+    same point if there is only one."""
     first_seed = {**document, "seeds": seeds_of(document)[:1], "axes": {**(document.get("axes") or {}), "seeds": None}}
     found: dict[int, list[Point]] = {}
     for point in points(first_seed):
@@ -105,7 +104,7 @@ def points(document: Json) -> Iterator[Point]:
     number = 0
     fixed = {field: document[field] for field in ENGINE_FIELDS if field in document}
     if document.get("engine") == "packet" and count(document) > 1:
-        # Of many points what links carried in time would fill the database.
+        # The link loads over time of many points would fill the database.
         fixed["packet"] = {"link_heat": False, **(document.get("packet") or {})}
     for seed in seeds_of(document):
         for topology, spec in enumerate(specs_of(document)):

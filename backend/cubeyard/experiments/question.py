@@ -1,4 +1,4 @@
-"""What an experiment asks: a plan, a workload, faults, and the engine that answers."""
+"""The request of an experiment: a plan, a workload, faults, and the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cubeyard.kit.text import PlainText, storable_json
 from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
 
 MAX_SEED = 2**53 - 1
-"""The largest whole number that JavaScript tells from its neighbours."""
+"""The largest integer that JavaScript represents exactly."""
 
 WorkloadKind = Literal[
     "all-to-all",
@@ -40,8 +40,8 @@ PacketSetting = (
 
 
 class Workload(Model):
-    """Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what
-    each flow sends; the engine checks them."""
+    """Who sends to whom. Each kind has parameters in addition to `kind`; `bytes` is the size of
+    each flow. The engine checks them."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"kind": "all-to-all"}]})
 
@@ -81,7 +81,7 @@ FailureAxes = Annotated[
 
 
 class Axes(Request):
-    """What a sweep varies: topology, failure ratio and seed. Every combination is a point."""
+    """The variables of a sweep: topology, failure ratio and seed. Every combination is a point."""
 
     topologies: list[Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]] | None = Field(
         default=None,
@@ -142,7 +142,7 @@ class Answering(Request):
 
 
 class Question(Answering):
-    """What every engine takes: who sends to whom, over which paths, with what broken."""
+    """The input of every engine: traffic, routing, and failed parts."""
 
     plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
     workload: Workload
@@ -224,7 +224,7 @@ class PredictRequest(Question):
 
 
 class SimulateRequest(Question):
-    """What is simulated packet by packet. The workload's `bytes` are what each flow sends."""
+    """A simulation packet by packet. The workload's `bytes` is the size of each flow."""
 
     engine: EngineName = "packet"
     seed: Seed = 7

@@ -1,4 +1,5 @@
-"""The network that every other is compared with: a fat-tree of three layers for as many servers."""
+"""The reference network for comparisons: a fat-tree of three layers with the same number of
+servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiments' SQL."""
+"""The SQL of experiments."""
 
 from __future__ import annotations
 

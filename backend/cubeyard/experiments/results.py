@@ -1,4 +1,4 @@
-"""What the computing engines answer for one point of an experiment."""
+"""The results of the computing engines for one point of an experiment."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class PathHops(Model, extra="allow"):
 
 
 class Prediction(Model, extra="allow"):
-    """The engine's answer for one point. More comes with it, by workload and by what was asked
-    for."""
+    """The engine's result for one point. There are further fields, depending on the workload and
+    the request."""
 
     abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
     flows: int = Field(description="Carried flows.")
@@ -106,7 +106,7 @@ class CompletionSecs(Model):
 
 
 class Distribution(Model):
-    """So large a share of the complete flows took at most so many seconds."""
+    """The share of the complete flows that took at most the given time."""
 
     share: list[float]
     secs: list[float]
@@ -152,15 +152,15 @@ class LatencySecs(Model):
 
 
 class RebindingSoFar(Model):
-    """What controllers that follow the load have done."""
+    """The actions so far of controllers that adapt to the load."""
 
     rounds: int
     moves: int = Field(description="Routes, of data and of acknowledgements, that were changed for another.")
 
 
 class LinkHeat(Model):
-    """What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`,
-    the last one at `simulated_secs`."""
+    """The load of directed links in intervals of virtual time: row `i` ends at
+    `(i + 1) * step_secs`, the last one at `simulated_secs`."""
 
     step_secs: float
     links_used: int = Field(description="Links, each direction by itself, that carried anything.")
@@ -175,7 +175,7 @@ class LinkHeat(Model):
 
 
 class SimulationSoFar(Model, extra="allow"):
-    """What there is of a simulation at a moment of its virtual time."""
+    """The state of a simulation at a moment of its virtual time."""
 
     seed: int
     simulated_secs: float
@@ -212,14 +212,14 @@ class PredictedEnds(Model):
 
 
 class WatchedParts(Model):
-    """What the columns in time are of."""
+    """The parts that the columns over time belong to."""
 
     link: str | None = Field(description="A directed link, `from/to`.")
     flow: int | None
 
 
 class Simulation(SimulationSoFar, extra="allow"):
-    """What the packet engine answers for one point."""
+    """The packet engine's result for one point."""
 
     goodput_gbps: float
     predicted: PredictedEnds | None = Field(

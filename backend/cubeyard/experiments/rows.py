@@ -22,7 +22,7 @@ POINT_COLUMNS: dict[str, dict[str, str]] = {
         "engine_version": "string",
     },
 }  # fmt: skip
-"""Columns with their Arrow types: of predictions (`points`), of simulations (`simulation`)."""
+"""Columns with their Arrow types: for predictions (`points`) and simulations (`simulation`)."""
 
 
 def row_of(payload: Json, titles: list[str]) -> Json:

@@ -1,4 +1,4 @@
-"""What the experiment endpoints answer. What they take is in `question.py`, a point's result in
+"""Responses of the experiment endpoints. Requests are in `question.py`, a point's result in
 `results.py`."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ExperimentTopology(Model):
 
 
 class OutlinedTopology(ExperimentTopology):
-    """What a point on it asks, before the failures of the axes."""
+    """The outline of a point on this topology, without the failures of the axes."""
 
     routing: str = Field(description="The scheme that will be used.")
     flows: int
@@ -68,7 +68,7 @@ class EstimatedSecs(Model):
 
 
 class EstimatedPackets(Model):
-    """What a simulation has to carry, and the memory of its largest point."""
+    """The number of packets of a simulation, and the memory of its largest point."""
 
     bytes: int = Field(description="Payload of all flows.")
     packets: int = Field(description="Data packets, none of them sent twice.")
@@ -77,8 +77,8 @@ class EstimatedPackets(Model):
 
 
 class ExperimentEstimate(Model):
-    """What a run of the experiment would take here, were it the only one. The wait for a worker is
-    not in it."""
+    """The cost of a run of the experiment on this machine if no other run is active, without the
+    wait for a worker."""
 
     points: int
     flows: int = Field(description="Of all points together.")

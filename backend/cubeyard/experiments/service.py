@@ -1,5 +1,5 @@
-"""The experiments' rules: a plan is looked up once and kept as a spec; a question that cannot be
-asked is refused at once."""
+"""The experiments' rules: a plan is looked up once and stored as a spec; invalid requests are
+rejected immediately."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cubeyard.plans.spec import normal_spec
 
 OUTLINED = ("routing", "flows", "failed")
 RUN_SIZES = ("servers", "switches", "links")
-"""Of what is run, where that is a part of the plan."""
+"""The sizes of the emulated network, if it is a part of the plan."""
 
 
 class OutlinesRuns(Protocol):
@@ -72,7 +72,7 @@ class ExperimentService:
         return as_experiment(row)
 
     def estimate(self, request: ExperimentCreate) -> schemas.ExperimentEstimate:
-        """What a run would take. Refuses what `create` refuses; saves nothing."""
+        """The cost of a run. Rejects the same requests as `create`; saves nothing."""
         document, topologies = self._document(request)
         outlines = self._outlines(document, topologies)
         if not ENGINES[document["engine"]].computed:
@@ -108,8 +108,8 @@ class ExperimentService:
             return self.create(found.request)
 
     def scenario(self, experiment_id: str) -> Scenario:
-        """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version kept what
-        is refused today."""
+        """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version stored
+        values that are invalid today."""
         row = self.row(experiment_id)
         try:
             return of_experiment(row.name, row.document)
@@ -118,18 +118,18 @@ class ExperimentService:
             raise ProblemError(409, "no-scenario", detail) from error
 
     def as_scenario(self, request: ExperimentCreate) -> Scenario:
-        """What is asked, as a scenario, with the specs of its saved plans. Saves nothing."""
+        """A request as a scenario, with the specs of its saved plans. Saves nothing."""
         document, topologies = self._document(request)
         return of_experiment(request.name or _name(topologies, request), document)
 
     def document(self, request: ExperimentCreate) -> Json:
-        """What would be kept of a request, with the specs of its saved plans. Saves nothing, and
-        checks no more than these."""
+        """The document of a request, with the specs of its saved plans. Saves nothing, and checks
+        only these."""
         return self._document(request)[0]
 
     def predict(self, request: PredictRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
-        """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after
-        `left` tells that nobody waits for the answer any longer."""
+        """Returns the result directly if the computation ends within the limit. Nothing is saved.
+        Ends soon after `left` returns that the client has disconnected."""
         return self._at_once(request, "flow", "prediction", limit_secs, left)
 
     def simulate(self, request: SimulateRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
@@ -206,7 +206,7 @@ class ExperimentService:
         )
 
     def _outlines(self, document: Json, topologies: list[Json]) -> list[Json]:
-        """What is asked of each topology, checked by the engine that will answer."""
+        """The outline for each topology, checked by the chosen engine."""
         name = document["engine"]
         if not ENGINES[name].computed:
             if name not in self._outliners:
@@ -215,8 +215,7 @@ class ExperimentService:
         return checks.outlines(self._engine, document, [one["title"] for one in topologies])
 
     def _document(self, request: ExperimentCreate) -> tuple[Json, list[Json]]:
-        """What is kept of a request, and its topologies: title, size, and the saved plan each of
-        them was."""
+        """The document of a request, and its topologies: title, size, and saved plan."""
         plan, topology = self._asked(request.plan, "body.plan")
         axes, topologies = None, [topology]
         if request.axes is not None:
@@ -249,8 +248,8 @@ class ExperimentService:
         return document, topologies
 
     def _asked(self, plan: PlanReference | Json, field: str) -> tuple[Json, Json]:
-        """A plan of a question as the document keeps it, and what it comes to; checked by building
-        it."""
+        """A plan of a request as stored in the document, and its topology's size; checked by
+        building it."""
         with checks.refused_by_field(field):
             if isinstance(plan, PlanReference):
                 row, revision, built = self._plans.built(plan.id, plan.revision)
@@ -266,7 +265,8 @@ class ExperimentService:
 
 
 def _packets(outlines: list[Json], each: int) -> schemas.EstimatedPackets | None:
-    """Of all points, so many on each topology: work adds up, memory does not."""
+    """The total over all points, with `each` points per topology: work is a sum, memory a
+    maximum."""
     if not outlines:
         return None
     added = {name: each * sum(one[name] for one in outlines) for name in ("bytes", "packets", "packet_hops")}
@@ -294,13 +294,13 @@ def _rounded(secs: float) -> float:
 
 
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
-    """What was kept, whichever version kept it: a field that is no longer known must not hide the
+    """Accepts documents of all versions: a field that no longer exists must not hide the
     experiment."""
     fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
     for added in ("hypotheses", "fault_schedules"):
         fields[added] = fields[added] or []
     fields["drawn_faults"] = row.document.get("drawn_faults", 0)
-    # What each kind of workload has beside its kind is kept whatever it is.
+    # The parameters of a workload's kind are returned unchecked.
     fields["workload"] = Workload.model_validate(row.document["workload"])
     columns = {
         key: getattr(row, key) for key in ("id", "name", "kind", "content_hash", "topologies", "points", "created_at")

@@ -9,7 +9,7 @@ FAILURE_KINDS = {"servers": "server", "switches": "switch", "links": "link", "ra
 
 
 def failure_kind(word: str) -> str | None:
-    """`switch` for `switch`, `Switches` and the like; None for what is no kind of device."""
+    """For example `switch` for `switch` or `Switches`; None if the word is not a kind of device."""
     plain = word.strip().lower()
     return next((kind for plural, kind in FAILURE_KINDS.items() if plain in (plural, kind)), None)
 

@@ -1,4 +1,4 @@
-"""Programs of users in images, beside the servers of an emulation: what one may say of them."""
+"""Checks of users' programs in images, which run on the servers of an emulation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
 MAX_USER_IMAGES = 16
-"""Of an emulation; a server has one at most."""
+"""Most user images of an emulation; a server has at most one."""
 MAX_WORDS, MAX_WORD, MAX_VARIABLES = 64, 4096, 64
 OURS = "CUBEYARD_"
-"""How the variables begin that tell a program where it is."""
+"""The prefix of the variables that inform a program about its server."""
 
 _DOMAIN = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?::[0-9]{1,5})?"
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"

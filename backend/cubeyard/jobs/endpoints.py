@@ -1,4 +1,4 @@
-"""`/api/v1/.../exports` and `/api/v1/jobs`."""
+"""Endpoints of `/api/v1/.../exports` and `/api/v1/jobs`."""
 
 from __future__ import annotations
 
@@ -97,20 +97,20 @@ def export_plan(
     if_none_match: IfNoneMatch = None,
     prefer: Prefer = None,
 ) -> Response:
-    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the
-    program changes.
+    """The same plan gives the same bytes, so that the response's ETag is valid until the plan or
+    the program changes.
 
-    A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is
-    202 with the job, which can be followed and cancelled, and 303 to its file once it is done.
-    `Prefer: respond-async` asks for that at any size, `stream=true` for the file in this answer
-    whatever its size. With `Range: bytes=1000-` a download that broke off goes on where it ended;
-    with `If-Range` and the ETag only if the file is still the same.
+    A plan with more cables than the format's `cables_at_once` is exported by a job: the response is
+    202 with the job, which can be followed and cancelled, and 303 to its file when it is finished.
+    `Prefer: respond-async` requests a job at any size, `stream=true` the file in this response at
+    any size. `Range: bytes=1000-` resumes an interrupted download; with `If-Range` and the ETag
+    only if the file has not changed.
     """
     known(format)
     plan, row, built = plans.built(id, revision, paper=options.paper)
     options = linked(options, request, (plan.id, row.revision))
     tag = export_tag(format, built, plan.name, options)
-    # A client may keep the file, and asks each time whether it still holds.
+    # A client may cache the file, but must revalidate it each time.
     headers = {"etag": tag, "cache-control": "private, no-cache", "accept-ranges": "bytes"}
     if matches(if_none_match, tag):
         return Response(status_code=304, headers=headers)
@@ -121,8 +121,8 @@ def export_plan(
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
         answer = Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
-        # The size is known once the file is made, which nobody asked for here: no size instead of
-        # that of the empty body.
+        # The size is known only after the file is made, which HEAD does not do: send no size
+        # instead of the size of the empty body.
         del answer.headers["content-length"]
         return answer
     if by_job:
@@ -163,7 +163,7 @@ def _by_job(job: schemas.Job, preferred: bool) -> Response:
 def export_spec(
     plans: Plans, format: FormatName, http: Request, request: schemas.ExportRequest, options: Options
 ) -> Response:
-    """The file in this answer, whatever its size: a job belongs to a saved plan."""
+    """Returns the file in this response at any size, because a job needs a saved plan."""
     known(format)
     options = linked(options, http, None)
     built = plans.preview(on_paper(normal_spec(request.spec), options.paper))
@@ -225,9 +225,8 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
     },
 )
 def read_job_result(request: Request, service: Service, id: Id, if_none_match: IfNoneMatch = None) -> Response:
-    """With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range`
-    and the ETag only if the file is still the same. A job's file never changes: the ETag names the
-    job."""
+    """`Range: bytes=1000-` resumes an interrupted download; with `If-Range` and the ETag only if
+    the file has not changed. A job's file never changes: the ETag names the job."""
     row = service.finished(id)
     tag = f'"{row.id}"'
     cached = {"etag": tag, "cache-control": "private, no-cache"}
@@ -254,7 +253,7 @@ def _bytes_of(database: Database, job_id: str, wanted: range) -> Iterator[bytes]
 
 
 def _chunks(database: Database, job_id: str, position: int) -> Iterator[bytes]:
-    """The pieces from `position` on, each in a transaction of its own: a slow client holds no
+    """The pieces from `position` on, each in a separate transaction, so that a slow client holds no
     connection."""
     while True:
         with database.session() as session:

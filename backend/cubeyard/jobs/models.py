@@ -13,7 +13,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from cubeyard.kit.db import Base
 
 CHUNK_BYTES = 256 * 1024
-"""What a row of a result holds; only the last one is shorter, so that an offset names its row."""
+"""The size of a row of a result; only the last row is shorter, so that an offset determines its
+row."""
 
 
 class JobRow(Base):

@@ -23,8 +23,8 @@ class JobRepository(Repository):
         return self._session.scalars(query.limit(limit)).all()
 
     def latest(self, plan_id: str, revision: int, format: str, filename: str, options: dict[str, Any]) -> JobRow | None:
-        """The newest job of a file that is waited for, under way or done. The name tells apart what
-        a plan was called."""
+        """The newest queued, running or finished job of a file. The file name includes the plan's
+        name, which can change."""
         query = (
             select(JobRow)
             .where(
@@ -41,7 +41,8 @@ class JobRepository(Repository):
         return self._session.scalars(query).one_or_none()
 
     def report(self, job_id: str, attempt: int, progress: float, doing: str) -> bool:
-        """False if the attempt is over: cancelled, or another worker's by now."""
+        """Returns False if the attempt has ended: the job was cancelled, or another worker has
+        it."""
         change = (
             update(JobRow)
             .where(JobRow.id == job_id, JobRow.attempts == attempt, JobRow.state == "running")

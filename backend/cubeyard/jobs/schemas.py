@@ -1,4 +1,4 @@
-"""What the export endpoints and the jobs take and give."""
+"""Requests and responses of exports and jobs."""
 
 from __future__ import annotations
 

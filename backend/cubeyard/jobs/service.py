@@ -60,8 +60,8 @@ class JobService:
     def start_or_join(
         self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
     ) -> schemas.Job:
-        """The latest job of this file that has not failed, or a new one: who asks twice does not
-        make it twice."""
+        """The latest job of this file that has not failed, or a new job: a repeated request does
+        not make the file twice."""
         return self.started(plan_id, revision, format, options) or self.start(plan_id, revision, format, options)
 
     def started(
@@ -81,7 +81,7 @@ class JobService:
         return schemas.JobList(items=[as_job(row) for row in self._repository.jobs_of(plan.id)])
 
     def cancel(self, job_id: str) -> schemas.Job:
-        """Cancelling what is finished already changes nothing."""
+        """Cancelling a finished job changes nothing."""
         row = self._repository.job(job_id, lock=True)
         if row is None:
             raise not_found(f"job {job_id}")
@@ -137,7 +137,7 @@ def at_once(format: str, built: BuiltPlan) -> bool:
 
 
 def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str]:
-    """What the file would be called, and its media type."""
+    """The file name and media type of an export."""
     return file_name(format, PlanView.of(built, name)), FORMATS[format].media_type
 
 

@@ -1,11 +1,11 @@
-"""Notes that people pin to a place of a plan or to a moment of a run. [ours]
+"""Notes that users attach to a part of a plan or to a moment of a run. [ours]
 
-A note belongs to the revision of a saved plan that it was written at, and has an anchor: a rack, a
-device, a cable, or a second of a run's replay. Later revisions show it too. A cable is known by its
-two ends, because its number may be another cable's in the next revision; where the anchor is gone,
-the note stays and says so. A note at a moment belongs to the saved plan that the run was made of,
-or, if that was never saved, to the run.
+A note belongs to the revision of a saved plan for which it was written, and has an anchor: a rack,
+a device, a cable, or a second of a run's replay. Later revisions show it too. A cable is identified
+by its two ends, because its number can belong to another cable in the next revision; if the anchor
+no longer exists, the note is kept and shows that. A note at a moment belongs to the saved plan of
+the run or, if the plan was not saved, to the run.
 
-Not in: notes of the crew on cables that could not be cabled, which are marks (`plans/work`); the
-spec, which notes are no part of: writing one changes neither a plan's hash nor its revision.
+Not here: notes of the crew on cables that could not be installed, which are marks (`plans/work`).
+Notes are not part of the spec: writing a note changes neither a plan's hash nor its revision.
 """

@@ -51,8 +51,8 @@ def ends(built: BuiltPlan, index: int) -> list[str]:
 
 
 def found(built: BuiltPlan, kind: str, name: str, ends: list[str] | None) -> str | None:
-    """What an anchor is called in a plan; None if the plan does not have it. Takes as long as a
-    device has ports."""
+    """The title of an anchor in a plan; None if the plan does not have it. Time is linear in the
+    ports of a device."""
     if kind == "rack":
         return name if name in built.scene["racks"]["name"] else None
     if kind == "device":
@@ -77,7 +77,7 @@ def _trace(built: BuiltPlan, device: str) -> Json | None:
 
 
 def _index(name: str) -> int | None:
-    """12 of `C00012`; None for what is no cable's name."""
+    """12 for `C00012`; None if it is not a cable's name."""
     digits = name[1:]
     is_name = name[:1] == "C" and digits.isascii() and digits.isdigit() and 5 <= len(digits) <= 10
     return int(digits) if is_name else None

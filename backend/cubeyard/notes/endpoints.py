@@ -48,8 +48,8 @@ def list_plan_notes(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> schemas.NoteList:
-    """Notes of all revisions. `here` says what each anchor is called in this one, or that it is not
-    there."""
+    """Notes of all revisions. `here` is the title of each anchor in this revision, or states that
+    it is missing."""
     return service.of_plan(id, revision=revision, kind=kind, resolved=resolved, q=q, cursor=cursor, limit=limit)
 
 

@@ -29,7 +29,7 @@ class NoteRow(Base):
     kind: Mapped[str] = mapped_column(Text)
     """`rack`, `device`, `cable` or `moment`."""
     name: Mapped[str | None] = mapped_column(Text)
-    """Of the rack, device or cable in that revision."""
+    """The name of the rack, device or cable in that revision."""
     ends: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     """A cable's ends: device and port of the one, device and port of the other."""
     run_id: Mapped[str | None] = mapped_column(Text)

@@ -1,4 +1,4 @@
-"""What the endpoints of notes take and give."""
+"""Requests and responses of the note endpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cubeyard.kit.text import PlainText, storable
 MAX_TEXT = 2000
 """Characters of a note."""
 MAX_NOTES = 1000
-"""Of a plan, or of a run whose plan is not saved."""
+"""Most notes of a plan, or of a run whose plan is not saved."""
 
 PlaceKind = Literal["rack", "device", "cable"]
 NoteKind = Literal["rack", "device", "cable", "moment"]

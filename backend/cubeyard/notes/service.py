@@ -1,5 +1,5 @@
-"""The rules of notes: pinned to what is there, kept when it is gone, and every change is in the
-change log."""
+"""The rules of notes: an anchor must exist when a note is written, a note remains when its anchor
+disappears, and every change is logged."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ class NoteService:
         cursor: str | None,
         limit: int,
     ) -> schemas.NoteList:
-        """A page of a plan's notes, whatever revision they were written at, with their anchors in
-        the revision looked at."""
+        """A page of a plan's notes of all revisions, with their anchors in the given revision."""
         _, row, build = self._plans.buildable(plan_id, revision)
         rows, following = self._page(
             plan_id=plan_id, run_id=None, kind=kind, resolved=resolved, q=q, cursor=cursor, limit=limit
@@ -87,7 +86,8 @@ class NoteService:
         if last is None:
             detail = f"Run {run_id} has nothing to replay: notes are pinned to moments of runs with real packets."
             raise ProblemError(409, "no-replay", detail)
-        # The replay's clock shows tenths: what it rounds the last tick to is a moment of the run.
+        # The replay's clock shows tenths of a second: the last tick, rounded up, is still a moment
+        # of the run.
         end_secs = math.ceil(orjson.loads(last)["at_secs"] * 10) / 10
         if request.at_secs > end_secs:
             message = (
@@ -111,8 +111,7 @@ class NoteService:
         )
 
     def change(self, note_id: str, request: schemas.NoteUpdate) -> schemas.Note:
-        """A new text, another state, or both. What is so already changes nothing and is not
-        logged."""
+        """Changes text, state, or both. A change without effect is not logged."""
         row = self._row(note_id, lock=True)
         if request.text is not None:
             if request.base_version != row.version:

@@ -20,7 +20,7 @@ ENTRY = table("procrastinate_jobs", column("id"), column("status"), column("sche
 
 @dataclass(frozen=True)
 class Beaten:
-    """What a beat found."""
+    """The result of a heartbeat."""
 
     run: bool
     """Whether the attempt is still under way."""
@@ -34,8 +34,8 @@ class ChunkRepository(Repository):
         return self._session.scalars(query).one_or_none()
 
     def at_work(self, run_id: str) -> tuple[int, float]:
-        """How many workers hold chunks of a run, and for how long they have worked at what is not
-        written yet, in seconds added up."""
+        """The number of workers that hold chunks of a run, and the total seconds for which they
+        have worked on points that are not written yet."""
         secs = func.sum(func.extract("epoch", func.clock_timestamp() - RunChunkRow.since))
         held = select(func.count(), secs).where(RunChunkRow.run_id == run_id, RunChunkRow.holder.is_not(None))
         count, added = self._session.execute(held).one()
@@ -46,9 +46,9 @@ class ChunkRepository(Repository):
         return run.next_point < run.points_total or self._free(run.id) is not None
 
     def take(self, run: RunRow, holder: str, wanted: int, workers: int) -> RunChunkRow | None:
-        """A chunk for a worker: one that another left behind, or up to `wanted` points that nobody
-        took; None if there is neither. `workers` are at the run, this one included: so large that
-        the others find as much."""
+        """A chunk for a worker: one that another worker left, or up to `wanted` free points; None
+        if there is neither. `workers` is the number of workers at the run, including this one; the
+        size leaves an equal share to the others."""
         row = self._free(run.id)
         if row is None:
             left = run.points_total - run.next_point
@@ -64,7 +64,7 @@ class ChunkRepository(Repository):
         return row
 
     def written(self, run_id: str, first: int, until: int) -> set[int]:
-        """Those of its points that are there."""
+        """The chunk's points that are already written."""
         query = select(FrameRow.point).where(FrameRow.run_id == run_id, FrameRow.point >= first, FrameRow.point < until)
         return {point for point in self._session.scalars(query) if point is not None}
 
@@ -88,8 +88,8 @@ class ChunkRepository(Repository):
         self._session.flush()
 
     def bury(self, run_id: str, lease: timedelta | None) -> int:
-        """Free the chunks whose holders were not heard of for a lease, or all of them. How many
-        workers in a row died at the worst of them."""
+        """Frees the chunks whose holders sent no heartbeat for a lease, or all of them. Returns the
+        largest number of consecutive deaths at one of them."""
         query = select(RunChunkRow).where(RunChunkRow.run_id == run_id, RunChunkRow.holder.is_not(None))
         if lease is not None:
             query = query.where(RunChunkRow.heartbeat_at < func.clock_timestamp() - lease)
@@ -102,7 +102,8 @@ class ChunkRepository(Repository):
         return worst
 
     def free_all(self, run_id: str) -> None:
-        """Whoever still thinks that it holds one finds that it does not."""
+        """A worker that still assumes that it holds a chunk notices at its next write that it does
+        not."""
         free = update(RunChunkRow).where(RunChunkRow.run_id == run_id).values(holder=None, part=0.0)
         self._session.execute(free)
 
@@ -110,7 +111,8 @@ class ChunkRepository(Repository):
         self._session.execute(delete(RunChunkRow).where(RunChunkRow.run_id == run_id))
 
     def beat(self, run_id: str, attempt: int, holder: str, part: float) -> Beaten:
-        """A holder lives and has computed so many points of its chunk that are not written yet."""
+        """Records that a holder is alive, and the number of computed points of its chunk that are
+        not written yet."""
         others = select(func.coalesce(func.sum(RunChunkRow.part), 0.0)).where(
             RunChunkRow.run_id == run_id, RunChunkRow.holder.is_not(None), RunChunkRow.holder != holder
         )
@@ -133,8 +135,8 @@ class ChunkRepository(Repository):
         return Beaten(run=True, chunk=self._changed(chunk))
 
     def runs_with_dead_holders(self, lease: timedelta) -> Sequence[RunRow]:
-        """Runs under way, locked, with a chunk whose holder was not heard of for a lease; those
-        that another reaper looks at are left to it."""
+        """Running runs, locked, with a chunk whose holder sent no heartbeat for a lease; skips runs
+        that another reaper has locked."""
         dead = select(RunChunkRow.first).where(
             RunChunkRow.run_id == RunRow.id,
             RunChunkRow.holder.is_not(None),
@@ -144,8 +146,8 @@ class ChunkRepository(Repository):
         return self._session.scalars(query.execution_options(populate_existing=True)).all()
 
     def shorthanded_runs(self) -> Sequence[RunRow]:
-        """Runs of the long lane under way, locked, with points that nobody holds and no entry that
-        asks for a worker."""
+        """Running runs of the long lane, locked, with free points and no queue entry that requests
+        a worker."""
         chunks = select(RunChunkRow.first).where(RunChunkRow.run_id == RunRow.id)
         left = or_(RunRow.next_point < RunRow.points_total, chunks.where(RunChunkRow.holder.is_(None)).exists())
         query = (
@@ -156,7 +158,7 @@ class ChunkRepository(Repository):
         return self._session.scalars(query.execution_options(populate_existing=True)).all()
 
     def has_entry(self, run: RunRow) -> bool:
-        """Whether an entry of the run, which asks for a worker, waits in its queue."""
+        """Whether an entry of the run that requests a worker is in its queue."""
         return self._session.scalars(select(RunRow.id).where(RunRow.id == run.id, self._entered())).first() is not None
 
     def another_waits(self, lane: str) -> bool:

@@ -92,7 +92,7 @@ def read_run(service: Service, id: Id) -> schemas.Run:
 
 @router.post("/runs/{id}/cancel", operation_id="cancel_run", summary="Cancel a run", responses=responses(404))
 def cancel_run(service: Service, id: Id) -> schemas.Run:
-    """What was computed stays. Cancelling what is finished changes nothing."""
+    """Computed results are kept. Cancelling a finished run changes nothing."""
     return service.cancel(id)
 
 
@@ -140,7 +140,7 @@ def follow_run(
     last_event_id: LastEventId = None,
 ) -> Response:
     """Live, reconnect and replay are the same: every frame after the given number, once and in
-    order, until the run is over."""
+    order, until the run ends."""
     run = service.row(id)
     reached = after if last_event_id is None else last_event_id
     if run.state in FINISHED and reached >= run.last_seq:
@@ -187,11 +187,11 @@ def read_flow_times(
     id: Id,
     format: Annotated[Format, Query()] = "csv",
 ) -> Response:
-    """A row a flow:
+    """One row per flow:
     `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`.
-    While a point is under way, it has those of its flows that are over: of more than 20,000, in the
-    order of parts of so many that were over at a time. A table of 1,000,000 flows at most is in
-    memory, of a point under way a part."""
+    While a point is running, the table has its finished flows; if the point has more than 20,000
+    flows, they are in the order of the parts in which they finished. At most one table of 1,000,000
+    flows is in memory; for a running point, one part."""
     run = service.read(id)
     refuse_without(run, None if run.experiment_id is None else experiments.row(run.experiment_id).document)
     found = tables(request.app.state.database, run)

@@ -1,5 +1,5 @@
-"""The times of a simulation's flows, point by point: of the points that are computed and of the one
-under way or given up."""
+"""The times of a simulation's flows, point by point: for finished points and for the latest running
+or cancelled one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from cubeyard.runs.schemas import Run
 
 
 def tables(database: Database, run: Run) -> Iterator[Table]:
-    """A table a point, in the order of points; last what there is of the latest one under way: of
-    many flows, a table for each list that came of it. One table at a time is in memory."""
+    """One table per point, in the order of points, and at the end the partial results of the latest
+    running point: with many flows, one table per list that it reported. Only one table at a time is
+    in memory."""
     done: set[int] = set()
     for frame in frames_of(database, run.id):
         payload = orjson.loads(frame.payload)

@@ -22,8 +22,8 @@ Result = TypeVar("Result")
 
 
 def patiently(database: Database, lease: Lease, write: Callable[[], Result]) -> Result:
-    """Write, and write again while a database restarts. What was committed before the answer was
-    lost is for `write` to see."""
+    """Writes, and retries while the database restarts. `write` must detect a commit whose
+    confirmation was lost."""
     for left in reversed(range(WRITE_TRIES)):
         try:
             with lease.writing:
@@ -55,7 +55,7 @@ class Frames:
             row = own(repository, self.lease)
             if point is None and self.lease.holder is not None:
                 if not ChunkRepository(session).is_first(row.id, self.lease.holder):
-                    return  # of points computed beside each other, one shows what there is so far
+                    return  # if several points are computed in parallel, only one shows partial results
             elif point is not None:
                 if repository.has_point(row.id, point):
                     return  # committed before the connection was lost

@@ -1,9 +1,9 @@
-"""A worker's hold on a run: renewed every few seconds by a thread of its own, lost when somebody
-else has the run or nobody.
+"""A worker's lease of a run: a separate thread renews it every few seconds; it is lost when the run
+ended or another worker has it.
 
-A beat says that the worker lives and how far it is, and hears whether the run is still its own.
-What ends a run also says so on a channel, so that a worker looks at once and a cancelled run ends
-its work within a second. [ours]
+A heartbeat reports that the worker is alive and its progress, and returns whether the worker still
+has the run. The end of a run is also notified on a database channel, so that workers check
+immediately and stop working at a cancelled run within a second. [ours]
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ log = structlog.get_logger(__name__)
 
 BEAT_SECS = 2.0
 BEATS_A_LEASE = 4
-"""So many may be lost before a short lease is over."""
+"""A short lease survives this number of lost heartbeats."""
 
 
 def beat_secs(lease_secs: float) -> float:
-    """How often a worker says that it lives."""
+    """The interval of a worker's heartbeats."""
     return min(BEAT_SECS, lease_secs / BEATS_A_LEASE)
 
 
@@ -35,7 +35,7 @@ class OverError(Exception):
 
 
 class Watch:
-    """The leases of a process, for whoever hears that a run is over."""
+    """The leases of a process, for notifications that a run has ended."""
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()
@@ -50,8 +50,8 @@ class Watch:
             self._leases.discard(lease)
 
     def look(self, run_id: str | None) -> None:
-        """Ask the database about that run now, or about all of them. What was heard is not
-        believed, only looked into."""
+        """Checks that run, or all runs, in the database now. A notification only triggers the
+        check."""
         with self._lock:
             for lease in self._leases:
                 if run_id in {None, lease.run_id}:
@@ -77,13 +77,13 @@ class Lease:
         self.attempt = attempt
         self.holder = holder
         self.progress = 0.0
-        """Of the whole run, where one worker does all of it."""
+        """Progress of the whole run, if one worker does all of it."""
         self.part = 0.0
         """Points of the chunk that are computed and not written yet, a part of one included."""
         self.lost_chunk = threading.Event()
-        """Another worker has the chunk by now: this one was silent for too long."""
+        """Set if another worker took the chunk, because this one sent no heartbeat for too long."""
         self.writing = threading.Lock()
-        """What is written is no longer `part`: no beat comes in between."""
+        """Held while writing: written points must leave `part` before the next heartbeat."""
         self._database = database
         self._stopping = stopping
         self._every_secs = every_secs
@@ -101,7 +101,7 @@ class Lease:
             raise OverError
 
     def look(self) -> None:
-        """Beat now."""
+        """Sends a heartbeat now."""
         self._wake.set()
 
     @contextmanager

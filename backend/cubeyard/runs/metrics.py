@@ -1,5 +1,5 @@
-"""What `/metrics` tells of runs, queues and workers. All of it is read from the database when it is
-asked for: one server tells it of all workers, wherever they are."""
+"""The part of `/metrics` about runs, queues and workers. All values are read from the database on
+request, so any server reports all workers on all machines."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Counts(Repository):
         return [(kind, state, count) for kind, state, count in self._session.execute(query)]
 
     def waiting(self) -> Iterable[tuple[str, int, float]]:
-        """Of each lane the runs that wait for a worker, and for how long the first of them has
-        waited."""
+        """For each lane, the number of runs that wait for a worker, and the waiting time of the
+        first."""
         age = func.extract("epoch", func.clock_timestamp() - func.min(RunRow.created_at))
         query = select(RunRow.lane, func.count(), age).where(RunRow.state == "queued").group_by(RunRow.lane)
         return [(lane, count, max(float(secs), 0.0)) for lane, count, secs in self._session.execute(query)]
 
     def entries(self) -> Iterable[tuple[str, str, int]]:
-        """Queue, status and number of what is in the queues."""
+        """Queue, status and number of the queue entries."""
         jobs = table("procrastinate_jobs", column("queue_name"), column("status"))
         status = cast(jobs.c.status, Text)
         query = select(jobs.c.queue_name, status, func.count()).where(status.in_(["todo", "doing"]))
@@ -45,7 +45,7 @@ class Counts(Repository):
         ]
 
     def workers(self, lease_secs: float) -> float:
-        """Those that were heard of within a lease."""
+        """The number of workers with a heartbeat within the lease."""
         told = table("procrastinate_workers", column("last_heartbeat"))
         heard = func.extract("epoch", func.clock_timestamp() - told.c.last_heartbeat) < lease_secs
         return self._session.scalars(select(func.count()).select_from(told).where(heard)).one() / QUEUES_A_WORKER
@@ -63,7 +63,7 @@ class RunCollector(Collector):
         self._lease_secs = lease_secs
 
     def describe(self) -> Iterable[Any]:
-        """Nothing is read before somebody asks."""
+        """Reads nothing until a client requests the metrics."""
         return ()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

@@ -48,39 +48,39 @@ class RunRow(Base):
     state: Mapped[str] = mapped_column(Text)
     reason: Mapped[str] = mapped_column(Text, server_default="")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How often a worker began it; those who join it are not counted. Also a fence: only the latest
-    attempt may write."""
+    """How often a worker started the run, not counting workers that joined. It is also a fence:
+    only the latest attempt can write."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
     """How many workers in a row died at it without getting further."""
     progress: Mapped[float] = mapped_column(Float, server_default="0")
     progress_at_start: Mapped[float] = mapped_column(Float, server_default="0")
-    """What earlier attempts had done when the latest began: the estimate counts from there."""
+    """Progress of earlier attempts when the latest began: the estimate counts from there."""
     points_total: Mapped[int] = mapped_column(Integer)
     points_done: Mapped[int] = mapped_column(Integer, server_default="0")
     last_seq: Mapped[int] = mapped_column(Integer, server_default="0")
     next_point: Mapped[int] = mapped_column(Integer, server_default="0")
     """From this point on none was taken by a worker yet."""
     work_secs: Mapped[float] = mapped_column(Float, server_default="0")
-    """What workers spent on the points written in the latest attempt, added up over the workers."""
+    """The total time of all workers for the points written in the latest attempt."""
     queue_id: Mapped[int | None] = mapped_column(BigInteger)
     """Where the queue has it: waiting or, once it runs, asking for more workers."""
     lane: Mapped[Lane] = mapped_column(Text, server_default="long")
     """The queue that it waits in, or was taken from last."""
     expected_secs: Mapped[float | None] = mapped_column(Float)
-    """What the same run took the last time; null: not known."""
+    """Duration of the same run the last time; null if unknown."""
     engine_version: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     started_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     heartbeat_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    """When its worker last said that it lives. Too long ago: the lease is over."""
+    """The last heartbeat of its worker. The lease ends if it is too old."""
     finished_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
 
 class RunChunkRow(Base):
-    """Points of a run that a worker took, or that one left behind. There is no row for what nobody
-    took, nor for what is done.
+    """Points of a run that a worker holds, or that a worker left unfinished. Points that no worker
+    took, and finished points, have no row.
 
-    Rows change under the lock of their run's row, but for what a beat says.
+    Rows change under the lock of their run's row, except for the values of heartbeats.
     """
 
     __tablename__ = "run_chunks"
@@ -89,12 +89,12 @@ class RunChunkRow(Base):
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     first: Mapped[int] = mapped_column(Integer, primary_key=True)
     until: Mapped[int] = mapped_column(Integer)
-    """The first point after it. Which of its points are written, the frames say."""
+    """The first point after the chunk. The frames show which of its points are written."""
     holder: Mapped[str | None] = mapped_column(Text)
     """The fence: a worker that lost it writes nothing. Null: free to be taken."""
     heartbeat_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    """Since when its holder works at what is not written yet."""
+    """The time since when its holder works on points that are not written yet."""
     part: Mapped[float] = mapped_column(Float, server_default="0")
     """Points computed and not written yet, a part of one included."""
     written: Mapped[int] = mapped_column(Integer, server_default="0")

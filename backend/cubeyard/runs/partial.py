@@ -1,4 +1,4 @@
-"""What there is of a long answer so far, written as frames now and then."""
+"""Writes partial results of a long computation as frames from time to time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cubeyard.runs.frames import Frames
 
 LEAST_BETWEEN_PARTIALS_SECS = 0.25
 SHARE_BETWEEN_PARTIALS = 0.05
-"""Of the time that it has taken so far."""
+"""Interval between partial results, as a share of the elapsed time."""
 
 
 def seldom(frames: Frames, kind: str, payload: Callable[[str], Json]) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""What runs ask of the engine, and of whoever makes figures."""
+"""The interfaces that runs need from the engine and the maker of figures."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The runs' own queues, one for each lane: a long sweep keeps neither an export nor a table of a
-second waiting.
+"""Separate queues for runs, one per lane, so that a long sweep delays neither exports nor short
+runs.
 
-A run whose duration is not known starts in the quick lane. After `QUICK_SECS` there it goes on in
-the long lane, with the points that it has: nobody has to guess how long it takes. A run that is
-known to take longer, and one that measures with real packets, starts in the long lane. There a
-sweep asks for one more worker at a time, by an entry behind all others: a worker takes it if
-nothing else waits, and then asks for the next one. [ours]
+A run of unknown duration starts in the quick lane. After `QUICK_SECS` it continues in the long lane
+and keeps its points, so that nobody has to guess its duration. Runs that were long before, and
+emulations, start in the long lane. There a sweep requests one more worker at a time, by an entry at
+the end of the queue: a worker takes it if nothing else waits, and then requests the next one.
+[ours]
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Gives the runs of dead workers, and the points that they held of one, to others, or fails them
-with a reason: no run is ever stuck.
+"""Returns the runs and points of dead workers to the queue, or fails the runs with a reason, so
+that no run is ever stuck.
 
-A run fails when so many workers in a row died at it, or at the same points of it, without getting a
-point further: it is the run then that kills them. A long sweep may outlive any number of workers.
+A run fails if several workers in a row died at it, or at the same points of it, without finishing a
+point: then the run itself is the cause. A long sweep can survive the death of any number of
+workers.
 """
 
 from __future__ import annotations
@@ -47,8 +48,7 @@ class RunReaper:
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")
                 log.warning("run_reaped", run=row.id, state=row.state, deaths=row.deaths)
             for row in repository.chunks.runs_with_dead_holders(self._lease):
-                # Others are at it, and go on: only whoever dies at the same points again and again
-                # ends it.
+                # Other workers continue the run: only repeated deaths at the same points end it.
                 row.deaths = repository.chunks.bury(row.id, self._lease)
                 if row.deaths >= self._attempts:
                     self._fail(repository, row)

@@ -1,4 +1,4 @@
-"""The runs' SQL. Whatever changes a run also says its id on the channel, in the same
+"""The SQL of runs. Every change of a run also notifies its id on the channel, in the same
 transaction."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FLOW_TIMES = "flow-times"
 BATCH_FRAMES = 200
 BATCH_BYTES = 256 * 1024
 TICK, SECOND = "tick", "second"
-"""Kinds of frames of which the second adds up what the ones before it told one by one."""
+"""Two kinds of frames: a second is the sum of the ticks before it."""
 RECENT_FRAMES = 3300
 """Five minutes of ticks, and their seconds."""
 FINISHED = frozenset({"succeeded", "failed", "cancelled"})
@@ -60,7 +60,7 @@ class Frame:
 class NewFrame:
     kind: str
     payload: Any
-    """What becomes JSON."""
+    """A value that can be serialized as JSON."""
     size_bytes: int
     point: int | None = None
 
@@ -142,9 +142,10 @@ class RunRepository(Repository):
         return {row.figure: row for row in rows if row.figure is not None}
 
     def last_secs(self, row: RunRow) -> float | None:
-        """What the latest good run of the same figure or question took; None if there was none.
+        """The duration of the latest successful run of the same figure or request; None if there
+        was none.
 
-        One that went on from the quick lane was at least as long as a run may be there.
+        A run that moved out of the quick lane took at least that lane's limit.
         """
         if row.figure is not None:
             same = (
@@ -170,8 +171,7 @@ class RunRepository(Repository):
         return max(took.total_seconds(), least)
 
     def before(self, row: RunRow) -> Sequence[RunRow]:
-        """The runs of a queued run's lane that come first: those under way, and those that were put
-        in before it."""
+        """The runs before a queued run in its lane: running ones, and those queued earlier."""
         waiting = and_(RunRow.state == "queued", RunRow.queue_id < row.queue_id)
         query = select(RunRow).where(RunRow.lane == row.lane, or_(RunRow.state == "running", waiting))
         return self._session.scalars(query).all()
@@ -184,7 +184,7 @@ class RunRepository(Repository):
         self.append_all(row, [NewFrame(kind, payload, size_bytes, point)])
 
     def append_all(self, row: RunRow, frames: Sequence[NewFrame]) -> None:
-        """The same for several frames. Without any, the row's changes are told."""
+        """The same for several frames. Without frames, only notifies the row's changes."""
         rows = [
             {
                 "run_id": row.id,
@@ -203,7 +203,7 @@ class RunRepository(Repository):
         self.tell(row.id)
 
     def tell(self, run_id: str) -> None:
-        """Wake whoever follows the run, once the transaction is committed."""
+        """Wakes the followers of the run when the transaction is committed."""
         self._session.execute(select(func.pg_notify(CHANNEL, run_id)))
 
     def tell_over(self, run_id: str) -> None:
@@ -219,7 +219,7 @@ class RunRepository(Repository):
         return self._session.scalars(query).first() is not None
 
     def long_ago(self, run_id: str) -> int:
-        """Up to this frame, the ticks of a long run are told in seconds as well."""
+        """The number of the frame up to which the ticks of a long run are sent as seconds."""
         last = select(RunRow.last_seq - RECENT_FRAMES).where(RunRow.id == run_id).scalar_subquery()
         seconds = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.kind == SECOND, FrameRow.seq <= last)
         return self._session.scalars(seconds.order_by(FrameRow.seq.desc()).limit(1)).first() or 0
@@ -235,9 +235,8 @@ class RunRepository(Repository):
         return [frame for _, frame in self._batch(run_id, FrameRow.seq, wanted)]
 
     def results(self, run_id: str, after: int) -> list[tuple[int, Frame]]:
-        """Points and their frames after that point, in the order of their numbers: the same
-        whichever workers computed them. As many as fit a batch, and at least one if there is
-        one."""
+        """Points and their frames after the given point, in the order of their numbers, which does
+        not depend on the workers. As many as fit a batch, and at least one if there is one."""
         return self._batch(run_id, FrameRow.point, [FrameRow.run_id == run_id, FrameRow.point > after])
 
     def _batch(
@@ -256,7 +255,7 @@ class RunRepository(Repository):
         return [(place, Frame(seq, kind, payload)) for place, seq, kind, payload in self._session.execute(query)]
 
     def last_payload(self, run_id: str, kind: str) -> str | None:
-        """Of the latest frame of that kind; None if there is none."""
+        """The payload of the latest frame of that kind; None if there is none."""
         query = (
             select(type_coerce(cast(FrameRow.payload, Text), Text))
             .where(FrameRow.run_id == run_id, FrameRow.kind == kind)
@@ -283,13 +282,13 @@ class RunRepository(Repository):
         return found
 
     def payload(self, run_id: str, seq: int) -> str:
-        """Of one frame."""
+        """The payload of one frame."""
         query = select(type_coerce(cast(FrameRow.payload, Text), Text))
         return self._session.scalars(query.where(FrameRow.run_id == run_id, FrameRow.seq == seq)).one()
 
     def beat(self, run_id: str, attempt: int, progress: float) -> bool:
-        """The worker lives and is so far. False if the attempt is over: cancelled, or another
-        worker's by now."""
+        """Records the worker's heartbeat and progress. Returns False if the attempt has ended: the
+        run was cancelled, or another worker has it."""
         mine = (RunRow.id == run_id, RunRow.attempts == attempt, RunRow.state == "running")
         change = (
             update(RunRow)
@@ -306,8 +305,8 @@ class RunRepository(Repository):
         )
 
     def abandoned(self, lease: timedelta) -> Sequence[RunRow]:
-        """Runs whose worker was not heard of for a lease; those that another reaper looks at are
-        left to it."""
+        """Runs whose worker sent no heartbeat for a lease; skips runs that another reaper has
+        locked."""
         query = (
             select(RunRow)
             .where(RunRow.state == "running", RunRow.heartbeat_at < func.clock_timestamp() - lease)

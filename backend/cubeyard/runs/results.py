@@ -55,7 +55,7 @@ def as_csv(database: Database, run: Run, titles: list[str]) -> Iterator[bytes]:
 
 
 def as_parquet(database: Database, run: Run, titles: list[str]) -> Iterator[bytes]:
-    """The same table with its types; the file's metadata says which run it is of."""
+    """The same table with its types; the file's metadata names its run."""
     import pyarrow
     from pyarrow import parquet
 
@@ -106,7 +106,7 @@ def _lines(rows: list[list[Any]]) -> bytes:
 
 
 def frames_of(database: Database, run_id: str) -> Iterator[Frame]:
-    """The frames of points, by their numbers. Each batch in a transaction of its own: a slow client
+    """The frames of points, by number. Each batch has a separate transaction, so that a slow client
     holds no connection."""
     after = -1
     while True:

@@ -1,9 +1,9 @@
-"""Doing a run, or a share of one: what is missing, each point or frame written as soon as it is
-there.
+"""Does the missing part of a run, or a share of it, and writes each point or frame as soon as it is
+computed.
 
-A sweep is shared by all workers that come (`sharing.py`); a figure and a measurement are one
-worker's. A worker says every few seconds that it lives, and hears whether the run is still its own
-(`lease.py`). So a killed worker's points are taken up by another exactly where they were. [ours]
+All free workers share a sweep (`sharing.py`); a figure or a measurement has one worker. Every few
+seconds a worker sends a heartbeat and checks that it still has the run (`lease.py`). So another
+worker continues the points of a killed worker exactly where it stopped. [ours]
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class RunsEngine(Protocol):
     """Runs an engine that the binding does not compute."""
 
     def run(self, run_id: str, document: Json, frames: Frames) -> str:
-        """Do an experiment's run, frame by frame, up to the one that is point 0, and return a
-        remark on it, or nothing. Raises OverError when it is over."""
+        """Does an experiment's run, frame by frame, until the frame that is point 0, and returns a
+        remark on it, or an empty text. Raises OverError when the run has ended."""
         ...
 
 
@@ -56,7 +56,7 @@ class Begun:
 
     run: RunRow
     document: Json | None
-    """Of its experiment; a figure has none."""
+    """The document of its experiment; None for a figure."""
     holder: str
     """Who this worker is at this run."""
     chunk: Chunk | None
@@ -77,12 +77,12 @@ class RunRunner:
         beat_secs: float = BEAT_SECS,
         watch: Watch | None = None,
     ) -> None:
-        """`quick_secs`: after so long a run goes on in the lane for long runs; None in that
+        """`quick_secs`: the time after which a run continues in the long lane; None in that
         lane."""
         self._database = database
         self._engine = engine
         self._runners = runners or {}
-        """Of the engines that the binding does not compute, by name."""
+        """Runners, by name, of the engines outside the binding."""
         self._figures: FigureMaker = figures or engine
         self._queue = RunQueue()
         self._stopping = stopping or (lambda: False)
@@ -139,7 +139,7 @@ class RunRunner:
             return remark
 
     def _lease(self, begun: Begun) -> Lease:
-        """Held until the worker is told to stop, and no longer than this lane allows."""
+        """The lease ends when the worker must stop, or after the time limit of this lane."""
         until = None if self._quick_secs is None else time.monotonic() + self._quick_secs
         lease = Lease(
             self._database,
@@ -187,8 +187,8 @@ class RunRunner:
         return take(session, self._queue, row, holder)
 
     def _alone(self, begun: Begun, frames: Frames) -> str:
-        """What one worker does from start to end. What a dead one had measured is measured
-        again."""
+        """Does a run with one worker from start to end. Measurements of a dead worker are
+        repeated."""
         run, document = begun.run, begun.document
         if run.points_done >= run.points_total:
             return ""
@@ -206,8 +206,8 @@ class RunRunner:
         return self._runners[name].run(run.id, document, frames)
 
     def _end(self, lease: Lease, state: str, reason: str, share: Share | None = None) -> None:
-        """Room for this is kept on the database's disk. Where it is not enough, this takes until
-        there is some, or the worker is told to stop."""
+        """The database reserves disk space for this write. If it is not enough, this waits until
+        there is space, or the worker must stop."""
         full = False
         while True:
             try:
@@ -234,8 +234,8 @@ class RunRunner:
             return
 
     def _give_back(self, lease: Lease, share: Share | None) -> bool:
-        """A run that takes too long for its lane, or whose worker is told to stop, goes to another
-        worker, unless others are at it; one that is lost has nothing to give."""
+        """Returns a run to the queue if it exceeded its lane's limit or the worker must stop,
+        unless other workers continue it; a lost run is not returned."""
         try:
             with self._database.session() as session:
                 repository = RunRepository(session)
@@ -255,7 +255,8 @@ class RunRunner:
 
 
 def _written(share: Share | None) -> int:
-    """By this worker. What is no sweep is one point, which is not counted."""
+    """Points written by this worker. A run that is not a sweep is one point, which is not
+    counted."""
     return 0 if share is None else share.written
 
 

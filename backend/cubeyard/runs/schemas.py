@@ -1,4 +1,4 @@
-"""What the run endpoints take and give, and what the frames of a stream look like."""
+"""Requests and responses of the run endpoints, and the frames of a stream."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ class RunService:
         measures: bool,
         usual_secs: float | None = None,
     ) -> schemas.Run:
-        """`measures`: with real packets. `usual_secs`: what it takes elsewhere, for its first run
-        here."""
+        """`measures`: uses real packets. `usual_secs`: its duration on other machines, for its
+        first run here."""
         row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, whole=whole, points_total=1)
         return self._start(row, measures=measures, usual_secs=usual_secs)
 
@@ -85,7 +85,7 @@ class RunService:
         )
 
     def cancel(self, run_id: str) -> schemas.Run:
-        """Cancelling what is finished already changes nothing. What was computed stays."""
+        """Cancelling a finished run changes nothing. Computed results are kept."""
         row = self._repository.run(run_id, lock=True)
         if row is None:
             raise not_found(f"run {run_id}")
@@ -98,7 +98,7 @@ class RunService:
         return as_run(row, self._repository)
 
     def delete(self, run_id: str) -> None:
-        """The run and its frames. Whoever follows it is let go."""
+        """Deletes the run and its frames. Streams of the run end."""
         row = self._repository.run(run_id, lock=True)
         if row is None:
             raise not_found(f"run {run_id}")
@@ -115,7 +115,7 @@ class RunService:
             self._repository.delete(row)
 
     def _logged(self, row: RunRow, action: ChangeAction) -> None:
-        """Before the run's experiment is deleted, which knows the plan."""
+        """Before the run's experiment is deleted, because the log needs its plan."""
         experiment = self._session.get(ExperimentRow, row.experiment_id) if row.experiment_id is not None else None
         plan_id = experiment.plan_id if experiment is not None else None
         ChangeLog(self._session).record("run", action, row.id, row.title, row.kind, plan_id=plan_id)
@@ -140,7 +140,7 @@ class RunService:
 
 
 def enter(repository: RunRepository, row: RunRow, state: str, reason: str) -> None:
-    """The run, whose row is locked, is in that state now; whoever follows it is told by a frame."""
+    """Sets the state of the run, whose row is locked; followers get a frame."""
     row.state, row.reason = state, reason[:MAX_REASON_CHARACTERS]
     if state in FINISHED:
         row.finished_at = repository.now()

@@ -1,10 +1,10 @@
 """One worker's share of a run: it takes a chunk of points, computes them, writes them in batches,
 and takes the next chunk.
 
-Any number of workers do this at one run. What a worker writes, that its chunk is done, and which
-one it takes next are one transaction under the lock of the run's row: frames are numbered without a
-gap, and no moment to die at loses or doubles a point. A worker whose chunk was given to another
-finds that it is not its holder any more, and drops what it computed. [ours]
+Any number of workers can share a run. Writing results, ending a chunk and taking the next one are
+one transaction under the lock of the run's row, so that frames are numbered without gaps, and a
+worker's death at any moment neither loses nor duplicates a point. A worker whose chunk was
+reassigned detects that it is no longer the holder, and discards its results. [ours]
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ from cubeyard.runs.repository import FLOW_TIMES, NewFrame, RunRepository
 from cubeyard.runs.service import enter
 
 CHUNK_SECS = 1.0
-"""A chunk is about as much as a worker does in this time: what a dead one had is soon done
-again."""
+"""A worker computes a chunk in about this time, so that little is lost when a worker dies."""
 MOST_POINTS = 256
 GROWTH = 4
-"""A chunk is at most so many times as large as the one before it: the first points tell little
-about the others."""
+"""A chunk is at most this many times as large as the previous one, because the first points are not
+representative of the rest."""
 WRITE_EVERY_SECS = 0.25
 BATCHES_PER_SEC = 16
-"""Of all workers at a run together, about: they write one after the other."""
+"""Approximate limit for all workers of a run together, because they write one after the other."""
 BATCH_BYTES = 1 << 20
 
 
@@ -50,14 +49,14 @@ class Chunk:
 
     first: int
     todo: tuple[int, ...]
-    """Those that are not written."""
+    """The chunk's points that are not written yet."""
     workers: int
     """At the run when it was taken, this one included."""
 
 
 def take(session: Session, queue: RunQueue, run: RunRow, holder: str, wanted: int = 1) -> Chunk | None:
-    """A chunk of a run, whose row is locked, for a worker; None if nothing is left or another run
-    needs the worker more. Asks for one more worker if there is more to take."""
+    """Takes a chunk of a run, whose row is locked, for a worker; None if nothing is left or another
+    run needs the worker more. Requests one more worker if there are more points."""
     chunks = ChunkRepository(session)
     row = chunks.held_by(run.id, holder)
     others = chunks.at_work(run.id)[0] - (row is not None)
@@ -86,8 +85,8 @@ def _taken(session: Session, queue: RunQueue, run: RunRow, row: RunChunkRow, wor
 
 
 def invite(session: Session, queue: RunQueue, run: RunRow) -> None:
-    """Have the queue ask for one more worker, if there is something to do for it. A run in the
-    quick lane is not shared: what is over soon must not fill the lanes of all workers."""
+    """Requests one more worker from the queue, if there are free points. A run in the quick lane is
+    not shared: short runs must not occupy the workers of all lanes."""
     chunks = ChunkRepository(session)
     if run.lane == "long" and chunks.any_left(run) and not chunks.has_entry(run):
         run.queue_id = queue.invite(session, run.id, run.lane)
@@ -95,8 +94,8 @@ def invite(session: Session, queue: RunQueue, run: RunRow) -> None:
 
 
 class Share:
-    """From a first chunk on to the last that there is. Raises OverError when the run is over, or
-    the worker is to stop."""
+    """Computes chunks from the given one until none is left. Raises OverError when the run has
+    ended or the worker must stop."""
 
     def __init__(
         self, database: Database, engine: Predictor, queue: RunQueue, lease: Lease, document: Json, first: Chunk
@@ -135,8 +134,8 @@ class Share:
                 self._chunk = self._write(None, complete=False)
 
     def leave(self, session: Session, row: RunRow) -> bool:
-        """Write what is computed and give the chunk back, on the caller's transaction that has the
-        run's row locked. Whether the run has no worker now, and is not over."""
+        """Writes the computed points and releases the chunk, in the caller's transaction that has
+        locked the run's row. Returns whether the run now has no worker and has not ended."""
         chunks = ChunkRepository(session)
         held = chunks.held_by(row.id, self._holder)
         if held is not None:
@@ -151,7 +150,7 @@ class Share:
         return False
 
     def _do(self, chunk: Chunk) -> Chunk | None:
-        """The next chunk."""
+        """Computes a chunk and returns the next one."""
         began = time.monotonic()
         every_secs = max(WRITE_EVERY_SECS, chunk.workers / BATCHES_PER_SEC)
         for number in chunk.todo:
@@ -187,7 +186,7 @@ class Share:
         return self._lease.held() and not self._lease.lost_chunk.is_set()
 
     def _shower(self, kind: str, point: Point) -> Callable[[str], None]:
-        """Writes what there is of a point so far, and each list of its flows that are over."""
+        """Writes a point's partial results, and each list of its finished flows."""
 
         def payload(document: str) -> Json:
             result = orjson.loads(document)
@@ -206,8 +205,8 @@ class Share:
         return show
 
     def _write(self, chunk: Chunk | None, *, complete: bool) -> Chunk | None:
-        """The chunk to go on with after the batch was written: the same one, if it is not
-        `complete` and still this worker's."""
+        """The chunk to continue with after the batch was written: the same one, if it is not
+        `complete` and this worker still holds it."""
         held = patiently(self._database, self._lease, lambda: self._commit(chunk, complete))
         self._written, self._last = self.written, 0
         self._forget()
@@ -231,7 +230,8 @@ class Share:
 
     def _append(self, session: Session, row: RunRow, held: RunChunkRow) -> None:
         runs = RunRepository(session)
-        # Only what this worker wrote of it itself, if it did not hear so, can be there.
+        # Only this worker can have written points of the chunk, in a commit whose confirmation was
+        # lost.
         there = ChunkRepository(session).written(row.id, held.first, held.until) if held.written > 0 else ()
         new = [frame for frame in self._batch if frame.point not in there]
         now = runs.now()
@@ -241,16 +241,16 @@ class Share:
             row.work_secs += max((now - held.since).total_seconds(), 0.0)
         row.heartbeat_at = held.heartbeat_at = held.since = now
         held.written += len(new)
-        self._last = len(self._batch)  # of another try at the same batch, too
+        self._last = len(self._batch)  # also if the same batch is retried
         held.part = 0.0
         runs.append_all(row, new)
 
     def _settle(self, session: Session, row: RunRow) -> bool:
-        """Whether all points are there; then the run ends."""
+        """Ends the run if all its points are written; returns whether it did."""
         if row.points_done < row.points_total:
             return False
         if row.lane == "long" and row.queue_id is not None:
-            self._queue.remove(session, row.queue_id)  # what asks for more workers
+            self._queue.remove(session, row.queue_id)  # the entry that requests more workers
         enter(RunRepository(session), row, "succeeded", "")
         self.finished = True
         return True

@@ -1,5 +1,5 @@
-"""A run's stream: live, reconnect and replay are one path, which reads what comes after a number
-until the run is over."""
+"""A run's stream. Live, reconnect and replay are one code path, which reads all frames after a
+number until the run ends."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from cubeyard.runs.service import as_run
 
 KEEPALIVE_SECS = 15.0
 READ_EVERY_SECS = 0.1
-"""A stream that is up to date reads no more often than this: what comes in between comes
-together."""
+"""Minimum interval between reads of an up-to-date stream; frames in between are sent together."""
 READERS = 4
 """Threads and connections that all streams of the process have together: the other requests keep
 theirs."""
@@ -48,9 +47,9 @@ class RunStreams:
         await self.listener.close()
 
     async def events(self, run_id: str, after: int, *, brief: bool = False) -> AsyncGenerator[bytes]:
-        """Every frame after that number, once and in order, and in between how far the run is.
+        """Every frame after that number, once and in order, with progress events in between.
 
-        If it is to be brief, ticks that are long ago by now are told in seconds only.
+        With `brief`, old ticks are sent only as seconds.
         """
         yield b": a run's frames\n\n"
         ticks_after = await run_sync(self._long_ago, run_id, limiter=self._readers) if brief else 0
@@ -67,8 +66,8 @@ class RunStreams:
                 if news.over:
                     return
                 if news.frames:
-                    # There may be more than a batch. Whoever is up to date finds nothing, and waits
-                    # below.
+                    # There can be more than one batch. An up-to-date stream finds nothing new, and
+                    # waits below.
                     await asyncio.sleep(0 if len(news.frames) > 1 else max(0.0, read_at + READ_EVERY_SECS - time.monotonic()))  # fmt: skip
                     continue
                 if news.progress != told:

@@ -21,7 +21,7 @@ from cubeyard.runs.schemas import Run
 
 
 def verdict(database: Database, engine: Engine, run: Run, document: Json, limit_secs: float) -> RunVerdict:
-    """The verdict of a run that succeeded; of another every hypothesis is inconclusive.
+    """The verdict of a successful run; for other runs every hypothesis is inconclusive.
 
     Shares need the network without faults, which is computed within `limit_secs`.
     """

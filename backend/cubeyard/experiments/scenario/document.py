@@ -40,10 +40,10 @@ class Document:
         self._lines = lines
 
     def place(self, path: Sequence[str | int]) -> tuple[str, int]:
-        """A path as people write it, like `faults[0].kind`, and its line, from 1. Of a value that
-        is not there: its parent's line.
+        """A path in readable form, such as `faults[0].kind`, and its line, from 1. For a missing
+        value, the line of its parent.
 
-        Parts of the path that name a form of a value, as pydantic's do, are passed over.
+        Parts of the path that name an alternative of a union, as in pydantic's paths, are skipped.
         """
         known: Path = ()
         shown = ""
@@ -171,7 +171,7 @@ class _Builder:
 
 
 def resolved(word: str) -> Any:
-    """What a plain word means: a number, true, false, null, or text."""
+    """The value of an unquoted scalar: a number, true, false, null, or text."""
     if word in _WORDS:
         return _WORDS[word]
     if _INTEGER.fullmatch(word):
@@ -188,7 +188,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: Any, value: str) -> Any:
-    # Line breaks of any kind, and what is not shown, are escaped.
+    # Line breaks of any kind and non-printing characters are escaped.
     style = '"' if not value.isprintable() else None if resolved(value) == value else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 

@@ -21,7 +21,7 @@ from cubeyard.plans.schemas import Request
 
 MEDIA_TYPE = "application/yaml"
 FILE: dict[int | str, dict[str, Any]] = {200: {"content": {MEDIA_TYPE: {"schema": {"type": "object"}}}}}
-"""Whoever checks answers by their description parses YAML as JSON."""
+"""Tools that validate responses against the description parse YAML as JSON."""
 router = api_router(tags=["experiments"])
 
 
@@ -30,8 +30,8 @@ class YamlResponse(Response):
 
 
 class ScenarioText(Request):
-    """A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command
-    line only."""
+    """The text of a scenario file. It must contain its plan: only the command line reads the file
+    in `plan.file`."""
 
     text: str = Field(max_length=document.MAX_BYTES, examples=[document.write(EXAMPLE)])
 
@@ -59,7 +59,7 @@ def file_of(scenario: Scenario) -> Response:
     responses=responses(),
 )
 def read_scenario_schema() -> dict[str, Any]:
-    """For editors. What the engine checks beside it, it says with path and line when the file is
+    """A JSON schema for editors. The engine's further checks report path and line when the file is
     read."""
     return model.schema()
 
@@ -83,7 +83,7 @@ def create_experiment_from_scenario(service: Service, request: ScenarioText) -> 
     responses=responses(),
 )
 def read_scenario(request: ScenarioText) -> dict[str, Any]:
-    """Give it to `POST /experiments`. What is refused is told by path and line."""
+    """Send it to `POST /experiments`. Errors name path and line."""
     return reading.read(request.text).request.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -1,4 +1,4 @@
-"""What a scenario holds: an experiment in the words of the API, whose settings stand together,
+"""The content of a scenario: an experiment with the names of the API and with grouped settings,
 without saved plans."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXAMPLE = {
 
 
 class PlanFile(Request):
-    """A plan in a file of its own: its JSON export, a spec, or a topology."""
+    """A plan in a separate file: its JSON export, a spec, or a topology."""
 
     file: Annotated[PlainText, Field(min_length=1, max_length=1000)] = Field(
         description="Its path from the scenario's own folder. Only the command line reads it.", examples=["yard.json"]
@@ -83,14 +83,14 @@ class Scenario(Request):
         return self
 
     def body(self) -> Json:
-        """The same as the body of `POST /experiments`. The plan has to be here, not in a file."""
+        """The body of `POST /experiments`. The plan must be included, not in a file."""
         assert isinstance(self.plan, dict)
         given = self.model_dump(mode="json", exclude={"scenario", "settings"})
         settings = self.settings.model_dump(mode="json")
         return {name: value for name, value in {**given, **settings}.items() if value is not None}
 
     def document(self) -> Json:
-        """What the file holds: fields that say nothing are left out."""
+        """The content of the file, without empty fields."""
         settings = self.settings.model_dump(mode="json")
         if "emulation" in settings:
             settings["emulation"] = _told(settings["emulation"])
@@ -110,8 +110,8 @@ class Scenario(Request):
         return {name: value for name, value in found.items() if value not in (None, [])}
 
     def _bound(self, one: Json) -> Json:
-        """A hypothesis; how long it may be missed is said to real packets only, or if it differs
-        from the default."""
+        """A hypothesis; the tolerated duration of a violation is included only for real packets, or
+        if it differs from the default."""
         told = {"metric": one.pop("metric"), "bound": one.pop("bound")}
         if ENGINES[self.settings.engine] is EMULATION or one != {"for_secs": 2.0, "abort": True}:
             told |= one
@@ -119,15 +119,15 @@ class Scenario(Request):
 
 
 def _told(fields: Mapping[str, Any]) -> Json:
-    """Without what is the same as left out."""
+    """Null and empty fields are the same as missing ones."""
     return {name: value for name, value in fields.items() if value is not None and value not in ([], {})}
 
 
 def of_experiment(name: str, document: Mapping[str, Any]) -> Scenario:
-    """The scenario of an experiment, as its document or as a request for one has it, with the spec
-    of its plan.
+    """The scenario of an experiment, from its document or from a request, with the spec of its
+    plan.
 
-    Raises ValidationError if an earlier version kept what is refused today.
+    Raises ValidationError if an earlier version stored values that are invalid today.
     """
     plan = document["plan"]
     settings = {field: document[field] for field in Answering.model_fields if document.get(field) is not None}

@@ -1,5 +1,5 @@
-"""A scenario's text as an experiment to be created. What is refused is told by the path and the
-line of the file."""
+"""Converts a scenario's text to an experiment to create. Errors name the path and the line in the
+file."""
 
 from __future__ import annotations
 

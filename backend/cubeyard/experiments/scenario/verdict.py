@@ -64,7 +64,7 @@ def whole(each: Sequence[HypothesisVerdict], not_injected: Sequence[str] = ()) -
 
 
 def inconclusive(claim: StatedHypothesis, reason: str) -> HypothesisVerdict:
-    """Of a hypothesis that cannot be judged."""
+    """The verdict on a hypothesis that cannot be judged."""
     return _verdict(claim, "inconclusive", None, reason)
 
 
@@ -122,7 +122,7 @@ def _over_points(claim: StatedHypothesis, values: list[tuple[Point, float | str]
     kind = claim.kind
     known = [(point, value) for point, value in values if isinstance(value, float)]
     missing = [value for _, value in values if isinstance(value, str)]
-    # Of several that are equal the first point: points of a sweep come in any order.
+    # Among equal values the first point counts, because points of a sweep arrive in any order.
     known.sort(key=lambda one: one[0].number)
     worst = (max if kind.most else min)(known, key=lambda one: one[1], default=None)
     at = f" at point {worst[0].number}" if worst is not None and len(values) > 1 else ""
