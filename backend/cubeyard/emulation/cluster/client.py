@@ -21,13 +21,13 @@ Json = dict[str, Any]
 
 CALL_SECS = 20.0
 GONE_STATUS = frozenset({408, 429, 500, 502, 503, 504})
-"""The API server is there, but does not answer now."""
+"""Statuses that mean that the API server is temporarily unavailable."""
 _clients: dict[str, Any] = {}
 _opening = threading.Lock()
 
 
 def message(error: ApiException) -> str:
-    """What the API server says in its `Status` document, or the plain reason."""
+    """The message in the API server's `Status` document, or the plain reason."""
     try:
         said = str(orjson.loads(error.body or b"")["message"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -65,7 +65,7 @@ def connect(cluster: EmulationCluster) -> Any:
     """A client of the cluster that this process is in, or that the kubeconfig names; safe for
     several threads.
 
-    Raises ClusterRefusedError if neither is there.
+    Raises ClusterRefusedError if there is neither.
     """
     with _opening:
         key = cluster.model_dump_json()
@@ -95,15 +95,15 @@ def core(cluster: EmulationCluster) -> Any:
 
 
 def version(cluster: EmulationCluster, secs: float = 5.0) -> str:
-    """Of the API server. Raises ClusterGoneError if it does not answer in time."""
+    """The version of the API server. Raises ClusterGoneError if it does not respond in time."""
     with explained():
         api: Any = client.VersionApi(connect(cluster))
         return str(api.get_code(_request_timeout=secs).git_version)
 
 
 def refused_verbs(cluster: EmulationCluster, wanted: dict[str, tuple[str, ...]]) -> list[str]:
-    """Of verbs by resource those that this account may not use in the servers' namespace: "create
-    pods"."""
+    """The verbs, by resource, that this account must have but lacks in the servers' namespace, such
+    as "create pods"."""
     api: Any = client.AuthorizationV1Api(connect(cluster))
     refused = []
     for resource, verbs in wanted.items():

@@ -1,5 +1,4 @@
-"""What a cluster may answer instead of what was wanted. Without the client, whose import takes a
-second."""
+"""Errors of a cluster. This module does not import the client, whose import takes a second."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ class PodsStayError(ClusterGoneError):
 
 
 class NodeAwayError(PodsStayError):
-    """The same of nodes that were known to be away: nobody has waited for them."""
+    """The same for nodes that were known to be away, for which nothing waited."""
 
 
 class ClusterRefusedError(ProblemError):

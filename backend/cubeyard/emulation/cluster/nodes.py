@@ -17,18 +17,18 @@ class FabricNode:
 
     name: str
     address: str
-    """Of the fabric's pod: where its relay listens."""
+    """The address of the fabric's pod, where its relay listens."""
     underlay: str
-    """What its tunnels use: the pod's address, or the node's own."""
+    """The address for its tunnels: the pod's, or the node's."""
 
 
 def fabric_nodes(cluster: EmulationCluster) -> tuple[tuple[FabricNode, ...], tuple[str, ...]]:
-    """By name: those that runs use, at most MAX_HOSTS, and the names of those that are too many.
-    The first ones by name, so that every process chooses the same. One call, whatever the number of
+    """The nodes that runs use, at most MAX_HOSTS, and the names of the others. The first nodes by
+    name are used, so that every process makes the same choice. Needs one call for any number of
     nodes.
 
-    Raises ClusterGoneError, and ClusterRefusedError if there is none or this account may not list
-    pods.
+    Raises ClusterGoneError, and ClusterRefusedError if there is no node or this account has no
+    permission to list pods.
     """
     with explained():
         pods = core(cluster).list_namespaced_pod(

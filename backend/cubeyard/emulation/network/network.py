@@ -20,8 +20,7 @@ Json = dict[str, Any]
 
 MAX_SERVERS = 65_536
 CHIP_DATAPLANE = "serverswitch"
-"""Of switching chips in the kernel: of servers, or of switches beside servers that forward
-nothing."""
+"""Switching chips in the kernel: of servers, or of switches if servers do not forward."""
 """A port's address holds 16 bits of the server's id."""
 IP_AND_UDP_BYTES = 28
 
@@ -43,35 +42,35 @@ class Network:
     """Servers and switches by id and name, and the links between them."""
 
     spec: Json
-    """Of the whole topology, without the plan around it."""
+    """The spec of the whole topology, without the plan around it."""
     servers: dict[int, str]
     switches: dict[int, str]
     links: list[Link]
     whole: bool
     """False for a slice."""
     rate_bits_per_sec: float
-    """Of the slowest link."""
+    """The rate of the slowest link."""
     mtu: int
     protocol: Json
-    """What its servers run, from the engine's profile: `name`, `header_bytes`, `gateways`,
+    """The protocol of its servers, from the engine's profile: `name`, `header_bytes`, `gateways`,
     `adapts`, `switches`, `routing`, `forwardings`."""
     outside: list[str] = field(default_factory=list)
     """Names of the servers that a slice leaves out."""
     gateways: list[int] = field(default_factory=list)
     """Ids of the servers that join it to an external network."""
     addresses: dict[int, str] = field(default_factory=dict)
-    """Of each server, the address that applications use."""
+    """The address of each server for applications."""
     host_names: dict[int, str] = field(default_factory=dict)
-    """Of each server and switch, as the plan's tables and exports have them."""
+    """The host name of each server and switch, as in the plan's tables and exports."""
     digits: dict[int, list[int]] = field(default_factory=dict)
-    """Of each server and switch, its address in the topology."""
+    """The address of each server and switch in the topology."""
     switch_levels: dict[int, int] = field(default_factory=dict)
     planned_bits_per_sec: float = 1e9
-    """What the slowest link has in the plan."""
+    """The planned rate of the slowest link."""
     user_services: list[Json] = field(default_factory=list)
     """Services that users wrote: `{name, id, module}`, the module in hexadecimal digits."""
     program: str | None = None
-    """What the servers' chips run, if a user wrote it."""
+    """The user's program for the servers' chips, if there is one."""
     picture: str = "tiers"
     """How a diagram arranges nodes by their digits, as the engine names it."""
 
@@ -102,11 +101,11 @@ class Network:
 
     @cached_property
     def fastest_bits_per_sec(self) -> float:
-        """Of the fastest link."""
+        """The rate of the fastest link."""
         return max((self.rate_of(link) for link in self.links), default=self.rate_bits_per_sec)
 
     def rate_of(self, link: Link) -> float:
-        """Of a link, each way, in bits per second."""
+        """The rate of a link in each direction, in bits per second."""
         return self.rate_bits_per_sec * link.rate_ratio
 
     def link_name(self, link: Link) -> str:
@@ -119,8 +118,8 @@ class Network:
 
     @cached_property
     def header_efficiency(self) -> float:
-        """The share of a link's rate that is payload: what Ethernet, the protocol's header, IP and
-        TCP leave of a full packet."""
+        """The payload's share of a link's rate: a full packet without the headers of Ethernet, the
+        protocol, IP and TCP."""
         ethernet, ip_tcp = 14, 52
         return (self.mtu - self.protocol["header_bytes"] - ip_tcp) / (self.mtu + ethernet)
 
@@ -136,10 +135,10 @@ class Network:
         congestion: Json | None = None,
         subflows: int | None = None,
     ) -> Json:
-        """The description that the fabric takes. `dataplane` names the forwarding, if servers
-        forward at all; `balance` how routers spread flows, if switches are any; `congestion` how
-        queues tell sources, if they do; `subflows`, of MPTCP, the most of a connection, 0 for the
-        default."""
+        """The description for the fabric. `dataplane` is the forwarding of servers, if they
+        forward; `balance` is how routers spread flows, if switches are routers; `congestion` is how
+        queues signal congestion, if they do; `subflows` is the most MPTCP subflows of a connection,
+        0 for the default."""
         return {
             "run": run_id,
             "spec": self.spec,
@@ -185,8 +184,8 @@ def build(
     part: Json | None,
     dataplane: str = "kernel",
 ) -> Network:
-    """The network of a plan or of a slice of it. Where servers forward nothing, `dataplane` says
-    what switches are. Raises a 422 that names what cannot be emulated."""
+    """The network of a plan or of a slice of it. If servers do not forward, `dataplane` chooses the
+    kind of switches. Raises a 422 that names the part that cannot be emulated."""
     inner = topology_of(spec)
     profile = _profile(engine, inner)
     described = _described(engine, _with_prefix(inner, spec), part)
@@ -250,11 +249,11 @@ def with_gateways(network: Network, names: list[str]) -> Network:
 
 
 def check_settings(network: Network, settings: Mapping[str, float]) -> None:
-    """Raises a 422 that names the setting that the servers' protocol does not have, or whose value
-    is not allowed.
+    """Raises a 422 that names a setting that is unknown to the servers' protocol, or whose value is
+    not allowed.
 
-    Servers without a protocol have no settings: what is given for them has no effect, as for any
-    other topology that an experiment is repeated with.
+    Servers without a protocol have no settings: given settings have no effect, so that an
+    experiment can be repeated with any topology.
     """
     known = {one["name"]: one for one in network.protocol["settings"]}
     for name, value in settings.items() if known else ():
@@ -271,8 +270,8 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
 
 
 def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
-    """Raises a 422 for a forwarding that the servers' protocol does not have, or not on so many
-    hosts; nothing where servers forward nothing."""
+    """Raises a 422 for a forwarding that the servers' protocol does not support, or not on several
+    hosts; no check if servers do not forward."""
     known = network.protocol["forwardings"]
     names = [one["name"] for one in known if hosts <= 1 or not one["one_host"]]
     if dataplane not in names and dataplane in (one["name"] for one in known):
@@ -369,17 +368,17 @@ def check_transport(network: Network, settings: Emulation) -> None:
 
 
 def outside_namespace(run_id: str) -> str:
-    """Name of the namespace that stands for the external network, as `ip netns` shows it."""
+    """Name of the namespace that represents the external network, as shown by `ip netns`."""
     return f"cy-{run_id[:8]}-out"
 
 
 OUTSIDE_ADDRESS = "198.18.0.1"
-"""Of a network kept for tests of networks. `[RFC 2544]`"""
+"""An address in the network reserved for benchmarks. `[RFC 2544]`"""
 
 
 def _profile(engine: Engine, spec: Json) -> Json:
-    """What of the topology can be emulated. Raises a 422 that names the field for one that
-    cannot."""
+    """The emulation profile of the topology. Raises a 422 that names the field if it cannot be
+    emulated."""
     try:
         profile = engine.emulation_profile(spec)
     except PlanRejectedError:
@@ -390,7 +389,7 @@ def _profile(engine: Engine, spec: Json) -> Json:
         raise field_error(
             f"body.plan.{refusal['field']}",
             refusal["value"],
-            # The engine's sentence ends with the hint, which has a field of its own.
+            # The engine's sentence ends with the hint, which has a separate field.
             str(refusal["message"]).removesuffix(str(refusal["hint"])).rstrip(),
             limit=refusal["limit"],
             hint=refusal["hint"],
@@ -402,7 +401,7 @@ def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
     """What the servers run: the family's default, or on several hosts the first whose switches can
     have a part on each. A dataplane that is the switches' own takes the protocol of these switches.
 
-    Raises a 422 where there is none: a router or chip has no parts.
+    Raises a 422 if there is none: a router or chip cannot be split.
     """
     protocols: list[Json] = profile["protocols"]
     if not protocols[0]["forwardings"]:

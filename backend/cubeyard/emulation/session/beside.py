@@ -1,5 +1,5 @@
-"""Programs of users beside servers while a run goes on: an event for each that ends, and what the
-report says of them."""
+"""Users' programs on servers during a run: an event for each program that ends, and their part of
+the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
 SAID_BYTES, IMAGE_BYTES = 240, 120
-"""Of an event, which has room for so much."""
+"""Most bytes of texts in an event."""
 
 
 def _last(text: str, most: int) -> str:
@@ -24,20 +24,21 @@ def _last(text: str, most: int) -> str:
 
 
 class Programs:
-    """Knows which have ended."""
+    """Tracks which programs have ended."""
 
     def __init__(self, run_id: str, question: Question, deployment: Deployment) -> None:
         self._run = run_id
         self._question = question
         self._deployment = deployment
         self._told: set[str] = set()
-        """Containers whose end was told, or was meant."""
+        """Containers whose end was reported or intended."""
         self._identities: dict[int, str] = {}
         self._ended: list[Json] = []
 
     def look(self, off: set[int], at_secs: float) -> list[Json]:
-        """Ask for them. An event, as the fabric would tell it, for each that has ended by itself
-        since the last look; those of servers that are `off` ended with them. Raises one of GONE."""
+        """Polls the programs. Returns an event, in the form of the fabric's events, for each
+        program that has ended by itself since the last poll; programs of servers that are `off`
+        ended with the server. Raises one of GONE."""
         events = []
         for server, state in sorted(self._deployment.programs(self._told).items()):
             if state.identity:

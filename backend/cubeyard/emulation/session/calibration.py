@@ -24,7 +24,7 @@ def calibrate(fabrics: Fabrics, run_id: str, question: Question, check: Callable
     source, destination = _neighbours(question)
     flow = {
         **for_fabric(question.flows[:1], question.settings)[0],
-        # A number, and so ports, of its own: nothing of it is left to disturb a flow of the
+        # A separate flow number, and therefore separate ports, so that no state of it disturbs the
         # workload.
         "id": len(question.flows),
         "source": source,

@@ -30,7 +30,7 @@ STATES = {"inject": "injected", "recover": "recovered"}
 
 @dataclass(frozen=True)
 class State:
-    """What was broken from a moment on, and what is expected of the network then."""
+    """The damage since a moment, and the prediction for it."""
 
     at_secs: float
     part: Part
@@ -39,11 +39,11 @@ class State:
     cut_off: frozenset[int]
     """Flows without a path or an end: ABT is of the others, as predicted."""
     expected: Reading
-    """What the model gives."""
+    """The prediction of the flow engine."""
 
 
 class FaultControl:
-    """Knows every fault of the run, and what is expected of the network as it is now."""
+    """Tracks every fault of the run, and the prediction for the network's present state."""
 
     def __init__(self, question: Question, injector: Injector, sink: Sink, clock: Clock, upgrading: Upgrading) -> None:
         self._question = question
@@ -57,7 +57,7 @@ class FaultControl:
         """Faults that were ordered and have neither happened nor failed."""
         upgrade = question.upgrade
         self._damage = Damage.of(upgrade.missing) if upgrade is not None else WHOLE
-        """Of the latest `predicted` frame."""
+        """The damage of the latest `predicted` frame."""
         self._prediction = question.prediction
         self.happened: list[Json] = []
         """Every injection, with its times."""
@@ -97,9 +97,9 @@ class FaultControl:
         return prediction.cut_off(settings.connections) if settings.delivery == "unicast" else frozenset()
 
     def act(self, at_secs: float, *, scheduled: bool) -> None:
-        """Carry out the orders given since the last call, and, if `scheduled`, what is due at
-        `at_secs` of the measured time."""
-        # Ticks that were read late say nothing of the time now.
+        """Carries out the orders given since the last call and, if `scheduled`, the faults that are
+        due at `at_secs` of the measured time."""
+        # Ticks can be read late, so use the current time.
         at_secs = max(at_secs, self._clock.secs(time.monotonic_ns()))
         if scheduled:
             for due in self._schedule.due(at_secs):
@@ -201,7 +201,7 @@ class FaultControl:
                 one["recovered_at_secs"] = at_secs
 
     def _predict(self, at_secs: float) -> None:
-        """Write what is expected of the network in its present state, if that has changed."""
+        """Writes the prediction for the network's present state, if it has changed."""
         damage = Damage.of([*self._injector.active.values(), *self._upgrading.missing])
         if self._question.predicted_with is None or damage == self._damage:
             return

@@ -22,19 +22,18 @@ containers."""
 
 
 class Injector:
-    """Knows what is broken now."""
+    """Tracks what is broken now."""
 
     def __init__(self, run_id: str, deployment: Deployment) -> None:
         self._run = run_id
         self._deployment = deployment
         self.active: dict[str, Fault] = {}
         self._standing: dict[str, list[Strike]] = {}
-        """What of each active fault is not mended yet, by the fault's id."""
+        """The parts of each active fault that are not recovered yet, by the fault's id."""
 
     @property
     def dead(self) -> set[int]:
-        """Servers that are off, killed or frozen: what they send and receive is nobody's to
-        save."""
+        """Servers that are off, killed or frozen: their flows cannot be expected to survive."""
         return {strike.target["server"] for strike in self._every if "server" in strike.target}
 
     @property
@@ -46,11 +45,11 @@ class Injector:
         return self._deployment.in_containers
 
     def inject(self, fault: Fault) -> int:
-        """Break everything that the fault strikes. When the first of it was broken, by the
+        """Injects the fault at all its targets. Returns the time of the first injection, by the
         machine's monotonic clock.
 
-        Raises ProblemError for what cannot be broken, and mends the rest: only what could not be
-        mended either is active then.
+        Raises ProblemError if a target cannot be broken, and recovers the others: only targets that
+        could not be recovered stay active.
         """
         struck_nanos = time.monotonic_ns()
         self.active[fault.id] = fault
@@ -68,10 +67,11 @@ class Injector:
         return struck_nanos
 
     def recover(self, fault: Fault) -> int:
-        """Mend it. What another fault holds broken too stays so until that one ends as well.
+        """Recovers the fault. A target that another fault also affects stays broken until that
+        fault ends.
 
-        Raises ProblemError for the first thing that cannot be mended, after all others are: it
-        stands, and may be tried again.
+        Raises ProblemError for the first target that cannot be recovered, after recovering all
+        others: it stays active, and the caller can retry.
         """
         failed: ProblemError | None = None
         for strike in list(self._standing.get(fault.id, [])):
@@ -90,7 +90,8 @@ class Injector:
         return time.monotonic_ns()
 
     def _held_by_another(self, strike: Strike) -> bool:
-        """Of what Docker does: of everything else the fabric knows by itself."""
+        """Whether another fault affects the same server process. Only for faults injected through
+        Docker: the fabric tracks the others itself."""
         process = KINDS[strike.kind].process
         others = (other for other in self._every if other != strike and other.target == strike.target)
         return any(KINDS[other.kind].process == process for other in others)

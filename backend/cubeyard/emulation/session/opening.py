@@ -1,5 +1,5 @@
-"""The frame that opens an attempt: what the columns of every tick mean, and what is expected of
-them."""
+"""The first frame of an attempt: the meaning of the columns of every tick, and the predicted
+values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One session: servers up, a pair calibrated, the workload sent and measured, faults injected and
 recovered, everything removed.
 
-The session knows nothing of databases or terminals: whoever runs it gives it a sink for its frames,
-which also tells it when to stop and which orders were given.
+The session is independent of databases and terminals: the caller provides a sink for its frames,
+which also returns when to stop and which orders were given.
 """
 
 from __future__ import annotations
@@ -43,16 +43,15 @@ log = structlog.get_logger(__name__)
 DYING_SECS = 10.0
 """How long a run's earlier process may take to end: the kernel frees its lock last."""
 WATCH_SECS = 2.0
-"""How often the Docker engine is asked which containers run."""
+"""The interval at which the session checks with the Docker engine which containers run."""
 PROBE_SECS = 10.0
 DOCKER_GONE_SECS = 8.0
-"""A Docker engine that does not answer for longer ends the session; one that restarts is back
-sooner."""
+"""A Docker engine that does not respond for longer ends the session; a restart takes less time."""
 SERVERS_ENDED = "All servers' containers ended at once: the engine restarted, the node was drained, or something stopped them. Start the run again."
 
 
 class Session:
-    """Runs once."""
+    """One session; `run` can be called once."""
 
     def __init__(self, settings: Settings, place: Place, run_id: str, question: Question, sink: Sink) -> None:
         self._place = place
@@ -70,11 +69,12 @@ class Session:
         self._at_secs = 0.0
 
     def run(self) -> Json:
-        """The report. Whatever happens, nothing of the run is left when this returns or raises.
+        """Runs the session and returns its report. Everything of the run is removed when this
+        returns or raises.
 
         Raises ProblemError: 422 for a fault that this machine cannot inject, 409 if another process
-        holds the run, 503 for a fabric or Docker engine that is gone, and what the deployment and
-        the sink raise.
+        holds the run, 503 if the fabric or the Docker engine does not respond, and the errors of
+        the deployment and the sink.
         """
         self._refuse_impossible()
         with self._place.held(self._run, DYING_SECS) as mine:
@@ -128,8 +128,7 @@ class Session:
                 schedule.refuse_impossible(client.call("probe", PROBE_SECS))
 
     def _sink_quietly(self, kind: str, payload: Json) -> None:
-        """A frame on the way out: what ends the session must not keep the rest from being
-        removed."""
+        """Sends a frame during cleanup: an exception of the sink must not stop the cleanup."""
         try:
             self._sink.frame(kind, payload)
         except Exception as error:
@@ -169,7 +168,8 @@ class Session:
         return found
 
     def _measure(self) -> Literal["done", "aborted"]:
-        """Send the workload for as long as the experiment says, and measure it. How it ended."""
+        """Sends the workload for the duration in the experiment, and measures it. Returns how it
+        ended."""
         settings = self._question.settings
         assert self._deployment.fabrics is not None
         self._sink.frame("phase", {"phase": "settling", "secs": settings.settle_secs})
@@ -224,13 +224,13 @@ class Session:
             self._sink.frame("second", second)
 
     def _look_at_programs(self) -> None:
-        """Tell of users' programs that have ended."""
+        """Reports users' programs that have ended."""
         if self._question.beside:
             self._recorder.events.hear(self._programs.look(self._injector.dead, self._at_secs), self._at_secs)
 
     def _watch_docker(self, watched_at: float) -> float:
-        """Ask the engine now and then whether it still runs the servers. Raises when it is gone for
-        good."""
+        """Checks from time to time whether the engine still runs the servers. Raises if the engine
+        does not respond for too long."""
         now = time.monotonic()
         if not self._deployment.in_containers or now - watched_at < WATCH_SECS:
             return watched_at

@@ -1,5 +1,4 @@
-"""What a session needs of whoever runs it: a place for its frames, and the orders given
-meanwhile."""
+"""The interface of a session to its caller: frames out, orders in."""
 
 from __future__ import annotations
 
@@ -20,12 +19,11 @@ class Sink(Protocol):
         ...
 
     def check(self) -> None:
-        """Raises when the session must end: the run was cancelled, or the process was told to
-        stop."""
+        """Raises if the session must end: the run was cancelled, or the process must stop."""
         ...
 
     def over(self) -> bool:
-        """Whether the session may end before its time: what it was for is done."""
+        """Whether the session can end early, because its purpose is fulfilled."""
         ...
 
     def orders(self) -> list[Order]:

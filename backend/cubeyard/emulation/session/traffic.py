@@ -10,7 +10,8 @@ from cubeyard.emulation.fabric.fabrics import Fabrics
 Json = dict[str, Any]
 
 SILENT_SECS = 15.0
-"""A fabric that sends no frame for this long hangs; one that is gone is noticed at once."""
+"""A fabric that sends no frame for this long hangs; a fabric that has exited is noticed
+immediately."""
 
 
 def sent(fabrics: Fabrics, run_id: str, flows: list[Json], secs: float, check: Callable[[], None]) -> Iterator[Json]:

@@ -15,8 +15,7 @@ Json = dict[str, Any]
 
 
 class Upgrading:
-    """Knows what is not yet as in the plan after it, and what is not as in the network of the run
-    any more."""
+    """Tracks the differences from the new plan, and from the network of the run."""
 
     def __init__(self, upgrade: Upgrade | None, run_id: str, deployment: Deployment, sink: Sink) -> None:
         self._upgrade = upgrade
@@ -29,13 +28,13 @@ class Upgrading:
 
     @property
     def missing(self) -> list[Fault]:
-        """What the network of the run has and does not carry: cables that are not plugged in yet or
-        any more, and ports that are slow."""
+        """Parts of the run's network that carry no or less traffic: cables that are not plugged in
+        yet or any more, and ports that are slow."""
         return list(self._cables.active.values())
 
     @property
     def part(self) -> Part:
-        """Of the run: before the first step, during the upgrade, or after it."""
+        """The part of the run: before the first step, during the upgrade, or after it."""
         if not self.times:
             return "before"
         return "after" if self._ended else "during"

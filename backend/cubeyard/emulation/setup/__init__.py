@@ -1,11 +1,11 @@
-"""Everything that is fixed before the first packet, read from an experiment's document and checked
+"""All values that are fixed before the first packet, read from an experiment's document and checked
 against limits.
 
-In: `question.py`, all of it in one value; `flows.py`, the connections of the workload;
-`prediction.py`, what the flow engine expects; `estimate.py`, what the run costs this machine;
-`user_images.py`, users' programs in second containers.
+Inside: `question.py`, the whole setup as one value; `flows.py`, the connections of the workload;
+`prediction.py`, the flow engine's prediction; `estimate.py`, the resources that the run needs on
+this machine; `user_images.py`, users' programs in second containers.
 
-Not in: anything that starts a process or opens a socket. Reading a document has no effect.
+Not here: code that starts a process or opens a socket. Reading a document has no side effects.
 
-Whatever cannot be run is refused here, with a 422 that names the field.
+A document that cannot be run raises a 422 that names the field.
 """

@@ -1,5 +1,5 @@
-"""What this machine carries, before anything is started: servers, memory, connections, and packets
-against CPU."""
+"""Estimates what this machine can carry before anything is started: servers, memory, connections,
+and packets per CPU time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVER_BYTES = {"containers": 24 * 1024 * 1024, "namespaces": 6 * 1024 * 1024}
 KEPT_BYTES = 512 * 1024 * 1024
 """Left to everybody else."""
 START_SECS = {"containers": 0.18, "namespaces": 0.012}
-"""A server, all started one beside the other. [measured]"""
+"""Seconds per server, if all are started in parallel. [measured]"""
 MAX_SERVERS = {"containers": 256, "namespaces": 1024}
 DESCRIPTORS_PER_SERVER, OWN_DESCRIPTORS = 26, 200
 """Files that cubeyard-fabric keeps open (emulator/crates/fabric/src/api/fabric.rs)."""
@@ -29,8 +29,9 @@ NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
 """CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500.
 [measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
-"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work
-is relays] By the tables of a chip in user space too: taken to be alike. [assumed]"""
+"""The cost of forwarding in user space relative to the kernel. [measured: a relay costs 10 to 18
+times as much, and half of all work is relays] A chip's tables in user space are assumed to cost the
+same. [assumed]"""
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Estimate:
 
 
 def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0, beside: int = 0) -> Estimate:
-    """Over a number of `hosts` (0: this machine), which are taken to be like this one. So many
-    servers have a program of a user's `beside` them, which is taken to need what a server's
-    container does; what it computes nobody knows."""
+    """The estimate for a number of `hosts` (0: this machine), which are assumed to equal this one.
+    `beside` servers have a user's program, which is assumed to need as much memory as a server's
+    container; its CPU load is unknown."""
     servers = len(network.servers)
     containers = servers + beside
     most = settings.flow_bits_per_sec or float("inf")

@@ -54,8 +54,8 @@ def flows_of(
 def _relayed(
     engine: Engine, network: Network, prediction: Prediction, delivery: Delivery, workload: Json
 ) -> list[Flow]:
-    """One server's data to many, passed on by those who have it. Each edge may go at a link's
-    rate."""
+    """The flows of one server's data to many servers, forwarded by servers that have received it.
+    Each edge can use a link's full rate."""
     if workload["kind"] not in ("one-to-several", "one-to-all"):
         raise field_error(
             "body.emulation.delivery",

@@ -1,5 +1,5 @@
-"""What the flow engine expects of the same network, workload and rate: the ideal that a measurement
-stands beside."""
+"""The flow engine's prediction for the same network, workload and rate: the ideal for a
+measurement."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MPTCP_CHOICES = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """Max-min fair rates of the workload's flows; ABT is as many times the slowest. In bits per
-    second, headers included."""
+    """Max-min fair rates of the workload's flows; ABT is the slowest rate times the number of
+    flows. In bits per second, headers included."""
 
     source: list[str]
     destination: list[str]
@@ -39,12 +39,13 @@ class Prediction:
     dropped_flows: int
     routing: str
     connection_rates_bits_per_sec: list[float] | None = None
-    """Of each connection, flow after flow; None where those of a flow are all alike."""
+    """The rate of each connection, flow after flow; None if all connections of a flow have the same
+    rate."""
     paths: list[list[int]] | None = None
-    """Of each connection: the ids of the nodes of the path that it will take; None where that is
-    not known beforehand. With MPTCP it is that of the first subflow."""
+    """The path of each connection as ids of nodes; None if it is not known in advance. With MPTCP
+    it is the path of the first subflow."""
     choices: tuple[str, ...] = ()
-    """What is ours in what is compared, for people."""
+    """Our own choices in the comparison, for readers."""
 
     @property
     def ideal_bits_per_sec(self) -> float:
@@ -65,8 +66,8 @@ class Prediction:
         return [rate / connections for rate in self.rates_bits_per_sec for _ in range(connections)]
 
     def relayed(self, network: Network, edges: Sequence[tuple[int, int]]) -> Prediction:
-        """Of data that is passed on over disjoint edges, each at a link's rate: what every receiver
-        gets, added up."""
+        """The prediction for data forwarded over disjoint edges, each at a link's rate: the total
+        over all receivers."""
         rates = [network.rate_bits_per_sec] * len(edges)
         source, destination = ([network.name_of[edge[end]] for edge in edges] for end in (0, 1))
         return replace(
@@ -100,15 +101,16 @@ def predict(
     damage: Damage = WHOLE,
     numbers: Sequence[int] | None = None,
 ) -> Prediction:
-    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have.
-    `numbers` are those of the flows whose ports each flow has, if these are not its own.
+    """The prediction with this damage. Raises a 422 for a workload that is invalid for the plan.
+    `numbers` are the flow numbers that determine each flow's ports, if they differ from its own
+    number.
 
-    Routers choose by their tables and by a hash of a connection's addresses and ports, which are
-    known: unless `routing` names another scheme, each connection is predicted on the path that it
-    will take.
+    Routers choose paths by their tables and by a hash of a connection's addresses and ports, which
+    are known: unless `routing` names another scheme, each connection is predicted on the path that
+    it will take.
     """
-    # The engine gives all links the rate that it is told. It knows how they differ, so it gets the
-    # plan's rates, and what it finds is scaled.
+    # The engine applies the given rate to all links. If rates differ, it gets the plan's rates
+    # instead, and its results are scaled.
     scale = network.rate_bits_per_sec / network.planned_bits_per_sec if network.has_several_rates else None
     experiment = {
         "workload": workload if network.whole else within(network, workload, seed),
@@ -171,8 +173,7 @@ def _over_tables(
 
 
 def _through_routers(network: Network, seed: int, settings: Emulation, damage: Damage) -> Json:
-    """What the paths of an emulation's flows follow from, for `Engine.routed_flows`; without the
-    flows."""
+    """The inputs of `Engine.routed_flows` that determine the flows' paths, without the flows."""
     return {
         "slice": None if network.whole else {"servers": list(network.servers.values())},
         "faults": damage.faults(),
@@ -188,9 +189,9 @@ def _through_routers(network: Network, seed: int, settings: Emulation, damage: D
 def ends_secs(
     engine: Engine, network: Network, seed: int, settings: Emulation, ends: Sequence[tuple[int, int]], flow_bytes: float
 ) -> list[float]:
-    """When each flow between two servers has carried so much, over the path that routers give it
-    and at max-min fair rates, headers not counted; infinite without a path. All begin together.
-    Computes rates once for every time at which flows end."""
+    """The times at which each flow between two servers has transferred `flow_bytes` over its path
+    through routers at max-min fair rates, without headers; infinite without a path. All flows start
+    together. Rates are recomputed at each time at which flows end."""
     run = _through_routers(network, seed, settings, WHOLE)
     left = dict.fromkeys(range(len(ends)), flow_bytes * 8)
     found = [inf] * len(ends)

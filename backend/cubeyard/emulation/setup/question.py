@@ -1,5 +1,5 @@
-"""What a session is asked to do: an experiment's document, read once and checked against the
-machine's limits."""
+"""The setup of a session: an experiment's document, read once and checked against the machine's
+limits."""
 
 from __future__ import annotations
 
@@ -36,20 +36,19 @@ class Question:
     workload: Json
     flows: list[Flow]
     prediction: Prediction
-    """Of the whole network, before any fault."""
+    """The prediction for the whole network without faults."""
     schedule: Schedule
     estimate: Estimate
     predicted_with: Callable[[Damage], Prediction] | None
-    """What is expected once something is broken; None for data that is relayed: its edges are
-    fixed."""
+    """Computes the prediction with faults; None for relayed data, whose edges are fixed."""
     rates_over: Callable[[list[list[int]]], list[float]]
     """Max-min fair rates in bits per second, headers included, of flows over given paths of server
     ids."""
     hypotheses: list[Hypothesis] = field(default_factory=list)
     upgrade: Upgrade | None = None
-    """What changes while it runs."""
+    """The upgrade during the run."""
     requests: Requests | None = None
-    """What is asked, where flows are requests and their responses."""
+    """The requests, if flows are requests and responses."""
     beside: dict[int, Beside] = field(default_factory=dict)
     """Programs of users in second containers, by server."""
 

@@ -1,7 +1,6 @@
-"""Requests and responses: which flows they are, what both ends are told of them, and what is
-expected of them.
+"""Requests and responses: their flows, the parameters of both ends, and their prediction.
 
-Each client has two flows with each server that it asks: of requests, and of responses the other way
+Each client has two flows with each of its servers: requests, and responses in the other direction
 over the same two ports.
 """
 
@@ -22,7 +21,7 @@ KIND = "requests"
 HEAD_BYTES = 8
 """A request begins with its number, and a response with its request's."""
 MAX_UDP_BYTES = 65_536
-"""Of a response: of more datagrams one is lost nearly always."""
+"""Largest response: one with more datagrams would nearly always lose one of them."""
 UDP_HEADER_BYTES = 28
 MAX_PER_SEC = 50_000
 """Requests of all clients together: assumed, at some 40 us of one of two cores for each.
@@ -34,7 +33,7 @@ FIELD = "body.workload"
 
 @dataclass(frozen=True)
 class Client:
-    """One that asks, and its servers, by id."""
+    """A client and its servers, by id."""
 
     server: int
     asks: list[int]
@@ -43,15 +42,15 @@ class Client:
 
 @dataclass(frozen=True)
 class Requests:
-    """What clients ask. `[subways §8.7]`"""
+    """The requests of all clients. `[subways §8.7]`"""
 
     clients: list[Client]
     request_bytes: int
     response_bytes: int
     count: int | None
-    """Of each client; as many as there is time for if None."""
+    """Requests per client; None for as many as there is time for."""
     rate_per_sec: float | None
-    """Of each client; one at a time if None."""
+    """Request rate per client; None for one request at a time."""
     think_secs: float
     bound_secs: float | None
 
@@ -71,7 +70,8 @@ class Requests:
 
     @property
     def goodput_bits_per_sec(self) -> list[float] | None:
-        """What each flow is to carry, without headers; None where clients wait for responses."""
+        """The intended goodput of each flow, without headers; None if clients wait for
+        responses."""
         if self.rate_per_sec is None:
             return None
         rates = [self.rate_per_sec / len(client.asks) for client, _ in self.pairs]
@@ -79,18 +79,18 @@ class Requests:
 
     @property
     def all_asked(self) -> int | None:
-        """Of all clients together; None where they ask for as long as there is time."""
+        """The number of requests of all clients; None if they send until the end."""
         return None if self.count is None else self.count * len(self.clients)
 
     def matrix(self, network: Network) -> Json:
-        """The same flows as a workload that every engine knows."""
+        """The same flows as a workload that every engine supports."""
         names = network.servers
         weights = self.goodput_bits_per_sec or [1.0] * len(self.ends)
         entries = [[names[a], names[b], weight] for (a, b), weight in zip(self.ends, weights, strict=True)]
         return {"kind": "matrix", "entries": entries}
 
     def predicted(self, found: Prediction, network: Network) -> Prediction:
-        """Flows get their fair rate, and take no more than they are to carry."""
+        """Flows get their fair rate, but at most their intended rate."""
         offered = self.goodput_bits_per_sec
         if offered is None:
             return found
@@ -128,7 +128,8 @@ class Requests:
 
 
 def requests_of(engine: Engine, network: Network, workload: Json, seed: int, settings: Emulation) -> Requests | None:
-    """Of a workload that is of requests. Raises a 422 that names the field."""
+    """The requests of a workload; None if the workload is of another kind. Raises a 422 that names
+    the field."""
     if workload["kind"] != KIND:
         return None
     _check_settings(settings)

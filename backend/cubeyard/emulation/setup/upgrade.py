@@ -32,24 +32,24 @@ FIELD = "body.emulation.upgrade.to"
 ADDED, REMOVED, OTHER_DEVICE = "add", "remove", "other device"
 RATES_ALIKE = 1e-6
 Ends = tuple[tuple[str, int], tuple[str, int]]
-"""Of a link: devices by name, with ports."""
+"""The two ends of a link: devices by name, with ports."""
 MOVES_UPLINKS = 2
 """The type that spreads loops over clusters. `[subways §4.3]`"""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What is done at one switch at a time."""
+    """The part of an upgrade that is done at one switch at a time."""
 
     switch: str
     before: Fault
-    """What is not so before it: cables that are not plugged in, and ports with a lower rate."""
+    """The differences before the step: cables that are not plugged in, and ports with a lower
+    rate."""
     after: Fault
     """Cables that are taken out."""
 
     def described(self) -> Json:
-        """Links by id: those that are plugged in, those that are taken out, and those that get
-        faster, with their rates before."""
+        """Links by id: added, removed, and faster ones with their rates before the step."""
         new, slower = ([one for one in self.before.strikes if bool(one.parameters) == rate] for rate in (False, True))
         document: Json = {"switch": self.switch, "links": [one.target["link"] for one in new]}
         if self.after.strikes:
@@ -242,8 +242,8 @@ def _order(engine: Engine, before: Network, after: Network) -> list[Json]:
 
 @contextmanager
 def _of_upgrade() -> Iterator[None]:
-    """What is wrong with the plan after it, as errors of its own field: it is no fault of the run's
-    own plan."""
+    """Reports errors of the new plan under the field of the upgrade, because the run's own plan is
+    valid."""
 
     def told(text: str) -> str:
         for plan in ("body.plan.topology", "body.plan"):

@@ -1,5 +1,5 @@
-"""What a plan can be upgraded to while packets flow, with the planner's work order of each: for a
-form that offers it. `[subways §4.3]`"""
+"""The possible upgrades of a plan while traffic flows, with the planner's work order of each, for a
+form. `[subways §4.3]`"""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ NO_FAMILY = "Only Subways is upgraded under traffic: its racks get cables beside
 
 
 def upgrades_of(engine: Engine, spec: Json, to: Json | None) -> list[Json]:
-    """Each as `{name, title, to, reason, steps}`, what cannot be with the reason instead of steps;
-    last `to`, if that is none of them. Raises a 422 for a plan that cannot be emulated."""
+    """Each as `{name, title, to, reason, steps}`; an impossible upgrade has a reason instead of
+    steps. `to` is appended if it is not in the list. Raises a 422 for a plan that cannot be
+    emulated."""
     own = topology_of(spec)
     network, _ = network_of(engine, spec, Emulation(), DEFAULT_LINK_GBPS * 1e9)
     found = [_offered(engine, spec, *one) for one in _targets(own, network)]
@@ -42,7 +43,7 @@ def _targets(own: Json, network: Network) -> Iterator[tuple[str, str, Json | Non
         )
         return
     p, q, clusters = own["p"], own["q"], own.get("clusters", 1)
-    # What follows from the number or the rates of ports would be other switches.
+    # A derived number or rate of ports would mean other switches.
     levels = Counter(network.switch_levels.values())
     switches = {"aggs_per_cluster": levels[1] // clusters, "cores": levels[2]}
     own = {**{name: value for name, value in own.items() if not name.endswith("oversubscription")}, **switches}

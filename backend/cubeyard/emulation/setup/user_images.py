@@ -1,4 +1,4 @@
-"""Which server has which program of a user's beside it, and what that is told."""
+"""The user's program on each server, and its environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Beside:
 
     image: str
     command: tuple[str, ...] = ()
-    """Empty: what the image says."""
+    """Empty means the image's command."""
     environment: Mapping[str, str] = field(default_factory=dict)
     writable: bool = False
     at: int = 0
@@ -105,7 +105,7 @@ def _server(network: Network, where: str, name: str) -> int:
 
 
 def described(beside: Mapping[int, Beside]) -> list[Json]:
-    """As a frame tells it: each image once with its servers, by id."""
+    """The form in frames: each image once with its servers, by id."""
     rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for server, one in beside.items():
         rows.setdefault((one.image, one.command), []).append(server)

@@ -1,8 +1,9 @@
-"""What of a plan is emulated where the whole is too large for a machine, or for its workload.
+"""Chooses the part of a plan to emulate if the whole plan is too large for a machine, or for its
+workload.
 
-`fit.py` chooses. `smaller.py` finds the small networks of a family, by the family's own
-description. `part.py` cuts a connected part out of a custom network. `outside.py` leaves out what
-names devices that were not taken. `command_line.py` writes an experiment as a command.
+`fit.py` chooses. `smaller.py` finds the small networks of a family, by the family's description.
+`part.py` cuts a connected part out of a custom network. `outside.py` removes settings that name
+devices outside the part. `command_line.py` writes an experiment as a command.
 
-Not here: what can be run at all (`../question.py`, `../estimate.py`).
+Not here: checks of what can be run (`../question.py`, `../estimate.py`).
 """

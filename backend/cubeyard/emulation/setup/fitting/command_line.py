@@ -13,12 +13,12 @@ Json = dict[str, Any]
 
 DEFAULT_SEED = 7
 OPTIONS = ("mode", "dataplane", "seconds")
-"""Settings with an option of their own, which people change most. The others go by `--set`."""
+"""The most common settings, which have separate options. The others use `--set`."""
 
 
 def command_of(document: Json) -> str | None:
-    """`cubeyard emulate` with what an experiment's document says beside defaults; None for
-    hypotheses, which only a scenario has."""
+    """The `cubeyard emulate` command for the values of an experiment's document that differ from
+    defaults; None if there are hypotheses, which only a scenario can have."""
     if document.get("hypotheses"):
         return None
     words = ["cubeyard", "emulate", "--spec", _json(document["plan"]["spec"])]

@@ -1,9 +1,9 @@
-"""What an emulation takes of a plan that is too large for it: a slice, a small plan of the family,
-or a part of a custom network.
+"""Reduces a plan that is too large for an emulation: to a slice, a small plan of the family, or a
+part of a custom network.
 
-What the user set stays. The size gives way first, then a workload without parameters: all-to-all
-becomes permutation. What names devices outside is listed, for the user to leave out or not. Page,
-REST and command line ask here, so that they agree.
+Settings of the user are kept. The size is reduced first, then a workload without parameters:
+all-to-all becomes permutation. Settings that name devices outside the part are listed, for the user
+to decide. Page, REST and command line all use this function, so that they agree.
 """
 
 from __future__ import annotations
@@ -45,24 +45,25 @@ TRIED = 2
 MOST_READ = 16
 """Networks that are read for one answer."""
 MAX_SLICE_K = 3
-"""What the field `emulation.slice.k` takes."""
+"""The largest value of `emulation.slice.k`."""
 ANOTHER = "Give another number of servers to take another."
 
 
 @dataclass(frozen=True)
 class Fit:
-    """An experiment that can be run, and what was taken of the one that was asked for."""
+    """An experiment that can be run, and how it differs from the original one."""
 
     kind: Kind
     document: Json
-    """As `question.read` takes it, without what is in `outside`."""
+    """The document for `question.read`, without the settings in `outside`."""
     question: Question
     servers: int
     of_servers: int
     sentence: str
-    """What was taken, and how to take another; empty if the whole is."""
+    """The chosen part, and how to choose another; empty if the whole plan is used."""
     outside: list[LeftOut] = field(default_factory=list)
-    """What names devices that were not taken. It is left out of the document: ask the user."""
+    """Settings that name devices outside the part. They are removed from the document: the user
+    must confirm."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +73,19 @@ class _Choice:
     kind: Kind
     document: Json
     words: str
-    """What it is, before its servers: `the part around leaf-3`."""
+    """A description, used before the number of servers: `the part around leaf-3`."""
     outside: list[LeftOut] = field(default_factory=list)
     why: str = ""
-    """About its workload, if another was asked for."""
+    """A sentence about its workload, if the original experiment had another."""
 
 
 def fit(engine: Engine, document: Json, servers: int | None = None) -> Fit:
-    """What is run of an experiment's document, at most `servers` if they are given. The document
+    """The runnable form of an experiment's document, with at most `servers` if given. The document
     itself if it can be run.
 
-    Of what can be run, the first for which this machine's processors suffice by the estimate, else
-    the first. Raises a 422 for what is wrong whatever part is taken, and for a machine that carries
-    not even two servers.
+    Among runnable choices, the first for which this machine's processors suffice by the estimate,
+    else the first. Raises a 422 for errors that every part has, and for a machine that cannot carry
+    even two servers.
     """
     size = engine.size(topology_of(document["plan"]["spec"]))
     refused: ProblemError | None = None
@@ -217,7 +218,7 @@ def _bounds(servers: int | None, of_servers: int) -> list[tuple[int, int]]:
 
 
 def _choices(engine: Engine, document: Json, least: int, most: int) -> Iterator[_Choice]:
-    """Small plans of the family, or the part of a custom network, with at least and at most so many
+    """Small plans of the family, or the part of a custom network, with `least` to `most`
     servers."""
     topology = topology_of(document["plan"]["spec"])
     if topology["family"] == "custom":
@@ -265,13 +266,13 @@ def _centres(document: Json, topology: Json) -> list[str]:
     # A link is named by its two ends, a switch in angle brackets.
     ends = [end for name in names if isinstance(name, str) for end in name.split("/")]
     named = [end for end in ends if end and not end.startswith("<")][:1]
-    # The first server's address is all zeros; digits above 9 are told apart by dots.
+    # The first server's address is all zeros; dots separate the digits if they can exceed 9.
     return [*named, ("" if topology["n"] <= 10 else ".").join("0" * (topology["k"] + 1))]
 
 
 def _of_plan(kind: Kind, document: Json, topology: Json, words: str) -> _Choice:
-    """A network of its own. Racks, rooms and pins are those of the plan that it is not; names keep
-    their prefix."""
+    """A separate network. Racks, enclosures and pins belong to the original plan and are dropped;
+    names keep their prefix."""
     spec: Mapping[str, Any] = document["plan"]["spec"]
     small: Json = {"topology": topology}
     site = spec.get("site") or {}

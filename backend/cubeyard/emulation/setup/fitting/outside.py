@@ -1,5 +1,4 @@
-"""What of an experiment names something that the emulated part does not have, taken out piece by
-piece."""
+"""Removes settings of an experiment that name devices outside the emulated part, one by one."""
 
 from __future__ import annotations
 
@@ -23,16 +22,16 @@ class LeftOut:
 
     field: str
     value: Any
-    """What stood there, shortened."""
+    """The removed value, shortened."""
     message: str
     """Why it does not fit."""
 
 
 def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[LeftOut]]:
-    """The question of a document, the document without what names things outside of its network,
-    and what was left out.
+    """The question of a document, the document without settings that name devices outside its
+    network, and the removed settings.
 
-    Raises the 422 of a field that cannot be left out.
+    Raises the 422 of a field that cannot be removed.
     """
     left_out: list[LeftOut] = []
     places = list(range(len(document["faults"])))
@@ -49,8 +48,8 @@ def read_inside(engine: Engine, document: Json) -> tuple[Question, Json, list[Le
 
 
 def _first(error: ProblemError) -> tuple[str, str]:
-    """The first field that is refused, and why; of the engine's own refusals, which are findings,
-    too."""
+    """The first invalid field and the reason; errors of the engine, which are findings,
+    included."""
     if error.errors:
         return error.errors[0].field, error.errors[0].message
     match = next((row for row in error.findings if row["severity"] == "error"), None)

@@ -1,8 +1,8 @@
-"""A part of a custom network: its busiest rack, and those around it with the switches between them.
-[ours]
+"""A part of a custom network: its busiest rack, the surrounding racks, and the switches between
+them. [ours]
 
-A rack is a switch with servers. The part is connected wherever the network around the busiest rack
-is, has at least two switches where there are two, and keeps names, tiers, rates and ports.
+A rack is a switch with servers. The part is connected if the network around the busiest rack is,
+has at least two switches if the network does, and keeps names, tiers, rates and ports.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 Json = dict[str, Any]
 
 MAX_BETWEEN = 32
-"""Switches without servers of the part, beside those that connect it."""
+"""Most switches without servers in the part, in addition to the ones that connect it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part as a topology of its own."""
+    """A part as a separate topology."""
 
     topology: Json
     rack: str
-    """The busiest one."""
+    """The name of the busiest rack."""
     servers: int
     switches: int
 
 
 def part_around_busiest(topology: Json, most: int) -> Part | None:
-    """Of at most so many servers; None for a network without a switch that has servers."""
+    """A part with at most `most` servers; None for a network without a switch that has servers."""
     network = _Read(topology)
     racks = [switch for switch in network.switches if network.servers_of[switch]]
     if not racks or most < 2:

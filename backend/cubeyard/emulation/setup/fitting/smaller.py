@@ -1,10 +1,10 @@
-"""Small networks of a family, those nearest to a larger one first, by the family's own description.
+"""Small networks of a family, sorted by similarity to a larger one, by the family's description.
 [ours]
 
-Near means: each parameter changes little, all by similar factors, and the number of links per
-server stays about the same. A parameter that counts ports, switches or the like keeps at least two
-if it had two, so that paths have an alternative; if no network with two is small enough, it may be
-one.
+Similar means: each parameter changes little, all by similar factors, and the number of links per
+server stays about the same. A parameter that counts parts, such as ports or switches, stays at
+least two if it was, so that there are alternative paths; if no network with two is small enough, it
+can be one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cubeyard.engine import Engine, PlanRejectedError
 Json = dict[str, Any]
 
 MAX_TRIED = 12_000
-"""Networks whose size is asked for, some 30 us each."""
+"""Most networks whose size is computed, about 30 us each."""
 LEAST_SWITCHES = 3
 """A tree of one edge switch would have a root that no packet crosses."""
 MAX_SWITCHES = 100
 """Each is a network namespace. `[ours]`"""
 LEVELS_COUNT = 6.0
-"""So many times more does a change of levels or layers count: they make a family's shape more than
-any number of ports. `[ours]`"""
+"""The weight of a change of levels or layers, which define a family's shape more than any number of
+ports. `[ours]`"""
 FINE_UP_TO = 16
 
 
@@ -57,15 +57,16 @@ def _smaller(engine: Engine, topology: Json, least: int, most: int, least_count:
             continue
         far = sum(_distance(parameter, changed) for parameter in parameters)
         far += log(size["links"] / size["servers"] / links_per_server) ** 2
-        # Of equally near ones the largest, and that whose first parameters are.
+        # Among equally similar ones, prefer the largest, then the one with the largest first
+        # parameters.
         order = [-value for value in changed.values()]
         result.append((round(far, 9), -size["servers"], order, candidate))
     return [candidate for *_, candidate in sorted(result, key=lambda row: row[:3])]
 
 
 def _sizing(engine: Engine, topology: Json, least_count: int) -> list[Json]:
-    """The parameters of a topology that make it larger: those that its spec or a default gives, and
-    whose least value changes its size. Choices among kinds and seeds of random networks do not."""
+    """The parameters that make a topology larger: given in its spec or by a default, with an effect
+    on the size. Choices among kinds and seeds of random networks are not."""
     family = next(entry for entry in engine.families if entry["family"] == topology["family"])
     own = engine.size(topology)
     result = []
@@ -96,8 +97,8 @@ def _floor(parameter: Json, value: int, least_count: int) -> int:
 
 
 def _tried(parameters: list[Json]) -> Iterator[dict[str, int | None]]:
-    """Every choice of values, as finely as so many can be tried. A derived parameter follows from
-    the others."""
+    """All combinations of values, on a grid as fine as MAX_TRIED allows. A derived parameter
+    follows from the others."""
     names = [parameter["name"] for parameter in parameters]
     for values_of in (_fine, _halved, _few):
         lists: list[Sequence[int | None]] = [
