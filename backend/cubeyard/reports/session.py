@@ -24,7 +24,7 @@ MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("Least ABT of any second", "least_abt_bits_per_sec", rate),
     ("Stalled flows", "stalled_flows", shown),
     ("Retransmits", "retransmits", shown),
-    ("Dropped by full queues", "queue_drops", shown),
+    ("Dropped at ends of links", "queue_drops", shown),
     ("Dropped by servers", "drops", shown),
     ("Host CPU", "cpu", lambda share: shown(share, share=True)),
 )

@@ -23,7 +23,7 @@ class Sums:
     packets: np.ndarray
     """[direction, link] Number."""
     link_drops: np.ndarray
-    """[direction, link] Packets that found a full queue."""
+    """[direction, link] Packets dropped by a full queue or a fault."""
     longest_queue: np.ndarray
     """[direction, link] At any tick."""
     flows: np.ndarray

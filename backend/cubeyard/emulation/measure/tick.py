@@ -24,7 +24,7 @@ class Tick:
     packets: np.ndarray
     """[direction, link]"""
     link_drops: np.ndarray
-    """[direction, link] Packets that found a full queue."""
+    """[direction, link] Packets dropped by a full queue or a fault."""
     queue: np.ndarray
     """[direction, link] Bytes that wait now."""
     relayed: np.ndarray

@@ -11,6 +11,8 @@ pub struct EndCondition {
     pub up: bool,
     /// What happens to packets that it sends.
     pub queue: QueueCondition,
+    /// Ratio of these packets that is lost at random.
+    pub loss: f64,
     /// Its rate.
     pub rate_bits_per_sec: f64,
 }
@@ -22,13 +24,8 @@ pub enum QueueCondition {
     Normal,
     /// All are dropped.
     Cut,
-    /// Some are lost, the others held.
-    Impaired {
-        /// Seconds that a packet is held.
-        delay_secs: f64,
-        /// Ratio that is lost.
-        loss: f64,
-    },
+    /// Each is held for this many seconds.
+    Delayed(f64),
 }
 
 /// The condition of a server's process.
@@ -61,6 +58,7 @@ impl Conditions {
         let normal = |link: usize| EndCondition {
             up: true,
             queue: QueueCondition::Normal,
+            loss: 0.0,
             rate_bits_per_sec: network.rate_bits_per_sec(link),
         };
         let mut conditions = Conditions {
@@ -122,8 +120,20 @@ impl Conditions {
                     end.rate_bits_per_sec = end.rate_bits_per_sec.min(rate);
                 }
             }
-            Effect::Loss(link, loss) => self.impair(link, 0.0, loss),
-            Effect::Delay(link, delay_secs) => self.impair(link, delay_secs, 0.0),
+            Effect::Loss(link, loss) => {
+                for end in &mut self.ends[link] {
+                    end.loss = 1.0 - (1.0 - end.loss) * (1.0 - loss);
+                }
+            }
+            Effect::Delay(link, secs) => {
+                for end in &mut self.ends[link] {
+                    end.queue = match end.queue {
+                        QueueCondition::Normal => QueueCondition::Delayed(secs),
+                        QueueCondition::Delayed(others) => QueueCondition::Delayed(others + secs),
+                        QueueCondition::Cut => QueueCondition::Cut,
+                    };
+                }
+            }
         }
     }
 
@@ -138,20 +148,6 @@ impl Conditions {
             for (place, end) in places.iter().zip(ends) {
                 end.up &= !is_struck(place);
             }
-        }
-    }
-
-    fn impair(&mut self, link: usize, more_delay_secs: f64, more_loss: f64) {
-        for condition in &mut self.ends[link] {
-            let (delay_secs, loss) = match condition.queue {
-                QueueCondition::Cut => continue,
-                QueueCondition::Normal => (0.0, 0.0),
-                QueueCondition::Impaired { delay_secs, loss } => (delay_secs, loss),
-            };
-            condition.queue = QueueCondition::Impaired {
-                delay_secs: delay_secs + more_delay_secs,
-                loss: 1.0 - (1.0 - loss) * (1.0 - more_loss),
-            };
         }
     }
 }

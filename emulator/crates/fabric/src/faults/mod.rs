@@ -101,7 +101,7 @@ impl Fault {
 
     /// Whether the kernel needs `netem` for it.
     pub fn needs_netem(&self) -> bool {
-        matches!(self.effect, Effect::Loss(..) | Effect::Delay(..))
+        matches!(self.effect, Effect::Delay(..))
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Probe {
     pub bridges: bool,
     /// Shaping of rates.
     pub htb: bool,
-    /// Loss and delay.
+    /// Delay.
     pub netem: bool,
     /// Forwarding in the kernel.
     pub ebpf: bool,
@@ -111,7 +111,7 @@ pub fn memory_free_bytes() -> u64 {
     kibibytes.map_or(0, |kibibytes| kibibytes * 1024)
 }
 
-/// Whether links can lose and delay packets here; tried once.
+/// Whether links can delay packets here; tried once.
 pub fn has_netem() -> bool {
     static NETEM: OnceLock<bool> = OnceLock::new();
     *NETEM.get_or_init(|| in_scratch_namespace(|socket| try_queue(socket, "netem")).is_ok())

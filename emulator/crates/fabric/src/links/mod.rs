@@ -15,13 +15,13 @@ use std::os::fd::BorrowedFd;
 
 use crate::faults::{EndCondition, QueueCondition};
 use crate::names;
-use crate::netlink::{Batch, Impairment, cut, impair, restore, set_rate, set_up};
+use crate::netlink::{Batch, cut, delay, lose, restore, set_rate, set_up};
 use crate::network::{Network, Place};
 
 pub use vxlan::{add_link_bridges, add_tunnels};
 
 /// Packets a link with delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.
-const IMPAIRED_QUEUE_PACKETS: u32 = 14_000;
+const DELAYED_QUEUE_PACKETS: u32 = 14_000;
 
 /// A namespace of a run on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,16 +110,11 @@ pub fn change_end(
             match is.queue {
                 QueueCondition::Normal => restore(batch, index, &shape),
                 QueueCondition::Cut => cut(batch, index, &shape),
-                QueueCondition::Impaired { delay_secs, loss } => {
-                    let queue_packets = IMPAIRED_QUEUE_PACKETS;
-                    let impairment = Impairment {
-                        delay_secs,
-                        loss,
-                        queue_packets,
-                    };
-                    impair(batch, index, &shape, &impairment);
-                }
+                QueueCondition::Delayed(secs) => delay(batch, index, &shape, secs, DELAYED_QUEUE_PACKETS),
             }
+        }
+        if was.loss != is.loss {
+            lose(batch, index, is.loss, was.loss > 0.0);
         }
     }
     if was.up != is.up {

@@ -28,8 +28,8 @@ pub use message::{Answer, Attributes, Batch};
 pub use mptcp::{PathEvent, PathManager, SubflowRequest};
 pub use nexthop::{GroupMember, add_group, add_next_hop, delete_next_hop};
 pub use queue::{
-    Classes, Hook, Impairment, QueueStats, Shape, Sharers, add_program, attach_program, cut, impair,
-    leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape, two_packets,
+    Classes, Hook, QueueStats, Shape, Sharers, add_program, attach_program, cut, delay, leaf_kind_probe,
+    lose, queue_dump, read_queue_stats, restore, set_rate, shape, two_packets,
 };
 pub use route::{
     RT_TABLE_MAIN, Route, RouteByHop, add_entering_rule, add_route, add_route_by_hop, add_source_rule,

@@ -66,11 +66,10 @@ impl RunState {
     /// that is not here or off, no chip in the kernel that programs call, another request.
     pub fn call_chip(&mut self, server: usize, caller: Caller, request: &[u8]) -> Result<Answered> {
         let began = Instant::now();
-        let has_classes = self.network.sharers().is_some();
         let gone = || FabricError::state("the server is not here", "recover it first");
         let kernel = self.kernels.servers[server].as_mut().ok_or_else(gone)?;
         let queues = match asks_for_queues(request) {
-            true => kernel.queues(has_classes)?,
+            true => kernel.queues()?,
             false => Vec::new(),
         };
         let programs = kernel.programs.as_mut();

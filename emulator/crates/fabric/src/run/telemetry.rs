@@ -35,7 +35,7 @@ pub struct LinkColumns {
     /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of
     /// every link from b to a.
     pub packets: Vec<u64>,
-    /// Packets dropped at full queues, in the same order.
+    /// Packets dropped at full queues or by faults, in the same order.
     pub drops: Vec<u64>,
     /// Bytes waiting now, in the same order.
     pub queue: Vec<u64>,
@@ -117,7 +117,6 @@ pub struct Telemetry {
     own_time: OwnTime,
     own_cpu: f64,
     backlog_drops: u64,
-    has_classes: bool,
 }
 
 impl Telemetry {
@@ -144,7 +143,6 @@ impl Telemetry {
             own_time: OwnTime::default(),
             own_cpu: 0.0,
             backlog_drops: backlog_drops(),
-            has_classes: network.sharers().is_some(),
         }
     }
 
@@ -190,13 +188,12 @@ impl Telemetry {
     /// Columns over the links since the last call. A server that is not there counts nothing.
     fn read_links(&mut self, kernels: &mut Kernels) -> Result<LinkColumns> {
         let mut now = vec![[None; 2]; self.ends.len()];
-        let has_classes = self.has_classes;
         for (site, socket) in kernels.sockets() {
             let Some(ends) = self.ends_by_index.get(&site) else {
                 continue;
             };
             socket.dump(&mut self.request, |answer| {
-                let Some(stats) = read_queue_stats(answer, has_classes) else {
+                let Some(stats) = read_queue_stats(answer) else {
                     return;
                 };
                 if let Some(&(link, end)) = ends.get(&stats.index) {

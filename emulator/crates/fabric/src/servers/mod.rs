@@ -170,10 +170,10 @@ impl ServerKernel {
     }
 
     /// Bytes that wait at each port now.
-    pub fn queues(&mut self, has_classes: bool) -> Result<Vec<(u16, u64)>> {
+    pub fn queues(&mut self) -> Result<Vec<(u16, u64)>> {
         let mut queues = Vec::new();
         self.netlink.dump(&mut queue_dump(), |answer| {
-            let stats = read_queue_stats(answer, has_classes);
+            let stats = read_queue_stats(answer);
             queues.extend(
                 stats.and_then(|stats| Some((names::port_of_index(stats.index)?, stats.queue_bytes))),
             );

@@ -34,7 +34,7 @@ const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
   { name: "Stalled flows", of: (w) => formatCount(w.stalled_flows) },
   { name: "Retransmits", of: (w) => formatCount(w.retransmits) },
   {
-    name: "Dropped by full queues",
+    name: "Dropped at ends of links",
     of: (w) => (w.queue_drops === undefined ? "–" : formatCount(w.queue_drops)),
   },
   { name: "Dropped by servers", of: (w) => formatCount(w.drops) },

@@ -6,10 +6,9 @@
 
 use std::os::fd::RawFd;
 
-use super::{CLASS, DIRECT_ACTION};
 use super::{
-    CREATE, Discipline, EXCLUSIVE, HTB, REPLACE, RTM_NEWTFILTER, Shape, TCA_BPF_FD, TCA_BPF_FLAGS,
-    TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, Turns, put_class, queue_header,
+    CLASS, CLASS_PRIORITY, CREATE, DIRECT_ACTION, Discipline, EXCLUSIVE, HTB, REPLACE, RTM_NEWTFILTER, Shape,
+    TCA_BPF_FD, TCA_BPF_FLAGS, TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, Turns, filter_header, put_class,
 };
 use crate::netlink::message::Batch;
 
@@ -108,9 +107,7 @@ fn fifo(batch: &mut Batch, index: u32, parent: u32, queue_bytes: u32) {
 
 /// Sets the classifier of a shaper, in place of the one before.
 pub(super) fn classify(batch: &mut Batch, index: u32, program: RawFd) {
-    let mut header = queue_header(index, CLASSIFIER, HTB);
-    let priority_and_all_protocols = 1 << 16 | u32::from(3_u16.to_be());
-    header[16..20].copy_from_slice(&priority_and_all_protocols.to_ne_bytes());
+    let header = filter_header(index, CLASSIFIER, HTB, CLASS_PRIORITY);
     let purpose = format!("attaching a classifier to interface {index}");
     batch.request(RTM_NEWTFILTER, CREATE | REPLACE, &header, purpose, |attributes| {
         attributes.put_text(TCA_KIND, "bpf");

@@ -3,25 +3,31 @@
 //! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a
 //! super-packet whole and goes into debt for it: accurate to one per cent, and seven times cheaper
 //! than segmenting it first. `[ours, measured]` Where each flow or each service has a queue of its
-//! own, there is a class for each of them below that class (`fair`).
+//! own, there is a class for each of them below that class (`fair`). Loss is drawn by a classifier
+//! (`loss`).
 
 mod fair;
+mod loss;
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
 
 pub use fair::{Classes, Sharers};
+pub use loss::lose;
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_GETQDISC: u16 = 38;
 const RTM_NEWTCLASS: u16 = 40;
 const RTM_NEWTFILTER: u16 = 44;
+const RTM_DELTFILTER: u16 = 45;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
+const TCA_BPF_OPS_LEN: u16 = 4;
+const TCA_BPF_OPS: u16 = 5;
 const TCA_BPF_FD: u16 = 6;
 const TCA_BPF_NAME: u16 = 7;
 const TCA_BPF_FLAGS: u16 = 8;
@@ -40,6 +46,9 @@ const FIFO: u32 = 0x10_0000;
 /// Differs from the FIFO's handle: with the same one the kernel would change the queue instead of
 /// replacing it.
 const NETEM: u32 = 0x11_0000;
+/// Priorities of a shaper's classifiers: a packet that is not lost still gets its class.
+const LOSS_PRIORITY: u32 = 1;
+const CLASS_PRIORITY: u32 = 2;
 /// The kernel's scheduler counts time in 64 ns.
 const NANOS_A_TICK: f64 = 64.0;
 /// Bursts make up for timers that fire this late.
@@ -58,22 +67,19 @@ pub struct Shape {
     pub queue_bytes: u32,
 }
 
-/// Delay and loss of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Impairment {
-    /// How long each packet is delayed.
-    pub delay_secs: f64,
-    /// Ratio of packets that is lost, 0 to 1.
-    pub loss: f64,
-    /// Packets that may wait at a time.
-    pub queue_packets: u32,
-}
-
 fn queue_header(index: u32, handle: u32, parent: u32) -> [u8; 20] {
     let mut header = [0; 20];
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     header[8..12].copy_from_slice(&handle.to_ne_bytes());
     header[12..16].copy_from_slice(&parent.to_ne_bytes());
+    header
+}
+
+/// The header of a classifier of all protocols; a lower priority number sees packets first.
+fn filter_header(index: u32, handle: u32, parent: u32, priority: u32) -> [u8; 20] {
+    let mut header = queue_header(index, handle, parent);
+    let all_protocols = u32::from(3_u16.to_be());
+    header[16..20].copy_from_slice(&(priority << 16 | all_protocols).to_ne_bytes());
     header
 }
 
@@ -138,7 +144,7 @@ pub fn set_rate(batch: &mut Batch, index: u32, shape: &Shape) {
     class(batch, index, shape, CREATE | REPLACE);
 }
 
-/// Ends what [`cut`] or [`impair`] did.
+/// Ends what [`cut`] or [`delay`] did.
 pub fn restore(batch: &mut Batch, index: u32, shape: &Shape) {
     leaf_fifo(batch, index, leaf_of(shape), shape.queue_bytes, CREATE | REPLACE);
     if let Some(classes) = shape.classes {
@@ -152,23 +158,17 @@ pub fn cut(batch: &mut Batch, index: u32, shape: &Shape) {
     leaf_fifo(batch, index, leaf_of(shape), 0, CREATE | REPLACE);
 }
 
-/// Replaces the leaf by delay and loss; the kernel must have `netem`.
-pub fn impair(batch: &mut Batch, index: u32, shape: &Shape, impairment: &Impairment) {
+/// Replaces the leaf by `netem`, which the kernel must have: each packet is delayed, and
+/// `queue_packets` may wait at a time.
+pub fn delay(batch: &mut Batch, index: u32, shape: &Shape, delay_secs: f64, queue_packets: u32) {
     take_all(batch, index, shape);
     let leaf = Discipline {
         handle: NETEM,
         parent: leaf_of(shape),
         kind: "netem",
     };
-    let purpose = "adding delay or loss to";
-    leaf.make(batch, index, CREATE | REPLACE, purpose, |attributes| {
-        let loss = (impairment.loss * f64::from(u32::MAX)) as u32;
-        put_netem(
-            attributes,
-            ticks(impairment.delay_secs),
-            impairment.queue_packets,
-            loss,
-        );
+    leaf.make(batch, index, CREATE | REPLACE, "delaying", |attributes| {
+        put_netem(attributes, ticks(delay_secs), queue_packets);
     });
 }
 
@@ -184,13 +184,9 @@ fn take_all(batch: &mut Batch, index: u32, shape: &Shape) {
     }
 }
 
-/// Netem's settings: latency in ticks, limit in packets, loss as part of 2^32; then gap, duplicate
-/// and jitter.
-fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets: u32, loss: u32) {
-    attributes.put(
-        TCA_OPTIONS,
-        &words(&[latency_ticks, limit_packets, loss, 0, 0, 0]),
-    );
+/// Netem's settings: latency in ticks, limit in packets; then loss, gap, duplicate and jitter.
+fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets: u32) {
+    attributes.put(TCA_OPTIONS, &words(&[latency_ticks, limit_packets, 0, 0, 0, 0]));
 }
 
 /// Where a program sees packets.
@@ -229,9 +225,7 @@ pub fn add_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook:
         Hook::Ingress => 0xfff2,
         Hook::Egress => 0xfff3,
     };
-    let mut header = queue_header(index, 0, CLSACT | minor);
-    let priority_and_all_protocols = 1 << 16 | u32::from(3_u16.to_be());
-    header[16..20].copy_from_slice(&priority_and_all_protocols.to_ne_bytes());
+    let header = filter_header(index, 0, CLSACT | minor, 1);
     let purpose = format!("attaching a program to interface {index}");
     batch.request(
         RTM_NEWTFILTER,
@@ -264,7 +258,7 @@ pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
         &purpose,
         |attributes| match kind {
             "htb" => put_htb(attributes, CLASS & 0xffff),
-            "netem" => put_netem(attributes, 0, 1000, 0),
+            "netem" => put_netem(attributes, 0, 1000),
             _ => {}
         },
     );
@@ -378,18 +372,18 @@ pub struct QueueStats {
     pub bytes: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Packets dropped because the queue was full.
+    /// Packets dropped because the queue was full, or by a fault.
     pub drops: u64,
     /// Bytes waiting now.
     pub queue_bytes: u64,
 }
 
-/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the leaf of a shaped end. Of
-/// an end with classes it is the shaper itself that counts what all of them send and drop.
-pub fn read_queue_stats(answer: Answer<'_>, has_classes: bool) -> Option<QueueStats> {
+/// Reads an answer to [`queue_dump`]; `None` for a queue that is not the shaper of an end. The
+/// shaper counts what its classes, its queues and its classifiers send and drop, and outlives its
+/// queues.
+pub fn read_queue_stats(answer: Answer<'_>) -> Option<QueueStats> {
     let word = |from: usize| Some(u32::from_ne_bytes(*answer.body.get(from..)?.first_chunk()?));
-    let parent = if has_classes { AT_ROOT } else { CLASS };
-    if answer.kind != RTM_NEWQDISC || word(12)? != parent {
+    if answer.kind != RTM_NEWQDISC || word(12)? != AT_ROOT {
         return None;
     }
     let stats = attributes(answer.attributes(20).find_value(TCA_STATS2)?);

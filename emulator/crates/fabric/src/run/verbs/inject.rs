@@ -17,8 +17,8 @@ pub fn inject(run: &mut RunState, fault: Value) -> Result<At> {
         return Err(FabricError::state("the run is not wired", "call wire first"));
     }
     if fault.needs_netem() && !probe::has_netem() {
-        let fix = "use link-rate, or a kernel with sch_netem";
-        let message = "this kernel has no netem, so links cannot lose or delay packets";
+        let fix = "use another kind, or load the module sch_netem";
+        let message = "this kernel has no netem, so links cannot delay packets";
         return Err(FabricError::unsupported(message, fix));
     }
     if !run.wiring.plain && matches!(fault.effect, Effect::Freeze(_)) {

@@ -76,12 +76,9 @@ struct Inspected {
 
 /// Answers everybody who waits for a server's node, which has sent this.
 pub fn on_inspected(run: &mut RunState, server: usize, inspection: Inspection) {
-    let has_classes = run.network.sharers().is_some();
     let kernel = run.kernels.servers[server].as_mut();
     // Without them the rest is still worth telling.
-    let queues = kernel
-        .and_then(|kernel| kernel.queues(has_classes).ok())
-        .unwrap_or_default();
+    let queues = kernel.and_then(|kernel| kernel.queues().ok()).unwrap_or_default();
     let kernel = run.kernels.servers[server].as_ref();
     let counts = run.telemetry.forwarding.of(server, kernel).describe();
     let id = run.id(server);

@@ -23,7 +23,6 @@ pub struct Registers {
 /// a chip in the kernel, a register that is not or that cannot have the value.
 pub fn registers(run: &mut RunState, id: u32, register: Option<(&str, Option<u64>)>) -> Result<Registers> {
     let server = run.network.server(id)?;
-    let has_classes = run.network.sharers().is_some();
     let gone = || {
         FabricError::state(
             format!("server {id} is not here"),
@@ -31,7 +30,7 @@ pub fn registers(run: &mut RunState, id: u32, register: Option<(&str, Option<u64
         )
     };
     let kernel = run.kernels.servers[server].as_mut().ok_or_else(gone)?;
-    let queues = kernel.queues(has_classes)?;
+    let queues = kernel.queues()?;
     let Some(programs) = kernel.programs.as_mut() else {
         let fix = "run it with the dataplane serverswitch";
         return Err(FabricError::unsupported(
