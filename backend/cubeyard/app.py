@@ -204,7 +204,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.terminals = Terminals(settings)
     app.state.readers = Readers(ReaderLimits(settings.reader_secs, settings.reader_bytes))
     app.state.packet_streams = PacketStreams()
-    app.state.outliners = {EMULATION.name: Outliner(app.state.engine)}
+    app.state.outliners = {EMULATION.name: Outliner(app.state.engine, settings)}
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     problems.install(app)

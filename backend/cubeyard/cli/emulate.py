@@ -312,8 +312,10 @@ def run_session(
     beside its servers; with `taken`, of what this machine runs of the plan. Raises StoppedError,
     ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
+    from cubeyard.emulation.deploy.probe import refuse_impossible
     from cubeyard.emulation.deploy.reaper import reap_left_alone
     from cubeyard.emulation.fabric.process import FabricProcess
+    from cubeyard.emulation.faults.impossible import kinds_of
     from cubeyard.emulation.network.services import with_processes
     from cubeyard.emulation.session.session import Session
     from cubeyard.emulation.setup.question import read
@@ -333,6 +335,7 @@ def run_session(
     if taken is not None:
         document = taken.of(engine, document)
     ready = read(engine, document)
+    refuse_impossible(settings, kinds_of(document))
     if files:
         if settings.spread:
             refuse(

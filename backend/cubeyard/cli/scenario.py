@@ -118,7 +118,7 @@ def check(file: File) -> None:
         with source.by_line():
             document = _document(source)
             engine = Engine(settings_of())
-            flows = sum(one["flows"] for one in _outlines(engine, document))
+            flows = sum(outline["flows"] for outline in _outlines(engine, document, here=False))
         count = len(source.request.hypotheses)
     _print_drawn(Console(soft_wrap=True), document["faults"][len(source.request.faults) :])
     Console().print(
@@ -254,11 +254,12 @@ def _document(source: Read) -> Json:
     }
     with source.by_line():
         faults = drawn(Engine(settings_of()), body["plan"], document)
-    return {**document, "faults": [*document["faults"], *faults]}
+    return {**document, "faults": [*document["faults"], *faults], "drawn_faults": len(faults)}
 
 
-def _outlines(engine: Engine, document: Json) -> list[Json]:
-    """What each of its topologies asks, checked by the engine that answers."""
+def _outlines(engine: Engine, document: Json, *, here: bool) -> list[Json]:
+    """What each of its topologies asks, checked by the engine that answers, and if `here`, by this
+    machine."""
     from cubeyard.experiments.checks import outlines, refused_by_field
     from cubeyard.experiments.points import specs_of
 
@@ -272,7 +273,10 @@ def _outlines(engine: Engine, document: Json) -> list[Json]:
     if document["engine"] == "emulation":
         from cubeyard.emulation.live.service import Outliner
 
-        return [Outliner(engine).outline(document)]
+        outliner = Outliner(engine, settings_of())
+        if here:
+            outliner.refuse_impossible(document)
+        return [outliner.outline(document)]
     return outlines(engine, document, titles)
 
 
@@ -281,7 +285,7 @@ def _answered(chosen: Read, source: Read) -> tuple[RunVerdict, Json]:
     document = _document(chosen)
     with source.by_line():
         engine = Engine(settings_of())
-        _outlines(engine, document)
+        _outlines(engine, document, here=True)
     _print_drawn(errors, document["faults"][len(chosen.request.faults) :])
     if document["engine"] == "emulation":
         return _emulated(chosen, document["faults"])

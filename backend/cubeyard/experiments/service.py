@@ -43,6 +43,10 @@ class OutlinesRuns(Protocol):
         that names the field."""
         ...
 
+    def refuse_impossible(self, document: Json) -> None:
+        """Raises a 422 that names the field of a fault that cannot be injected here."""
+        ...
+
 
 class ExperimentService:
     def __init__(self, session: Session, engine: Engine, outliners: Mapping[str, OutlinesRuns] | None = None) -> None:
@@ -179,6 +183,14 @@ class ExperimentService:
             raise not_found(f"experiment {experiment_id}")
         return row
 
+    def runnable(self, experiment_id: str) -> ExperimentRow:
+        """An experiment to run now. Raises a 404, a 422 for a fault that cannot be injected
+        here."""
+        row = self.row(experiment_id)
+        if (outliner := self._outliners.get(row.document["engine"])) is not None:
+            outliner.refuse_impossible(row.document)
+        return row
+
     def read(self, experiment_id: str) -> schemas.Experiment:
         return as_experiment(self.row(experiment_id))
 
@@ -211,7 +223,9 @@ class ExperimentService:
         if not ENGINES[name].computed:
             if name not in self._outliners:
                 raise ProblemError(503, "no-engine", f'This server does not run engine "{name}".')
-            return [self._outliners[name].outline(document)]
+            outline = self._outliners[name].outline(document)
+            self._outliners[name].refuse_impossible(document)
+            return [outline]
         return checks.outlines(self._engine, document, [one["title"] for one in topologies])
 
     def _document(self, request: ExperimentCreate) -> tuple[Json, list[Json]]:

@@ -37,7 +37,7 @@ class WindowMeans(TypedDict):
     drops: Annotated[int, Field(description="Packets that servers dropped, for the reasons of the report's `drops`.")]
     queue_drops: Annotated[
         NotRequired[int],
-        Field(description="Packets that found a full queue at the end of a link; older runs have none."),
+        Field(description="Packets dropped at the end of a link, by a full queue or a fault; older runs have none."),
     ]
     cpu: float
 

@@ -92,7 +92,9 @@ class TickFrame(TypedDict):
     cpu: Annotated[float, Field(description="Share of all cores of the machine."), Over.MEAN]
     flows: Annotated[NotRequired[FlowColumns], Field(description="Absent where there are too many flows.")]
     retransmits: Annotated[NotRequired[Rows], Field(description="By row of the flow."), Over.SUM]
-    link_drops: Annotated[NotRequired[LinkRows], Field(description="Packets that found a full queue."), Over.SUM]
+    link_drops: Annotated[
+        NotRequired[LinkRows], Field(description="Packets dropped by a full queue or a fault."), Over.SUM
+    ]
     queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
     latencies: NotRequired[LatencyCounts]
     subflows: Annotated[

@@ -66,7 +66,7 @@ Service = Annotated[RunService, Depends(get_service)]
     responses=responses(404),
 )
 def start_run(service: Service, experiments: Experiments, id: Id) -> schemas.Run:
-    return service.start(experiments.row(id))
+    return service.start(experiments.runnable(id))
 
 
 @router.get("/runs", operation_id="list_runs", summary="Runs, the latest first", responses=responses())

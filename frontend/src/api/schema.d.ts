@@ -6145,6 +6145,12 @@ export interface components {
             /** Capabilities */
             capabilities: components["schemas"]["Capability"][];
             /**
+             * Missing Kinds
+             * @description Kinds of faults that cannot be injected here; experiments with them are refused.
+             * @default []
+             */
+            missing_kinds: components["schemas"]["MissingKind"][];
+            /**
              * Fabric
              * @description What cubeyard-fabric says of the kernel.
              */
@@ -6263,6 +6269,21 @@ export interface components {
             source: string;
             /** Note */
             note: string;
+        };
+        /**
+         * MissingKind
+         * @description A kind of fault that no run can inject here.
+         */
+        MissingKind: {
+            /**
+             * Kind
+             * @example link-delay
+             */
+            kind: string;
+            /** Reason */
+            reason: string;
+            /** Fix */
+            fix: string;
         };
         /** MomentNoteCreate */
         MomentNoteCreate: {
@@ -11017,7 +11038,7 @@ export interface components {
             ][];
             /**
              * Link Drops
-             * @description Packets that found a full queue.
+             * @description Packets dropped by a full queue or a fault.
              */
             link_drops?: [
                 number,
@@ -11411,7 +11432,7 @@ export interface components {
             ][];
             /**
              * Link Drops
-             * @description Packets that found a full queue.
+             * @description Packets dropped by a full queue or a fault.
              */
             link_drops?: [
                 number,
@@ -11623,7 +11644,7 @@ export interface components {
             drops: number;
             /**
              * Queue Drops
-             * @description Packets that found a full queue at the end of a link; older runs have none.
+             * @description Packets dropped at the end of a link, by a full queue or a fault; older runs have none.
              */
             queue_drops?: number;
             /** Cpu */

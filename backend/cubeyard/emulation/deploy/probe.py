@@ -14,12 +14,13 @@ from typing import Any, Literal
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError, engine_version
-from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine
+from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine, MissingKind
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import on_every
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
+from cubeyard.emulation.faults.impossible import NEEDS, Kinds, refuse_missing
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, memory_free_bytes, most_servers
 from cubeyard.settings import EmulationCluster, Settings
 
@@ -34,7 +35,7 @@ KERNEL = {
     "bridges": ("Mini-switches (Linux bridges)", True, "Load the module `bridge`."),
     "htb": ("Link rates (HTB)", True, "Load the module `sch_htb`."),
     "ebpf": ("Forwarding in the kernel (eBPF)", False, "Take a kernel from 5.15 on, or the software dataplane."),
-    "netem": ("Delay and loss (netem)", False, "Load the module `sch_netem`; other faults work without."),
+    "netem": ("Delay of links (netem)", False, "Load the module `sch_netem`; other faults work without."),
     "path_hash": (
         "Paths through routers",
         False,
@@ -64,6 +65,14 @@ def probe(settings: Settings) -> Machine:
     """The machine, or each of several, and what the installation's settings turn off."""
     machine = _probed(settings)
     return machine.model_copy(update={"capabilities": [*machine.capabilities, *_switches(settings)]})
+
+
+def refuse_impossible(settings: Settings, kinds: Kinds) -> None:
+    """Raises a 422 for a kind of fault that a kernel of this machine, or of its hosts, cannot
+    inject. A kernel that cannot be probed refuses nothing."""
+    needy = [(field, kind) for field, kind in kinds if kind in NEEDS]
+    if needy:
+        refuse_missing(needy, {missing.kind: missing.reason for missing in _probed(settings).missing_kinds})
 
 
 def _switches(settings: Settings) -> list[Capability]:
@@ -102,12 +111,22 @@ def _machine(
         ready=bool(modes),
         modes=modes,
         capabilities=capabilities,
+        missing_kinds=_missing_kinds(capabilities),
         fabric=said,
         cores=cores,
         memory_free_bytes=sum(free for free, _ in memory),
         max_servers=int(min(room)),
         **more,
     )
+
+
+def _missing_kinds(capabilities: list[Capability]) -> list[MissingKind]:
+    lacking = {capability.name: capability for capability in capabilities if not capability.available}
+    return [
+        MissingKind(kind=kind, reason=lacking[need].reason, fix=lacking[need].fix)
+        for kind, need in NEEDS.items()
+        if need in lacking
+    ]
 
 
 @dataclass(frozen=True)

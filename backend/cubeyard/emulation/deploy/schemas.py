@@ -37,12 +37,23 @@ class HostState(Model):
     share: float = Field(description="How large a part of the servers it takes, beside the others' shares.")
 
 
+class MissingKind(Model):
+    """A kind of fault that no run can inject here."""
+
+    kind: str = Field(examples=["link-delay"])
+    reason: str
+    fix: str
+
+
 class Machine(Model):
     """Whether this machine emulates, alone or with others, and how."""
 
     ready: bool
     modes: list[Literal["containers", "namespaces"]]
     capabilities: list[Capability]
+    missing_kinds: list[MissingKind] = Field(
+        default=[], description="Kinds of faults that cannot be injected here; experiments with them are refused."
+    )
     fabric: dict[str, Any] | None = Field(description="What cubeyard-fabric says of the kernel.")
     cores: int
     memory_free_bytes: int

@@ -186,8 +186,6 @@ class Due:
     """The end of the fault: it stays off even if it flaps."""
 
 
-NEEDS_NETEM = frozenset({"link-loss", "link-delay"})
-"""Kinds that the kernel carries out by its queue `netem`."""
 LATE_SECS = 0.2
 """A fault is injected with the first tick after its time, so up to a tick of 0.1 s later. By a tick
 more it is late."""
@@ -208,19 +206,6 @@ class Schedule:
     @classmethod
     def read(cls, engine: Engine, network: Network, asked: list[Json], seed: int) -> Schedule:
         return cls(resolve(engine, network, asked, seed, [f"f{i + 1}" for i in range(len(asked))]))
-
-    def refuse_impossible(self, probed: Json) -> None:
-        """Raises a 422 for a fault that a kernel cannot carry out, by what its fabric has
-        `probed`."""
-        for number, fault in enumerate(self.faults):
-            if fault.kind in NEEDS_NETEM and probed.get("netem") is False:
-                why = (probed.get("reasons") or {}).get("netem", "it has no netem")
-                raise field_error(
-                    f"body.faults.{number}.kind",
-                    fault.kind,
-                    f"The kernel cannot inject {fault.id}, {fault.kind} of {', '.join(fault.names[:3])}: {why}.",
-                    hint="Load the module `sch_netem`, choose another kind, or predict the run.",
-                )
 
     def again(self) -> Schedule:
         """A new schedule of the same faults."""

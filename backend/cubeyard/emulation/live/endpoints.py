@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.probe import probe, refuse_impossible
 from cubeyard.emulation.deploy.schemas import Machine
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -25,6 +25,7 @@ from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, download
 from cubeyard.kit.routing import api_router
+from cubeyard.settings import Settings
 
 router = api_router(tags=["emulation"])
 
@@ -49,6 +50,13 @@ def get_service(session: UnitOfWork, engine: EngineOf) -> SessionService:
 
 
 Service = Annotated[SessionService, Depends(get_service)]
+
+
+def get_settings(request: Request) -> Settings:
+    return request.app.state.settings
+
+
+SettingsOf = Annotated[Settings, Depends(get_settings)]
 
 
 @router.get(
@@ -112,8 +120,9 @@ def list_faults(service: Service, id: Id) -> schemas.FaultList:
     status_code=202,
     responses=responses(404, 409),
 )
-def inject_fault(service: Service, id: Id, request: schemas.LiveFault) -> schemas.Order:
+def inject_fault(service: Service, settings: SettingsOf, id: Id, request: schemas.LiveFault) -> schemas.Order:
     """The run's worker does it with its next tick; the run's stream says so in a `fault` frame."""
+    refuse_impossible(settings, [("body.kind", request.kind)])
     return service.inject(id, request)
 
 
@@ -123,7 +132,8 @@ def inject_fault(service: Service, id: Id, request: schemas.LiveFault) -> schema
     summary="What a fault would cut, and what would be left",
     responses=responses(404, 409),
 )
-def preview_fault(service: Service, id: Id, request: schemas.LiveFault) -> schemas.BlastRadius:
+def preview_fault(service: Service, settings: SettingsOf, id: Id, request: schemas.LiveFault) -> schemas.BlastRadius:
+    refuse_impossible(settings, [("body.kind", request.kind)])
     return service.preview(id, request)
 
 

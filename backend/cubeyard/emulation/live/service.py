@@ -14,9 +14,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from cubeyard.emulation.deploy.names import shell_command
+from cubeyard.emulation.deploy.probe import refuse_impossible
 from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
 from cubeyard.emulation.faults.damage import Damage
 from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule, resolve
+from cubeyard.emulation.faults.impossible import kinds_of
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import CaptureService, Target, target_of
 from cubeyard.emulation.live.chips.calls import ServerChip
@@ -42,7 +44,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED, RunRepository
-from cubeyard.settings import EmulationCluster
+from cubeyard.settings import EmulationCluster, Settings
 
 Json = dict[str, Any]
 
@@ -89,8 +91,13 @@ class TerminalPlace:
 class Outliner:
     """Answers for experiments with real packets before any is sent."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
+        self._settings = settings
+
+    def refuse_impossible(self, document: Json) -> None:
+        """Raises a 422 for a fault that this machine cannot inject."""
+        refuse_impossible(self._settings, kinds_of(document))
 
     def outline(self, document: Json) -> Json:
         question = read(self._engine, document)

@@ -17,7 +17,7 @@ from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.faults.faults import NEEDS_NETEM
+from cubeyard.emulation.faults.impossible import NEEDS, missing_kinds, refuse_missing
 from cubeyard.emulation.judge import report
 from cubeyard.emulation.judge.fidelity import Calibration, Observed
 from cubeyard.emulation.judge.guard import Guards
@@ -120,12 +120,13 @@ class Session:
 
     def _refuse_impossible(self) -> None:
         """Refuse faults that the kernels of the hosts cannot carry out, before anything starts."""
-        schedule = self._question.schedule
-        if not any(fault.kind in NEEDS_NETEM for fault in schedule.faults):
+        faults = self._question.schedule.faults
+        kinds = [(f"body.faults.{number}.kind", fault.kind) for number, fault in enumerate(faults)]
+        if not any(kind in NEEDS for _, kind in kinds):
             return
         for host in self._deployment.spread.hosts:
             with FabricClient(host.socket) as client:
-                schedule.refuse_impossible(client.call("probe", PROBE_SECS))
+                refuse_missing(kinds, missing_kinds(client.call("probe", PROBE_SECS)))
 
     def _sink_quietly(self, kind: str, payload: Json) -> None:
         """Sends a frame during cleanup: an exception of the sink must not stop the cleanup."""

@@ -19,3 +19,9 @@ def settings(settings: Settings) -> Iterator[Settings]:
     folder = Path(tempfile.mkdtemp(prefix="cyf-"))
     yield settings.model_copy(update={"fabric_dir": folder})
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _kernel_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a scripted fabric the kernel is unknown, on every machine."""
+    monkeypatch.setattr("cubeyard.emulation.deploy.probe.probe_kernel", lambda _settings: None)

@@ -25,6 +25,7 @@ from cubeyard.engine import Engine
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans.spec import normal_spec
+from cubeyard.settings import Settings
 from tests.conftest import SMALL, examples, some
 
 Json = dict[str, Any]
@@ -109,7 +110,7 @@ def document_of(spec: Json, **fields: Any) -> Json:
 
 
 def check(engine: Engine, spec: Json, result: Fit) -> None:
-    outlined = Outliner(engine).outline(result.document)
+    outlined = Outliner(engine, Settings()).outline(result.document)
     assert outlined["servers"] == result.servers == len(result.question.network.servers)
     assert topology_of(result.document["plan"]["spec"])["family"] == spec["family"]
     assert (result.sentence == "") == (result.kind == "whole")
@@ -154,7 +155,7 @@ def test_what_was_set_stays_and_a_number_of_servers_bounds_it(
     assert result.document["link_gbps"] == 0.02
     assert result.document["emulation"]["seconds"] == 7
     assert 2 <= result.servers <= servers
-    Outliner(engine).outline(result.document)
+    Outliner(engine, Settings()).outline(result.document)
 
 
 @pytest.mark.parametrize(("size", "servers"), [((2, 2, 2), 64), ((2, 2, 2), 16), ((16, 8, 8), 16), ((16, 8, 8), 6)])

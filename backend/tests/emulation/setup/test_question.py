@@ -114,9 +114,9 @@ def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None
     ]
     asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
     document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
-    told = Outliner(engine).outline({**document, "plan": {"spec": SMALL}})
-    assert told["failed"] == {"servers": 0, "switches": 2, "links": 2, "degraded_links": 1}
-    assert told["flows"] == 16
+    outline = Outliner(engine, Settings()).outline({**document, "plan": {"spec": SMALL}})
+    assert outline["failed"] == {"servers": 0, "switches": 2, "links": 2, "degraded_links": 1}
+    assert outline["flows"] == 16
 
 
 def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
