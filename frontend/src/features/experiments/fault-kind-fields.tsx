@@ -1,6 +1,7 @@
 import { NumberInput, Select } from "@/ui/form";
-import { faultKind, kindsOf, parameterNames } from "../shared/fault-kinds";
+import { faultKind, kindOptions, kindsOf, parameterNames } from "../shared/fault-kinds";
 import { type JsonObject, setIn } from "../shared/spec";
+import { useMachine } from "../shared/use-machine";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
 
@@ -20,6 +21,7 @@ export function FaultKindFields({
   realPackets: boolean;
   onChange: (fault: JsonObject) => void;
 }) {
+  const machine = useMachine().data;
   const form = faultKind(fault.kind);
   const { parameter } = form;
   const label = (what: string) => `Fault ${number}, ${what}`;
@@ -42,7 +44,7 @@ export function FaultKindFields({
           <Select
             aria-label={label("type")}
             value={form.kind}
-            options={kindsOf(realPackets).map(({ kind, title }) => ({ value: kind, label: title }))}
+            options={kindOptions(kindsOf(realPackets), realPackets ? machine?.missing_kinds : [])}
             onChange={changeKind}
           />
         </span>

@@ -2,14 +2,13 @@
  * Whether the draft can be run and how long it would take, beside the button that runs it; and what
  * to do where it cannot.
  */
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode, RefObject } from "react";
-import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Button } from "@/ui/button";
 import { plural } from "@/units";
 import { getIn, setIn } from "../shared/spec";
+import { useMachine } from "../shared/use-machine";
 import { type Draft, pointsOf } from "./draft";
 import { engineOf } from "./engine";
 import { toEngine } from "./engine-section";
@@ -17,14 +16,6 @@ import { secsText } from "./estimate";
 import styles from "./experiments.module.css";
 import { leadToField, useUnshown } from "./unshown";
 import type { ComposerState } from "./use-composer";
-
-/** What this machine has for emulations, and lacks. */
-export const useMachine = () =>
-  useQuery({
-    queryKey: ["emulation"],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/emulation", { signal })),
-    staleTime: 10_000,
-  });
 
 export function RunBar({
   draft,

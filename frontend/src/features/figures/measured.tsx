@@ -2,10 +2,9 @@
  * What a figure with real packets says beside its numbers: whether to trust them, and whether this
  * machine can measure.
  */
-import { useQuery } from "@tanstack/react-query";
-import { api, take } from "@/api/client";
 import type { FigureResult } from "@/api/types";
 import { Icon } from "@/ui/icon";
+import { useMachine } from "../shared/use-machine";
 import { fidelityOf, fidelityText } from "./figures";
 import styles from "./figures.module.css";
 
@@ -23,10 +22,7 @@ export function FidelityNote({ result }: { result: FigureResult }) {
 
 /** Missing on this machine; nothing where it can measure. */
 export function HostNote() {
-  const machine = useQuery({
-    queryKey: ["emulation"],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/emulation", { signal })),
-  }).data;
+  const machine = useMachine().data;
   if (machine === undefined || machine.ready) return null;
   return (
     <section className={styles.block} aria-label="Missing on this machine">

@@ -4,6 +4,7 @@
  */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
+import type { SelectOption } from "@/ui/form";
 
 type Described = components["schemas"]["FaultKind"];
 export type FaultKind = components["schemas"]["Fault"]["kind"];
@@ -113,6 +114,21 @@ export function faultKind(kind: unknown): FaultKindForm {
 /** Kinds for a target of this class. */
 export const kindsFor = (strikes: FaultClass | null): FaultKindForm[] =>
   catalogue.filter((form) => strikes === null || form.strikes === strikes || form.strikes === "any");
+
+/**
+ * Kinds as a menu's options; a kind that the machine cannot inject is disabled, with the reason.
+ */
+export const kindOptions = (
+  kinds: readonly FaultKindForm[],
+  missing: components["schemas"]["Machine"]["missing_kinds"] = [],
+): SelectOption[] =>
+  kinds.map(({ kind, title }) => {
+    const lacking = missing.find((fault) => fault.kind === kind);
+    return {
+      value: kind,
+      ...(lacking ? { label: `${title} (${lacking.reason})`, disabled: true } : { label: title }),
+    };
+  });
 
 /** The fields of faults that hold numbers of a kind. */
 export const parameterNames = (): ReadonlySet<string> =>

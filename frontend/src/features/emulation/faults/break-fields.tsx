@@ -1,7 +1,8 @@
 /** The fields of a fault to inject: target, kind, its parameter, how long and how often. */
 import { Button } from "@/ui/button";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
-import { type FaultKind, faultKind, kindsFor } from "../../shared/fault-kinds";
+import { type FaultKind, faultKind, kindOptions, kindsFor } from "../../shared/fault-kinds";
+import { useMachine } from "../../shared/use-machine";
 import { useCalmSession } from "../session/live-session";
 import { itemName, type Network } from "../session/network";
 import { type BreakDraft, withTarget } from "./break-draft";
@@ -17,6 +18,7 @@ export function BreakFields({
   draft: BreakDraft;
   onDraft: (draft: BreakDraft) => void;
 }) {
+  const machine = useMachine().data;
   const tick = useCalmSession().history.at(-1);
   const cable = tick && busyCable(network, tick);
   const strikes = draft.target && draft.target.kind !== "flow" ? draft.target.kind : null;
@@ -43,7 +45,7 @@ export function BreakFields({
           <Select
             id={id}
             value={draft.kind}
-            options={kindsFor(strikes).map(({ kind, title }) => ({ value: kind, label: title }))}
+            options={kindOptions(kindsFor(strikes), machine?.missing_kinds)}
             onChange={(kind) => onDraft({ ...draft, kind: kind as FaultKind, amount: null })}
           />
         )}

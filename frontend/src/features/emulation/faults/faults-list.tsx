@@ -33,8 +33,7 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
             <li key={id} data-active={active || undefined}>
               <span className={styles.faultId}>{faultName(id, scheduled)}</span>
               <span>
-                <strong>{faultKind(kind).title}</strong> {targets.slice(0, 4).join(", ")}
-                {targets.length > 4 && ` and ${targets.length - 4} more`}
+                <Struck kind={kind} targets={targets} />
                 <span className={shared.muted}>
                   {waiting
                     ? ` from ${secsText(from)}`
@@ -55,14 +54,26 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
             </li>
           );
         })}
-        {failed.map(({ id, reason, at_secs }) => (
+        {failed.map(({ id, kind, targets, reason, at_secs }) => (
           <li key={`${id} ${at_secs}`}>
             <span className={styles.faultId}>{faultName(id, scheduled)}</span>
-            <span className={common.message}>{`failed at ${secsText(at_secs)}. ${reason ?? ""}`}</span>
+            <span>
+              <Struck kind={kind} targets={targets} />
+              <span className={common.message}>{` failed at ${secsText(at_secs)}. ${reason ?? ""}`}</span>
+            </span>
           </li>
         ))}
       </ul>
       {recover.error && <p className={common.message}>{problemText(recover.error)}</p>}
     </section>
+  );
+}
+
+function Struck({ kind, targets }: { kind: string; targets: readonly string[] }) {
+  return (
+    <>
+      <strong>{faultKind(kind).title}</strong> {targets.slice(0, 4).join(", ")}
+      {targets.length > 4 && ` and ${targets.length - 4} more`}
+    </>
   );
 }
