@@ -22,6 +22,7 @@ from cubeyard.cli.common import (
     refuse,
     session_service,
     settings_of,
+    size,
     write,
 )
 
@@ -46,7 +47,10 @@ def capture(
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="Most seconds: 10; with -w 3600.")] = None,
-    max_bytes: Annotated[int | None, typer.Option(help="Most bytes of the file: 4 MiB; with -w 256 MiB.")] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(parser=size, metavar="SIZE", help="Most bytes of the file, like 1MiB: 4 MiB; with -w 256 MiB."),
+    ] = None,
     packet_bytes: Annotated[int, typer.Option(help="Bytes kept of each packet.")] = 65_535,
     match_protocol: Annotated[
         str | None, typer.Option(help="With -w, only arp, icmp, tcp, udp, control or service packets.")

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from cubeyard.engine import Json, OnProgress, PlanRejectedError
 from cubeyard.kit.errors import ProblemError
+from cubeyard.reading.units import NoAmountError, amount
 from cubeyard.settings import Settings
 
 if TYPE_CHECKING:
@@ -147,6 +148,17 @@ def read_json(text: str, where: str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         refuse(f"{where} is not JSON: {error}.")
+
+
+def size(text: str) -> int:
+    """An option that is a size: bytes, or text with a unit."""
+    try:
+        value = amount(text, "bytes")
+    except NoAmountError as error:
+        raise typer.BadParameter(str(error)) from None
+    if value < 1 or value != int(value):
+        raise typer.BadParameter(f"{text} is not a whole number of bytes, at least 1.")
+    return int(value)
 
 
 def print_finding(console: Console, one: Mapping[str, Any]) -> None:

@@ -37,12 +37,13 @@ from cubeyard.cli.output import kept
 from cubeyard.cli.place import command_place, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
-from cubeyard.experiments.fault_text import NUMBER, read_amount
+from cubeyard.experiments.hypotheses import METRICS
 from cubeyard.experiments.scenario.verdict import EXIT_STATUS, late_in_words, missing_in_words
+from cubeyard.reading.units import NoAmountError, Unit, amount
 
-HYPOTHESIS = re.compile(
-    rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
-)
+HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>.+?)(?:\s+for\s+(?P<secs>.+))?$")
+BOUNDS: dict[str, Unit] = {"bit/s": "bit/s", "s": "s", "of baseline": ""}
+"""How a bound is read, by the unit of its metric; the others are plain numbers."""
 WHOLE = ("none", "machine")
 """With other causes a faithful measurement is below the prediction, and not green."""
 STYLES = {"faithful": "green", "host-limited": "yellow", "unknown": "yellow"}
@@ -250,9 +251,13 @@ def _exit_status(document: Json) -> int:
 def _upgrade(text: str) -> Json:
     """`--upgrade-to SPEC@SECONDS` as the experiment's field."""
     target, _, secs = text.rpartition("@")
-    if not target or not secs.replace(".", "", 1).isdigit():
+    try:
+        at_secs = amount(secs, "s")
+    except NoAmountError:
+        target = ""
+    if not target:
         refuse('--upgrade-to is SPEC@SECONDS, for example \'{"family":"subways",...}@10\'.')
-    return {"to": read_spec(target), "at_secs": float(secs)}
+    return {"to": read_spec(target), "at_secs": at_secs}
 
 
 class _Sink:
@@ -371,9 +376,12 @@ def run_session(
 
 def _rate(text: str) -> float:
     """Bits per second of `100M`, `1G`, `250k`."""
-    value = read_amount(text, "bit/s") or 0.0
+    try:
+        value = amount(text, "bit/s")
+    except NoAmountError as error:
+        refuse(f"--link-rate {text} is not a rate: {error}")
     if value <= 0:
-        refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G; B is bytes.")
+        refuse(f"--link-rate {text} is not more than 0. Give bits per second, like 100M or 1G.")
     return value
 
 
@@ -381,13 +389,19 @@ def _hypothesis(text: str) -> Json:
     if text.lstrip().startswith("{"):
         return read_json(text, "--hypothesis")
     found = HYPOTHESIS.match(text.strip())
-    if found is None:
-        refuse(f"--hypothesis {text} is not valid. Write METRIC>=BOUND for SECONDSs, like goodput-share>=0.6 for 2s.")
-    return {
-        "metric": found["metric"],
-        "bound": float(found["bound"]),
-        **({"for_secs": float(found["secs"])} if found["secs"] else {}),
-    }
+    metric = METRICS.get(found["metric"]) if found else None
+    if found is None or metric is None:
+        refuse(
+            f"--hypothesis {text} is not valid. Write METRIC>=BOUND for SECONDSs, like goodput-share>=0.6 for 2s, with one "
+            f"of {', '.join(METRICS)}."
+        )
+    try:
+        unit = BOUNDS.get(metric.unit)
+        bound = float(found["bound"]) if unit is None else amount(found["bound"], unit)
+        secs = {"for_secs": amount(found["secs"], "s")} if found["secs"] else {}
+    except ValueError as error:
+        refuse(f"--hypothesis {text} is not valid: {error}")
+    return {"metric": found["metric"], "bound": bound, **secs}
 
 
 def print_report(console: Console, document: Json) -> None:

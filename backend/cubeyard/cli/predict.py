@@ -14,7 +14,7 @@ from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refu
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
-from cubeyard.experiments.short import FAILURE_KINDS, failure_kind, selector_fault, share_fault
+from cubeyard.experiments.short import FAILURE_KINDS, selector_fault, share_fault, share_of
 
 
 def predict(
@@ -76,17 +76,11 @@ def _amount(gbps: float) -> str:
 
 def _fault(text: str) -> Json:
     """One `--fail` option."""
-    word, equals, share = text.partition("=")
-    if not equals:
+    if "=" not in text:
         return selector_fault(text)
-    kind = failure_kind(word)
-    try:
-        ratio = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
-    except ValueError:
-        ratio = -1.0
-    if kind is None or not 0 <= ratio <= 1:
+    if (share := share_of(text)) is None:
         refuse(f"--fail {text} is not valid. Give {', '.join(FAILURE_KINDS)} = a share from 0 to 1, like switches=0.1.")
-    return share_fault(kind, ratio)
+    return share_fault(*share)
 
 
 def _print_prediction(console: Console, document: Json) -> None:

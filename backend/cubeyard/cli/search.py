@@ -14,12 +14,12 @@ from rich.table import Table
 
 from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
 from cubeyard.engine import Engine, Json
+from cubeyard.experiments.short import share_of
 from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of
 
 CONSTRAINT = re.compile(r"\s*([a-z_]+)\s*(>=|<=|=)\s*(.+?)\s*")
 LIMITS = {">=": ("at_least",), "<=": ("at_most",), "=": ("at_least", "at_most")}
-FAILURES = re.compile(r"(switch|server|link)(?:e?s)?=([0-9.]+)")
 
 
 def search(
@@ -101,10 +101,10 @@ def _constraint(text: str) -> Json:
 
 
 def _failures(text: str) -> Json:
-    found = FAILURES.fullmatch(text.strip())
-    if found is None or found[2].count(".") > 1 or found[2] == ".":
+    share = share_of(text)
+    if share is None or share[0] == "rack":
         refuse(f"{text!r} is no share of switches, servers or links: write one like switches=0.1.")
-    return {"kind": found[1], "ratio": float(found[2])}
+    return {"kind": share[0], "ratio": share[1]}
 
 
 def _print_metrics(engine: Engine, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, write
+from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, size, write
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.workload import WORKLOADS, read_workload
@@ -31,7 +31,13 @@ def simulate(
         ),
     ] = "permutation",
     bytes_: Annotated[
-        int | None, typer.Option("--bytes", min=1, help="What each flow sends; 1,000,000 if nobody says so.")
+        int | None,
+        typer.Option(
+            "--bytes",
+            parser=size,
+            metavar="SIZE",
+            help="The size of each flow, like 64kB or 1MiB; 1,000,000 by default.",
+        ),
     ] = None,
     routing: Annotated[str | None, typer.Option(help="Routing scheme; the paper's own if left out.")] = None,
     fault: Annotated[

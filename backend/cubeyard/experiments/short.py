@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cubeyard.reading.units import amount
+
 FAILURE_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
 
 
@@ -12,6 +14,17 @@ def failure_kind(word: str) -> str | None:
     """For example `switch` for `switch` or `Switches`; None if the word is not a kind of device."""
     plain = word.strip().lower()
     return next((kind for plural, kind in FAILURE_KINDS.items() if plain in (plural, kind)), None)
+
+
+def share_of(text: str) -> tuple[str, float] | None:
+    """The kind and the share of `switches=0.1` and `links=5%`; None for other texts."""
+    word, _, share = text.partition("=")
+    kind = failure_kind(word)
+    try:
+        ratio = amount(share, "")
+    except ValueError:
+        return None
+    return None if kind is None or ratio > 1 else (kind, ratio)
 
 
 def share_fault(kind: str, ratio: float) -> dict[str, Any]:

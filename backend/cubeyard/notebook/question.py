@@ -15,6 +15,7 @@ from cubeyard.experiments.short import FAILURE_KINDS, failure_kind, selector_fau
 from cubeyard.notebook.errors import explained, mistake
 from cubeyard.notebook.plans import Plan, spec_of
 from cubeyard.notebook.topology import Topology
+from cubeyard.reading.units import amount
 
 Asked = Topology | Plan | Mapping[str, Any] | str | Path
 """The subject of an experiment: a topology, a plan, a spec, or a JSON file with a spec."""
@@ -98,7 +99,7 @@ def kind_of(word: str) -> str:
 def rate_of(word: str, rate: Any) -> float:
     """Checks a failure rate. Raises CubeyardError if it is invalid."""
     try:
-        share = float(rate)  # numpy types too
+        share = amount(rate, "") if isinstance(rate, str) else float(rate)  # numpy types too
     except (TypeError, ValueError):
         share = -1.0
     if not 0 <= share <= 1:

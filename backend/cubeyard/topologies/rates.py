@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from cubeyard.reading.names import is_nobody
 from cubeyard.reading.numbers import readings
+from cubeyard.reading.units import rate_factor
 
 Unit = Literal["gbps", "mbps", "kbps", "bps"]
 GBPS_OF: dict[Unit, float] = {"gbps": 1.0, "mbps": 1e-3, "kbps": 1e-6, "bps": 1e-9}
@@ -21,11 +22,10 @@ _NAMED: tuple[tuple[str, Unit], ...] = (
 _WITHOUT_UNIT = ("speed", "linkspeed", "bandwidth", "bw", "rate", "capacity", "link_speed")
 _SUFFIX = re.compile(r"(?:.*[_. -])?(gbps|mbps|kbps|bps)")
 _AMOUNT = re.compile(
-    r"(?:([0-9]{1,3})\s*[x\u00d7*]\s*)?([0-9][0-9.,']{0,24}(?:e\+?[0-9]{1,2})?|[.,][0-9]{1,9})\s*([kmgt]?)\s*(.*)",
-    re.IGNORECASE,
+    r"(?:([0-9]{1,3})\s*[x\u00d7*]\s*)?([0-9][0-9.,']{0,24}(?:e\+?[0-9]{1,2})?|[.,][0-9]{1,9})\s*(.*)", re.IGNORECASE
 )
-_REST = re.compile(r"(?:b|bit|bits|bps|bits?/s(?:ec)?|b/s|bit/sec|be|base.*|e|)", re.IGNORECASE)
-_LETTER = {"": None, "k": 1e-6, "m": 1e-3, "g": 1.0, "t": 1e3}
+_ETHERNET = re.compile(r"([mgt]?)(?:b?e|base.*)", re.IGNORECASE)
+"""`GbE`, `GE`, `GBASE-T`; NetBox's `1000base-t` counts in Mb/s."""
 
 
 class Rates:
@@ -57,22 +57,17 @@ class Rates:
 def _read(value: object, unit: Unit | None) -> tuple[float, bool] | str:
     words = str(value).strip()
     found = _AMOUNT.fullmatch(words[:60])
-    if found is None or _REST.fullmatch(found[4]) is None:
+    if found is None:
         return words[:60]
-    amount = _amount(found[2]) * int(found[1] or 1)
-    if not isfinite(amount):
+    amount, written = _amount(found[2]) * int(found[1] or 1), found[3].strip()
+    if ethernet := _ETHERNET.fullmatch(written):
+        written = ethernet[1] or "M"
+    bits = rate_factor(written)
+    if not isfinite(amount) or bits is None:
         return words[:60]
-    letter, rest = found[3].lower(), found[4].lower()
-    if letter:
-        factor, known = _LETTER[letter], True
-    elif rest in ("bps", "b/s", "bit/s", "bits/s", "bit/sec", "bits/sec"):
-        factor, known = 1e-9, True
-    elif rest.startswith("base"):
-        factor, known = 1e-3, True  # NetBox's 1000base-t counts in Mb/s
-    else:
-        factor, known = (GBPS_OF[unit], True) if unit is not None else (1.0, False)
-    assert factor is not None
-    return amount * factor, known
+    if written.lower() in ("", "b", "bit", "bits"):
+        return amount * (GBPS_OF[unit] if unit is not None else 1.0), unit is not None
+    return amount * bits / 1e9, True
 
 
 def _amount(words: str) -> float:

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import workload_of
 from cubeyard.experiments.fault_kinds import KINDS
-from cubeyard.experiments.fault_text import EXAMPLES, read_amount
+from cubeyard.experiments.fault_text import EXAMPLES
 from cubeyard.reports.session import AMOUNTS
 from tests.conftest import PAPER
 from tests.processes import PROGRAM, environment
@@ -153,19 +151,8 @@ def test_text_that_is_no_fault_is_refused_with_an_example(
     assert says in capsys.readouterr().err
 
 
-@given(number=st.floats(0.001, 999), unit=st.sampled_from(["", "k", "M", "g"]))
-def test_amounts_are_read_with_their_units(number: float, unit: str) -> None:
-    factor = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}[unit.lower()]
-    for behind in ("", "bit", "bit/s", "bps", "/s"):
-        assert read_amount(f"{number:.6f}{unit}{behind}", "bit/s") == pytest.approx(number * factor, rel=1e-3)
-    assert read_amount(f"{number:.6f}%", "") == pytest.approx(number / 100, rel=1e-3)
-    assert read_amount(f"{number:.6f} ms", "s") == pytest.approx(number / 1000, rel=1e-3)
-    for text, unit_of_value in (("5%", "s"), ("5ms", ""), ("fast", ""), ("1.2.3", "")):
-        assert read_amount(text, unit_of_value) is None
-
-
 def test_every_amount_of_a_fault_can_be_written_and_is_reported() -> None:
-    """A parameter in a new unit is added to `UNITS`, `EXAMPLES` and `AMOUNTS`."""
+    """A parameter in a new unit is added to `units.py`, `EXAMPLES` and `AMOUNTS`."""
     for kind in KINDS.values():
         for parameter in kind.parameters[:1]:
             example = EXAMPLES[parameter.unit]

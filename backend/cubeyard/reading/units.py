@@ -1,0 +1,114 @@
+"""Rates, sizes, times and shares as people write them: a number with a unit. Bits and bytes are two
+units, and a rate in bytes is refused: as often as not its author means bits. [ours]
+
+The search reads the rates of its constraints by the same rules
+(`emulator/crates/search/src/metric.rs`); both are tested with `search/tests/rates.json` beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+Unit = Literal["bit/s", "bytes", "s", ""]
+"""What amounts are counted in. Without a name: shares, as numbers or in per cent."""
+
+NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+_AMOUNT = re.compile(rf"({NUMBER})\s*([^0-9.]*)")
+_DATA = re.compile(
+    r"(?P<prefix>(?i:kilo|mega|giga|tera|kibi|mebi|gibi|tebi|[kmgt]i?))?"
+    r"(?P<base>(?i:bits?|bytes?)|[bB])?(?P<per>(?i:/s(?:ec(?:ond)?)?|ps))?"
+)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SECS: dict[str, float] = {
+    "s": 1, "sec": 1, "second": 1, "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "millis": 1e-3,
+    "us": 1e-6, "\u03bcs": 1e-6, "\u00b5s": 1e-6, "usec": 1e-6, "microsecond": 1e-6, "micros": 1e-6,
+    "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanos": 1e-9, "min": 60, "minute": 60, "h": 3600, "hour": 3600,
+}  # fmt: skip
+_HINTS: dict[Unit, str] = {
+    "bit/s": "Give bits per second, with one of b/s, kb/s, Mb/s, Gb/s and Tb/s, or k, M, G and T alone",
+    "bytes": "Give bytes, with one of B, kB, MB, GB, KiB, MiB and GiB",
+    "s": "Give seconds, or a unit: ns, us, ms, s, min or h",
+    "": "Give a share from 0 to 1, or per cent with %",
+}
+
+
+class NoAmountError(ValueError):
+    """The text is no amount of the unit; the message lists units that count."""
+
+
+class Data(NamedTuple):
+    """A unit of data, or of data per second."""
+
+    factor: float
+    """How many bits or bytes it is."""
+    base: Literal["bit", "byte", ""]
+    per_sec: bool
+
+
+def data_unit(words: str) -> Data | None:
+    """`kB`, `Mbit/s`, `GiB`, `kilobytes`, `G`; None for other words."""
+    result = _DATA.fullmatch(words)
+    if result is None:
+        return None
+    prefix, base = (result["prefix"] or "").lower(), result["base"] or ""
+    binary = (prefix.endswith("i") and len(prefix) == 2) or prefix.endswith("bi")
+    power = _POWERS[prefix[:1]]
+    kind = "" if not base else "byte" if base == "B" or base.lower().startswith("byte") else "bit"
+    return Data(float(1024**power if binary else 1000**power), kind, result["per"] is not None)
+
+
+def rate_factor(words: str) -> float | None:
+    """Bits per second of a rate's unit; None for other words, and for bytes."""
+    unit = data_unit(words)
+    return None if unit is None or unit.base == "byte" else unit.factor
+
+
+def size_factor(words: str) -> float | None:
+    """Bytes of a size's unit; None for other words."""
+    unit = data_unit(words)
+    if unit is None or unit.per_sec or not unit.base:
+        return None
+    return unit.factor / 8 if unit.base == "bit" else unit.factor
+
+
+def time_factor(words: str) -> float | None:
+    """Seconds of a unit of time; None for other words."""
+    name = words.lower()
+    return _SECS.get(name, _SECS.get(name.removesuffix("s")))
+
+
+def amount(text: str, unit: Unit) -> float:
+    """`10M` in bit/s, `1.5 kB` in bytes, `20ms` in s, `5%` as a share. A bare number is in `unit`.
+
+    Raises `NoAmountError`.
+    """
+    result = _AMOUNT.fullmatch(text.strip())
+    factor = None if result is None else _factor(result[2].strip(), unit)
+    if result is None or factor is None:
+        raise NoAmountError(f"{text.strip()[:60]!r} is not an amount. {_HINTS[unit]}{_other(result, unit)}.")
+    return float(Decimal(result[1]) * Decimal(str(factor)))  # 57% is 0.57, not 0.5700000000000001
+
+
+def _factor(words: str, unit: Unit) -> float | None:
+    if not words:
+        return 1.0
+    if unit == "bit/s":
+        return rate_factor(words)
+    if unit == "bytes":
+        return None if (known := data_unit(words)) and known.base == "bit" else size_factor(words)
+    if unit == "s":
+        return time_factor(words)
+    return 0.01 if words == "%" else None
+
+
+def _other(result: re.Match[str] | None, unit: Unit) -> str:
+    """What bytes are in bits, or bits in bytes."""
+    known = data_unit(result[2].strip()) if result and unit in ("bit/s", "bytes") else None
+    if result is None or known is None or not known.base:
+        return ""
+    value = float(result[1]) * known.factor
+    if unit == "bit/s":
+        return f"; {result[0].strip()} is in bytes, and would be {value * 8:g} b/s" if known.base == "byte" else ""
+    return f"; {result[0].strip()} is in bits, and would be {value / 8:g} B" if not known.per_sec else ""
