@@ -5,30 +5,92 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from cubeyard.cli.common import read_json, refuse
 from cubeyard.engine import Json
 from cubeyard.reading import numbers
-from cubeyard.reading.header import Columns, Header
-from cubeyard.reading.problems import TwoReadingsError
+from cubeyard.reading.cells import Special
+from cubeyard.reading.header import Columns, Header, key
+from cubeyard.reading.problems import TwoReadingsError, refused
 from cubeyard.reading.tables import SEPARATORS, Row, Table, table_of
 from cubeyard.reading.text import lenient
+from cubeyard.reading.units import data_unit, size_factor, time_factor
 
-FLOW_COLUMNS = ["source", "destination", "bytes", "start_secs"]
 _FROM = {
     "source": ("source", "src", "from", "sender"),
     "destination": ("destination", "dst", "dest", "to", "target", "receiver"),
+    "weight": ("weight",),
+    "start_secs": ("startsecs",),
 }
-_ENDS = (("source",), ("destination",))
-FLOWS = Header(
-    "Flows",
-    {**_FROM, "bytes": ("bytes",), "start_secs": ("start_secs",)},
-    (*_ENDS, ("bytes",)),
-    numbers=("bytes", "start_secs"),
+_SIZES = ("", "size", "flowsize", "volume", "data", "payload", "length")
+_STARTS = ("start", "starttime", "starts", "startat", "startsat", "at", "time", "begin", "arrival", "arrivaltime")
+_UNIT = re.compile(r"(.*?)[\s_.-]*[(\[]?\s*([A-Za-z\u03bc\u00b5]+)\s*[)\]]?\s*")
+_INDEX = re.compile(r"\s*|__index_level_\d+__|Unnamed: \d+")
+"""The numbers of rows that pandas writes before the columns."""
+COLUMNS = (
+    "The columns of flows are source, destination, a size with its unit (bytes, kilobytes, bits, size_MB) and a start with "
+    "its unit (start_secs, start_ms); those of a matrix are source, destination and weight."
 )
-MATRIX = Header("Traffic matrix", {**_FROM, "weight": ("weight",)}, _ENDS, numbers=("weight",))
+
+
+class _FlowHeader(Header):
+    """Columns in any order, sizes and starts by the unit in their name. A column of another name is
+    refused: nothing tells whether it changes what the rest means."""
+
+    def of(self, cells: Sequence[str]) -> Columns | None:
+        names = {words: column for column, all_names in self.names.items() for words in all_names}
+        each = [("-" if _INDEX.fullmatch(words) else names.get(key(words), ""), "") for words in cells]
+        if not {"source", "destination"} <= {column for column, _ in each}:
+            return None
+        each = [known if known[0] else _with_unit(words) for known, words in zip(each, cells, strict=True)]
+        if unknown := [words.strip() for (column, _), words in zip(each, cells, strict=True) if not column]:
+            are = " is no column" if len(unknown) == 1 else " are no columns"
+            message = f"{', '.join(repr(word[:40]) for word in unknown[:5])}{are} of flows or of a matrix."
+            raise refused("header", message, f"{COLUMNS}{_ambiguous(unknown)}")
+        at = {column: index for index, (column, _) in enumerate(each) if column != "-"}
+        for index, (column, _) in enumerate(each):
+            if column in at and at[column] != index:
+                both = f"{cells[index].strip()[:40]!r} and {cells[at[column]].strip()[:40]!r}"
+                what = {"bytes": "size", "start_secs": "start"}.get(column, column)
+                raise refused("header", f"{both} are both the {what}.", "Remove one of them.")
+        if "bytes" in at and "weight" in at:
+            raise refused("header", "It has sizes and weights.", COLUMNS)
+        if "start_secs" in at and "bytes" not in at:
+            raise refused("header", "It has starts and no sizes.", COLUMNS)
+        return Columns(self, at, {column: unit for column, unit in each if unit}, [words.strip() for words in cells])
+
+
+def _with_unit(words: str) -> tuple[str, str]:
+    """The column that a name with a unit is, and the unit; empty for other names."""
+    for written in (words.strip(), re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words.strip())):  # startMs
+        if (parts := _UNIT.fullmatch(written)) is None:
+            continue
+        noun, unit = key(parts[1]), parts[2]
+        if noun in _SIZES and size_factor(unit) is not None and not re.fullmatch("[kmgt]?i?b", unit):
+            return "bytes", unit
+        if noun in _STARTS and time_factor(unit) is not None:
+            return "start_secs", unit
+    return "", ""
+
+
+def _ambiguous(unknown: Sequence[str]) -> str:
+    for words in unknown:
+        parts = _UNIT.fullmatch(words)
+        unit = data_unit(parts[2]) if parts and key(parts[1]) in _SIZES else None
+        if parts and unit and unit.base == "bit" and not unit.per_sec:
+            return f" {parts[2]} may be bits or bytes: write kB or kilobits."
+        if key(words) in (*_SIZES, *_STARTS):
+            return f" {words[:40]} needs a unit."
+    return ""
+
+
+HEADER = _FlowHeader(
+    "Flows or traffic matrix", _FROM, (("source",), ("destination",)), numbers=("bytes", "start_secs", "weight")
+)
 MAX_ROWS = 10_000_000
 """Of a Parquet file: as many flows as the packet engine takes."""
 WORKLOADS = "all-to-all, one-to-one, one-to-several, one-to-all, permutation, random-pairs, incast, shuffle, hot-racks, matrix or requests"
@@ -40,9 +102,8 @@ def read_workload(text: str) -> Json | str:
         return read_json(text, "--workload")
     if text.lower().endswith((".csv", ".parquet")):
         try:
-            return workload_of(
-                _csv_of_parquet(text) if text.lower().endswith(".parquet") else lenient(Path(text).read_bytes())
-            )
+            is_parquet = text.lower().endswith(".parquet")
+            return _parquet(text) if is_parquet else workload_of(lenient(Path(text).read_bytes()))
         except TwoReadingsError as error:
             mistake = error.mistakes[0]
             refuse(
@@ -57,11 +118,9 @@ def read_workload(text: str) -> Json | str:
     return text
 
 
-def _csv_of_parquet(path: str) -> str:
-    """The columns of a workload as CSV, the header in line 1: errors name rows as lines.
-
-    Raises OSError, and ValueError for what is no workload.
-    """
+def _parquet(path: str) -> Json:
+    """As the same table in CSV; the first row is line 2. Raises OSError, and ValueError for a file
+    that has no flows."""
     from pyarrow import ArrowInvalid, parquet
 
     try:
@@ -71,52 +130,70 @@ def _csv_of_parquet(path: str) -> str:
     with file:
         if file.metadata.num_rows > MAX_ROWS:
             raise ValueError(f"it has {file.metadata.num_rows:,} rows; {MAX_ROWS:,} are the limit")
-        known = [name for name in (*FLOW_COLUMNS, "weight") if name in file.schema_arrow.names]
-        if known[:2] != FLOW_COLUMNS[:2]:
-            raise ValueError(
-                f"its columns are {', '.join(file.schema_arrow.names)}; {', '.join(FLOW_COLUMNS)} are expected"
-            )
-        columns: list[Iterable[object]] = [column.to_pylist() for column in file.read(known).columns]
-    out = io.StringIO()
-    rows = csv.writer(out)
-    rows.writerow(known)
-    rows.writerows(zip(*columns, strict=True))
-    return out.getvalue()
+        names = file.schema_arrow.names
+        if (columns := HEADER.of(names)) is None:
+            raise ValueError(f"its columns are {', '.join(names)}. {COLUMNS}")
+        cells = [[_cell(value) for value in column.to_pylist()] for column in file.read().columns]
+    return _workload(Table(columns, list(enumerate(zip(*cells, strict=True), start=2)), fallback="point"))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return Special(str(value), "boolean")
+    return Special(str(value), "number" if isinstance(value, int | float | Decimal) else "date")
 
 
 def workload_of(text: str) -> Json:
     """Flows or a traffic matrix from CSV: by the names in the header, without one by the number of
-    cells.
+    cells: three are a matrix, four are flows.
 
     Raises ValueError that names line and column.
     """
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    separator = max(SEPARATORS, key=first.count)
-    cells = csv.reader(io.StringIO(text), delimiter=separator)
-    rows = [row for row in cells if any(cell.strip() for cell in row)]
-    if rows and not rows[0][0].strip() and len(rows[0]) > 1 and not table_of(text, (FLOWS, MATRIX)):
-        return _square(rows)
-    table = table_of(text, (FLOWS, MATRIX))
-    if table is None:
-        if not rows:
-            return {"kind": "matrix", "entries": []}
-        header = FLOWS if len(rows[0]) == len(FLOW_COLUMNS) else MATRIX
-        at = {name: index for index, name in enumerate(header.names)}
-        table = Table(Columns(header, at, {}, list(at)), list(enumerate(rows, start=1)), separator=separator)
+    if (table := table_of(text, (HEADER,))) is None:
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        separator = max(SEPARATORS, key=first.count)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        rows = [row for _, row in lines]
+        if rows and not rows[0][0].strip() and len(rows[0]) > 1:
+            return _filled(_square(rows))
+        if rows and (names := [cell for cell in rows[0][2:] if cell.strip() and not numbers.readings(cell)]):
+            raise ValueError(f"Line 1 has {names[0].strip()[:40]!r} where a number is expected. {COLUMNS}")
+        given = ("source", "destination", *(("bytes", "start_secs") if rows and len(rows[0]) == 4 else ("weight",)))
+        columns = Columns(HEADER, {name: index for index, name in enumerate(given)}, {}, given)
+        table = Table(columns, lines, separator=separator)
     if table.separator == ",":  # programs write it, with a decimal point
         table.fallback = "point"
-    return _flows(table) if table.header is FLOWS else _entries(table)
+    return _workload(table)
+
+
+def _workload(table: Table) -> Json:
+    return _filled(_flows(table) if table.has("bytes") else _entries(table))
+
+
+def _filled(workload: Json) -> Json:
+    if not (workload.get("flows") or workload.get("entries") or workload.get("rows")):
+        raise ValueError("it has no flows: no line has a source and a destination")
+    return workload
 
 
 def _flows(table: Table) -> Json:
+    units = table.columns.units
+    of_size = Decimal(str(size_factor(units.get("bytes", "bytes"))))
+    of_start = Decimal(str(time_factor(units.get("start_secs", "s"))))
     flows: list[tuple[str, str, int, float]] = []
     for row in table.rows():
         _no_more_cells(row)
-        size = row.number_of("bytes")
-        if size is None or size < 1 or size != int(size):
-            table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of at least 1.")
+        given = row.number_of("bytes")
+        size = 0 if given is None else Decimal(str(given)) * of_size
+        if size < 1 or size != int(size):
+            table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of bytes, at least 1.")
             continue
-        start = row.number_of("start_secs") or 0.0
+        start = float(Decimal(str(row.number_of("start_secs") or 0.0)) * of_start)
         flows.append((row.text("source"), row.text("destination"), int(size), start))
     table.done()
     return {"kind": "listed", "flows": flows}

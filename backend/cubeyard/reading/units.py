@@ -2,7 +2,7 @@
 units, and a rate in bytes is refused: as often as not its author means bits. [ours]
 
 The search reads the rates of its constraints by the same rules
-(`emulator/crates/search/src/metric.rs`); both are tested with `search/tests/rates.json` beside it.
+(`emulator/crates/search/src/metric.rs`); both are tested with `search/tests/rates.json`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 Unit = Literal["bit/s", "bytes", "s", ""]
-"""What amounts are counted in. Without a name: shares, as numbers or in per cent."""
+"""Of amounts. Without a name: shares, as numbers or in per cent."""
 
 NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _AMOUNT = re.compile(rf"({NUMBER})\s*([^0-9.]*)")
@@ -104,7 +104,7 @@ def _factor(words: str, unit: Unit) -> float | None:
 
 
 def _other(result: re.Match[str] | None, unit: Unit) -> str:
-    """What bytes are in bits, or bits in bytes."""
+    """The same in bits, for bytes, or in bytes, for bits."""
     known = data_unit(result[2].strip()) if result and unit in ("bit/s", "bytes") else None
     if result is None or known is None or not known.base:
         return ""

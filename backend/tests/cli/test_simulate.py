@@ -181,8 +181,12 @@ def test_flows_and_times_as_parquet_are_those_of_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "columns", "words"),
     [
-        ("odd.parquet", {"from": ["00"], "to": ["01"]}, "its columns are from, to"),
-        ("half.parquet", {"source": ["00"], "destination": ["01"], "bytes": [0.5]}, "line 2 has '0.5' bytes"),
+        ("odd.parquet", {"a": ["00"], "b": ["01"]}, "its columns are a, b"),
+        (
+            "half.parquet",
+            {"source": ["00"], "destination": ["01"], "bytes": [0.5]},
+            "line 2, column bytes: '0.5' is not a whole number",
+        ),
     ],
 )
 def test_parquet_that_is_no_workload_is_refused(name: str, columns: Json, words: str, tmp_path: Path) -> None:
@@ -300,6 +304,77 @@ def test_flows_and_matrices_are_read_as_other_tables(
     file = tmp_path / "flows.csv"
     file.write_bytes(text.encode(encoding))
     assert read_workload(str(file)) == workload
+
+
+SIZE_NAMES = {
+    "bytes": 1, "Bytes": 1, "size_bytes": 1, "kilobytes": 1000, "size_kB": 1000, "KB": 1000, "Size (MB)": 10**6, "flow_size_MiB": 2**20,
+    "bits": 1 / 8, "size_kilobits": 125, "Mbit": 125_000, "sizeBytes": 1,
+}  # fmt: skip
+START_NAMES = {"start_secs": 1.0, "Start_Secs": 1.0, "start_s": 1.0, "start_ms": 1e-3, "start (ms)": 1e-3, "startUs": 1e-6, "at_ns": 1e-9, "start_min": 60.0}  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "of_size"), SIZE_NAMES.items())
+@pytest.mark.parametrize(("start", "of_start"), START_NAMES.items())
+def test_columns_mean_their_names_in_any_order_and_format(
+    size: str, of_size: float, start: str, of_start: float, tmp_path: Path
+) -> None:
+    columns = {"Source": ["a", "b"], size: [1000, 2_000_000], "DST": ["b", "a"], start: [5, 0]}
+    wanted = [("a", "b", int(1000 * of_size), 5 * of_start), ("b", "a", int(2_000_000 * of_size), 0.0)]
+    for names in (list(columns), list(reversed(columns))):
+        table = pyarrow.table({name: columns[name] for name in names})
+        parquet.write_table(table, tmp_path / "flows.parquet")
+        (tmp_path / "flows.csv").write_text(
+            "\n".join([",".join(names), *(",".join(str(columns[name][i]) for name in names) for i in range(2))])
+        )
+        for file in ("flows.csv", "flows.parquet"):
+            assert read_workload(str(tmp_path / file)) == {
+                "kind": "listed",
+                "flows": [(*ends, size_bytes, pytest.approx(at)) for *ends, size_bytes, at in wanted],
+            }
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("source,destination,gbps", "'gbps' is no column"),
+        ("source,destination,bytes,end_secs", "'end_secs' is no column"),
+        ("flow_id,source,destination,bytes", "'flow_id' is no column"),
+        ("source,destination,bytes,priority,colour", "'priority', 'colour' are no columns"),
+        ("source,destination,size_mb", "mb may be bits or bytes"),
+        ("source,destination,size", "size needs a unit"),
+        ("source,destination,bytes,start", "start needs a unit"),
+        ("source,destination,bytes,kilobytes", "'bytes' and 'kilobytes' are both the size"),
+        ("source,destination,bytes,weight", "sizes and weights"),
+        ("source,destination,start_ms", "starts and no sizes"),
+        ("origin,target2,bytes", "'bytes' where a number is expected"),
+    ],
+)
+def test_a_column_that_is_not_known_is_refused_by_name(
+    header: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = header.split(",")
+    row = ["a" if name in ("source", "origin", "flow_id") else "b" if "t" in name[:6] and not name.startswith("st") else "1" for name in names]  # fmt: skip
+    (tmp_path / "flows.csv").write_text(f"{header}\n{','.join(row)}\n")
+    parquet.write_table(pyarrow.table({name: [cell] for name, cell in zip(names, row, strict=True)}), tmp_path / "flows.parquet")  # fmt: skip
+    for file in ("flows.csv", "flows.parquet") if "origin" not in header else ("flows.csv",):
+        with pytest.raises(typer.Exit):
+            read_workload(str(tmp_path / file))
+        assert says in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n \n", "source,destination,bytes\n", "SRC;DST\n", "source,destination,weight\n\n", "\ufeffsource,destination,bytes,start_secs"]
+)  # fmt: skip
+def test_a_file_without_flows_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "flows.csv").write_text(text)
+    with pytest.raises(typer.Exit):
+        read_workload(str(tmp_path / "flows.csv"))
+    assert "no flows" in " ".join(capsys.readouterr().err.split())
+
+
+def test_numbers_of_rows_from_pandas_are_no_column(tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text(",source,destination,bytes\n0,a,b,10\n")
+    assert read_workload(str(tmp_path / "flows.csv")) == {"kind": "listed", "flows": [("a", "b", 10, 0.0)]}
 
 
 @pytest.mark.parametrize("line", ["00,01,0,0", "00,01,1.5,0", "00,01,many,0", "00,01", "00,01,1,2,3"])

@@ -22,7 +22,7 @@ from cubeyard.topologies.rates import Rates
 RATES: dict[str, float | None] = json.loads(
     (Path(__file__).parents[3] / "emulator/crates/search/tests/rates.json").read_bytes()
 )
-"""Bits per second of each unit, null for what is no unit of rates; the search is tested with the
+"""Bits per second of each unit, null for other units; the search is tested with the
 same."""
 SIZES = {"": 1, "B": 1, "bytes": 1, "kB": 1e3, "KB": 1e3, "kilobytes": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
          "KiB": 2**10, "MiB": 2**20, "mebibyte": 2**20, "GiB": 2**30,
