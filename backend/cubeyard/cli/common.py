@@ -14,9 +14,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from cubeyard.engine import Json, OnProgress, PlanRejectedError
 from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.json_text import loads
+from cubeyard.reading.problems import BadFileError
+from cubeyard.reading.text import strict
 from cubeyard.reading.units import NoAmountError, amount
 from cubeyard.settings import Settings
 
@@ -59,8 +63,8 @@ def read_spec(text: str) -> Json:
         except OSError as error:
             refuse(f"--spec is neither JSON nor a file that can be read: {error.strerror or error}: {text}")
     try:
-        spec = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
+        spec = loads(raw)
+    except ValueError as error:
         refuse(f"{where} is not JSON: {error}.")
     if not isinstance(spec, dict):
         refuse(f'{where} is JSON, but not an object like {{"family": "bcube", "n": 8, "k": 3}}.')
@@ -145,8 +149,8 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 def read_json(text: str, where: str) -> Any:
     """An option that holds JSON. Exits with 2 if it does not."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        return loads(text)
+    except ValueError as error:
         refuse(f"{where} is not JSON: {error}.")
 
 
@@ -159,6 +163,26 @@ def size(text: str) -> int:
     if value < 1 or value != int(value):
         raise typer.BadParameter(f"{text} is not a whole number of bytes, at least 1.")
     return int(value)
+
+
+def distinct_seeds(seeds: list[int]) -> list[int]:
+    """Exits with 2 for a seed that is given twice, as the API refuses it."""
+    if len(set(seeds)) != len(seeds):
+        refuse("--seed: a seed is given twice. Give each once.")
+    return seeds
+
+
+def print_seeds(console: Console, document: Json, columns: Mapping[str, str]) -> None:
+    """The numbers of each seed, where there are several: fields of their documents, by title."""
+    if len(each := document.get("by_seed") or []) < 2:
+        return
+    table = Table("Seed", *columns, box=None)
+    for one in each:
+        values = (one.get(field) for field in columns.values())
+        table.add_row(str(one["seed"]), *("–" if value is None else f"{value:,.6g}" for value in values))
+    console.print()
+    console.print("All seeds; the numbers above are of the first", style="dim")
+    console.print(table)
 
 
 def print_finding(console: Console, one: Mapping[str, Any]) -> None:
@@ -196,11 +220,11 @@ def read_text(file: str) -> str:
     """A file's text, or standard input's for `-`. Exits with 2 where it cannot be read."""
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return raw.decode()
+        return strict(raw)
     except OSError as error:
         refuse(f"{file} cannot be read: {error.strerror or error}.")
-    except UnicodeDecodeError:
-        refuse(f"{file} is not UTF-8 text.")
+    except BadFileError as error:
+        refuse(f"{file}: {error}")
 
 
 def quiet_logs(settings: Settings) -> None:

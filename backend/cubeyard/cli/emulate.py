@@ -39,6 +39,7 @@ from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.hypotheses import METRICS
 from cubeyard.experiments.scenario.verdict import EXIT_STATUS, late_in_words, missing_in_words
+from cubeyard.experiments.short import MAX_SEED
 from cubeyard.reading.units import NoAmountError, Unit, amount
 
 HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>.+?)(?:\s+for\s+(?P<secs>.+))?$")
@@ -168,7 +169,7 @@ def emulate(
         list[str] | None,
         typer.Option("--set", help="Any further field of `emulation`, as NAME=JSON. Can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of every random choice.")] = 7,
     fit: Annotated[
         bool,
         typer.Option("--fit", help="Run a part of a plan that is too large, and print which part."),

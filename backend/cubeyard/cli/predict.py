@@ -10,11 +10,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, write
+from cubeyard.cli.common import (
+    SpecOption,
+    distinct_seeds,
+    explained,
+    print_seeds,
+    progress,
+    read_spec,
+    refuse,
+    settings_of,
+    write,
+)
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
-from cubeyard.experiments.short import FAILURE_KINDS, selector_fault, share_fault, share_of
+from cubeyard.experiments.short import FAILURE_KINDS, MAX_SEED, selector_fault, share_fault, share_of
 
 
 def predict(
@@ -37,7 +47,9 @@ def predict(
         ),
     ] = None,
     link_gbps: Annotated[float | None, typer.Option(help="The rate of every link, instead of the plan's.")] = None,
-    seed: Annotated[list[int] | None, typer.Option(min=0, help="Seed of every random choice. Can be repeated.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Seed of every random choice. Can be repeated.")
+    ] = None,
     rates: Annotated[
         bool | None, typer.Option("--rates/--no-rates", help="Compute max-min fair rates, or skip them.")
     ] = None,
@@ -56,7 +68,7 @@ def predict(
                 *(read_fault(text) for text in fault or []),
             ],
             "link_gbps": link_gbps,
-            "seeds": seed or [7],
+            "seeds": distinct_seeds(seed or [7]),
             "max_min": rates,
             "flow_gigabits": flow_gigabits,
         }
@@ -129,3 +141,5 @@ def _print_prediction(console: Console, document: Json) -> None:
     console.print()
     console.print("Flows on a directed link", style="dim")
     console.print(levels)
+    fields = {"ABT, Gb/s": "abt_gbps", "Flows": "flows", "Dropped": "dropped_flows", "Fullest link": "max_link_flows"}
+    print_seeds(console, document, fields)

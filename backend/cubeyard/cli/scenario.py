@@ -37,6 +37,7 @@ from cubeyard.experiments.scenario import reading
 from cubeyard.experiments.scenario.reading import Read
 from cubeyard.experiments.scenario.verdict import EXIT_STATUS, HypothesisVerdict, RunVerdict
 from cubeyard.kit.errors import FieldError, ProblemError
+from cubeyard.kit.json_text import loads
 
 MAX_FILE_BYTES = 64 * 2**20
 """Of a plan's file."""
@@ -195,7 +196,7 @@ def _read(file: str) -> Read:
         whole = folder / path
         if whole.stat().st_size > MAX_FILE_BYTES:
             raise ValueError(f"it has more than {MAX_FILE_BYTES // 2**20} MiB")
-        found = orjson.loads(whole.read_bytes())
+        found = loads(whole.read_bytes())
         if not isinstance(found, dict):
             raise ValueError("it is JSON, but no object")
         return found

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
+from cubeyard.cli.common import distinct_seeds, errors, explained, progress, read_spec, refuse, settings_of, write
 from cubeyard.engine import Engine, Json
-from cubeyard.experiments.short import share_of
+from cubeyard.experiments.short import MAX_SEED, share_of
 from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of
 
@@ -35,7 +35,8 @@ def search(
         str, typer.Option(help="What fails for the metrics after failures, like switches=0.1.")
     ] = "switches=0.1",
     seed: Annotated[
-        list[int] | None, typer.Option(help="Seed of the failures; can be repeated, the worst counts.")
+        list[int] | None,
+        typer.Option(min=0, max=MAX_SEED, help="Seed of the failures; can be repeated, the worst counts."),
     ] = None,
     family: Annotated[list[str] | None, typer.Option(help="Try this family only; can be repeated.")] = None,
     most_servers: Annotated[
@@ -66,7 +67,7 @@ def search(
             "constraints": [_constraint(text) for text in constraints or []],
             "objectives": [{"metric": one, "goal": "minimise"} for one in minimise or ([] if maximise else ["cost"])]
             + [{"metric": one, "goal": "maximise"} for one in maximise or []],
-            "failures": {**_failures(fail), "seeds": seed or [7]},
+            "failures": {**_failures(fail), "seeds": distinct_seeds(seed or [7])},
             "space": {
                 **({} if family is None else {"families": family}),
                 **({} if most_servers is None else {"most_servers": most_servers}),

@@ -13,12 +13,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, size, write
+from cubeyard.cli.common import (
+    SpecOption,
+    distinct_seeds,
+    explained,
+    print_seeds,
+    progress,
+    read_spec,
+    refuse,
+    settings_of,
+    size,
+    write,
+)
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.latency import add_latency
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.flow_times import as_csv, as_parquet
+from cubeyard.experiments.short import MAX_SEED
+from cubeyard.kit.json_text import loads
 
 
 def simulate(
@@ -48,7 +61,9 @@ def simulate(
         ),
     ] = None,
     link_gbps: Annotated[float | None, typer.Option(help="The rate of every link, instead of the plan's.")] = None,
-    seed: Annotated[list[int] | None, typer.Option(min=0, help="Seed of every random choice. Can be repeated.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Seed of every random choice. Can be repeated.")
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,7 +99,7 @@ def simulate(
             "routing": routing,
             "faults": [read_fault(text) for text in fault or []],
             "link_gbps": link_gbps,
-            "seeds": seed or [7],
+            "seeds": distinct_seeds(seed or [7]),
             "packet": settings,
         }
         engine = Engine(settings_of())
@@ -120,8 +135,8 @@ def _settings(texts: list[str]) -> Json:
 
 def _value(text: str) -> Any:
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return loads(text)
+    except ValueError:
         return text
 
 
@@ -206,6 +221,8 @@ def _print_simulation(console: Console, document: Json) -> None:
     if "packet_hops_per_cpu_sec" in document:
         table.add_row("  per CPU second", f"{document['packet_hops_per_cpu_sec']:,}", "")
     console.print(table)
+    fields = {"Flows": "flows", "Goodput, Gb/s": "goodput_gbps", "Drops": "drops", "Timeouts": "timeouts"}
+    print_seeds(console, document, fields)
     choices = {
         name: value for name, value in document["choices"].items() if name != "assumptions" and value is not None
     }

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
 from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
 from cubeyard.experiments.hypotheses import METRICS, Hypotheses
+from cubeyard.experiments.short import MAX_SEED
 from cubeyard.kit.ids import PATTERN
 from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText, storable_json
 from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
 
-MAX_SEED = 2**53 - 1
-"""The largest integer that JavaScript represents exactly."""
+_T = TypeVar("_T")
+MAX_LINK_GBPS = 1_000_000
+"""As in the engine (`emulator/crates/sim/src/experiment.rs`)."""
 
 WorkloadKind = Literal[
     "all-to-all",
@@ -64,9 +66,23 @@ class PlanReference(Request):
     revision: Revision | None = None
 
 
+def distinct(values: list[_T], what: str = "a seed") -> list[_T]:
+    if len(set(values)) != len(values):
+        raise ValueError(f"{what} is given twice")
+    return values
+
+
+Seeds = Annotated[list[Seed], AfterValidator(distinct), Field(min_length=1, max_length=1000)]
+
+
 class FailureAxis(Request):
     kind: FailureKind
     ratios: list[Ratio] = Field(min_length=1, max_length=201, examples=[[0, 0.05, 0.1]])
+
+    @field_validator("ratios")
+    @classmethod
+    def _distinct(cls, ratios: list[float]) -> list[float]:
+        return distinct([ratio + 0.0 for ratio in ratios], "a ratio")  # -0.0 is 0.0
 
 
 def _listed(failure: object) -> object:
@@ -92,15 +108,15 @@ class Axes(Request):
     failure: FailureAxes | None = Field(
         default=None, description="Kinds of failure, one after the other; or one alone."
     )
-    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[Seed], Field(min_length=1, max_length=1000)] | None = (
-        Field(default=None, description="So many seeds from the experiment's first on, or the seeds themselves.")
+    seeds: Annotated[int, Field(ge=1, le=1000)] | Seeds | None = Field(
+        default=None, description="So many seeds from the experiment's first on, or the seeds themselves."
     )
 
-
-def distinct(seeds: list[int]) -> list[int]:
-    if len(set(seeds)) != len(seeds):
-        raise ValueError("a seed is given twice")
-    return seeds
+    @field_validator("failure")
+    @classmethod
+    def _distinct(cls, failure: list[FailureAxis] | None) -> list[FailureAxis] | None:
+        distinct([(axis.kind, ratio) for axis in failure or [] for ratio in axis.ratios], "a ratio of one kind")
+        return failure
 
 
 class Answering(Request):
@@ -123,7 +139,7 @@ class Answering(Request):
     link_gbps: float | None = Field(
         default=None,
         gt=0,
-        le=100_000,
+        le=MAX_LINK_GBPS,
         allow_inf_nan=False,
         description="Every link's rate; the plan's own if left out.",
     )
@@ -178,7 +194,7 @@ class Question(Answering):
 
 class ExperimentCreate(Question):
     name: Name | None = Field(default=None, description="Made from the plan and the workload if left out.")
-    seeds: Annotated[list[Seed], AfterValidator(distinct)] = Field(default=[7], min_length=1, max_length=1000)
+    seeds: Seeds = Field(default=[7])
     axes: Axes | None = Field(default=None, description="Makes it a sweep.")
     hypotheses: Hypotheses = Field(default=[])
     fault_schedules: FaultSchedules = Field(default=[])

@@ -7,6 +7,8 @@ from typing import Any
 
 from cubeyard.reading.units import amount
 
+MAX_SEED = 2**53 - 1
+"""The largest whole number that JavaScript tells from its neighbours."""
 FAILURE_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
 
 

@@ -18,6 +18,7 @@ from cubeyard.kit.errors import Finding
 from cubeyard.kit.money import money
 from cubeyard.notebook.errors import explained, mistake
 from cubeyard.notebook.picture import Picture, facts
+from cubeyard.notebook.plain import plain
 from cubeyard.notebook.progress import Told, line
 from cubeyard.notebook.session import engine
 from cubeyard.notebook.table import Table
@@ -48,7 +49,7 @@ def plan(
     Takes milliseconds for thousands of servers. If the plan is impossible, raises `CubeyardError`
     with the field, its limit and the fix.
     """
-    spec = {**spec_of(what), **fields}
+    spec = {**spec_of(what), **plain(fields)}
     if catalog is None and isinstance(what, Plan):
         catalog = what.catalog
     return Plan(spec, catalog, name)
@@ -320,7 +321,7 @@ def spec_of(what: Topology | Plan | Mapping[str, Any] | str | Path) -> Json:
         return what.given
     if isinstance(what, Topology):
         return {"topology": what.spec}
-    document = read_document(what) if isinstance(what, str | Path) else dict(what)
+    document = read_document(what) if isinstance(what, str | Path) else plain(what)
     if isinstance(document.get("spec"), dict) and "topology" not in document:
         document = document["spec"]
     return {"topology": document} if "family" in document else document

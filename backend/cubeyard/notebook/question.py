@@ -13,6 +13,7 @@ from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, plain_fa
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.experiments.short import FAILURE_KINDS, failure_kind, selector_fault, share_fault
 from cubeyard.notebook.errors import explained, mistake
+from cubeyard.notebook.plain import plain
 from cubeyard.notebook.plans import Plan, spec_of
 from cubeyard.notebook.topology import Topology
 from cubeyard.reading.units import amount
@@ -46,10 +47,10 @@ def question(
     with explained(renamed):
         request = ExperimentCreate.model_validate({
             "plan": spec_of(what),
-            "workload": {"kind": workload} if isinstance(workload, str) else dict(workload),
+            "workload": {"kind": workload} if isinstance(workload, str) else plain(workload),
             "faults": faults_of(failures),
             "seeds": seeds_of(seeds),
-            **{name: value for name, value in fields.items() if value is not None},
+            **{name: plain(value) for name, value in fields.items() if value is not None},
         })  # fmt: skip
     asked = request.model_dump(mode="json", include=set(QUESTION_FIELDS))
     axes = None if request.axes is None else request.axes.model_dump(mode="json")
@@ -71,6 +72,7 @@ def faults_of(failures: Failures | None) -> list[Json]:
     """Converts failures to faults of an experiment."""
     if failures is None:
         return []
+    failures = plain(failures)
     if isinstance(failures, Mapping) and "target" not in failures:
         return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in failures.items()]
     each = [failures] if isinstance(failures, str | Mapping) else failures
@@ -109,6 +111,7 @@ def rate_of(word: str, rate: Any) -> float:
 
 def seeds_of(seeds: Seeds) -> list[int]:
     """The list of seeds."""
+    seeds = plain(seeds)
     if isinstance(seeds, int):
         if not 1 <= seeds <= MOST_SEEDS:
             raise mistake("seeds", seeds, f"{seeds} is not a number of seeds", limit=f"1 to {MOST_SEEDS}")

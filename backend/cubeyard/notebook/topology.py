@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from cubeyard.engine import Json
+from cubeyard.kit.json_text import loads
 from cubeyard.notebook.errors import MissingPackageError, explained, mistake
 from cubeyard.notebook.picture import facts
+from cubeyard.notebook.plain import plain
 from cubeyard.notebook.session import engine, family_documents
 from cubeyard.notebook.table import Table
 from cubeyard.plans.documents.summary import Certificate, StructureMetrics
@@ -52,11 +54,11 @@ class Topology(metaclass=_Families):
     def __init__(self, family: str | Mapping[str, Any], **parameters: Any) -> None:
         if isinstance(family, str):
             given = {name: value for name, value in parameters.items() if value is not None}
-            self._spec: Json = {"family": family, **given}
+            self._spec: Json = {"family": family, **plain(given)}
         else:
             if parameters:
                 raise mistake(next(iter(parameters)), "", "A document has its parameters inside. Leave this out")
-            self._spec = topology_of(dict(family))
+            self._spec = topology_of(plain(family))
         with explained():
             self._raw = engine().topology(self._spec)
         self._counts: Json = orjson.loads(self._raw.counts_json())
@@ -228,10 +230,10 @@ def graph_of(nodes: Table, edges: Table, *, multigraph: bool) -> nx.Graph:
 def read_document(path: str | Path) -> Json:
     """Reads a JSON object from a file. Raises `CubeyardError` for anything else."""
     try:
-        found = orjson.loads(Path(path).read_bytes())
+        found = loads(Path(path).read_bytes())
     except OSError as error:
         raise mistake("path", str(path), f"{path} cannot be read: {error.strerror or error}") from None
-    except orjson.JSONDecodeError as error:
+    except ValueError as error:
         raise mistake("path", str(path), f"{path} is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise mistake("path", str(path), f"{path} holds no JSON object", hint="Give a topology's or a plan's spec.")

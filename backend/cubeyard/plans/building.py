@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
 from cubeyard.built_plan import BuiltPlan
 from cubeyard.engine import Engine, Json
 from cubeyard.kit.errors import field_error
+from cubeyard.kit.json_text import loads
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
 
 
@@ -44,7 +43,7 @@ def book_named(engine: Engine, name: str | Mapping[str, object]) -> Json:
         if name in books:
             return books[name]
         try:
-            book = orjson.loads(Path(name).read_bytes())
+            book = loads(Path(name).read_bytes())
         except (OSError, ValueError) as error:
             message = (
                 f"There is no builtin price book {name}, and it is no JSON file that can be read ({error}). "

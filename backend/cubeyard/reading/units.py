@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 Unit = Literal["bit/s", "bytes", "s", ""]
-"""Of amounts. Without a name: shares, as numbers or in per cent."""
+"""The unit of an amount. Empty: shares, as numbers or in per cent."""
 
 NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _AMOUNT = re.compile(rf"({NUMBER})\s*([^0-9.]*)")

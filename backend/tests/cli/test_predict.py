@@ -181,3 +181,15 @@ def test_figures_are_listed_and_recomputed(tmp_path: Path) -> None:
     refused = cubeyard(tmp_path, "figure", "bcube-fig99")
     assert refused.returncode == 2
     assert b"bcube-table1" in refused.stderr
+
+
+def test_all_seeds_are_shown_and_one_twice_is_refused(tmp_path: Path) -> None:
+    command = ("predict", "--spec", json.dumps(SMALL), "--workload", "random-pairs")
+    shown = cubeyard(tmp_path, *command, "--seed", "2", "--seed", "5").stdout.decode()
+    assert "All seeds" in shown
+    for seed in (2, 5):
+        document = predicted(tmp_path, SMALL, "--workload", "random-pairs", "--seed", str(seed))
+        row = next(line.split() for line in shown.splitlines() if line.split()[:1] == [str(seed)])
+        assert float(row[1].replace(",", "")) == pytest.approx(document["abt_gbps"], rel=1e-5)
+    for seeds in (("--seed", "2", "--seed", "2"), ("--seed", str(2**53))):
+        assert cubeyard(tmp_path, *command, *seeds).returncode == 2

@@ -128,7 +128,7 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
         ({"faults": [{"target": LINK, "flap_secs": 1, "until_secs": 9}]}, "body"),
         ({"axes": {"failure": {"kind": "moon", "ratios": [0.1]}}}, "body.axes.failure.kind"),
         ({"axes": {"topologies": []}}, "body.axes.topologies"),
-        ({"axes": {"failure": {"kind": "link", "ratios": [0.1] * 201}, "seeds": 100}}, "body.axes"),
+        ({"axes": {"failure": {"kind": "link", "ratios": [at / 200 for at in range(201)]}, "seeds": 100}}, "body.axes"),
         ({"color": "red"}, "body.color"),
     ],
 )

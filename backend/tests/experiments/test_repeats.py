@@ -1,0 +1,51 @@
+"""A point that is named twice would count twice: repeated seeds and ratios are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.experiments.question import MAX_LINK_GBPS, ExperimentCreate
+from cubeyard.experiments.short import MAX_SEED
+from tests.conftest import SMALL
+
+ASKED = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"seeds": [7, 7]}, "a seed is given twice"),
+        ({"axes": {"seeds": [1, 2, 1]}}, "a seed is given twice"),
+        ({"axes": {"failure": {"kind": "switch", "ratios": [0.1, 0.1, 0.3]}}}, "a ratio is given twice"),
+        ({"axes": {"failure": {"kind": "switch", "ratios": [-0.0, 0]}}}, "a ratio is given twice"),
+        (
+            {"axes": {"failure": [{"kind": "link", "ratios": [0.1]}, {"kind": "link", "ratios": [0.2, 0.1]}]}},
+            "a ratio of one kind is given twice",
+        ),
+        ({"seeds": [MAX_SEED + 1]}, str(MAX_SEED)),
+    ],
+)
+def test_what_would_count_twice_is_refused(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        ExperimentCreate.model_validate({**ASKED, **fields})
+
+
+def test_minus_zero_is_zero() -> None:
+    axes = {"failure": {"kind": "switch", "ratios": [-0.0, 0.1]}}
+    made = ExperimentCreate.model_validate({**ASKED, "axes": axes})
+    assert made.axes is not None
+    assert made.axes.failure is not None
+    assert str(made.axes.failure[0].ratios) == "[0.0, 0.1]"
+
+
+def test_the_rate_of_links_has_one_limit(engine: Engine) -> None:
+    ExperimentCreate.model_validate({**ASKED, "link_gbps": MAX_LINK_GBPS})
+    engine.predict_json(SMALL, {"workload": {"kind": "permutation"}, "link_gbps": MAX_LINK_GBPS})
+    with pytest.raises(ValidationError):
+        ExperimentCreate.model_validate({**ASKED, "link_gbps": MAX_LINK_GBPS * 1.01})
+    with pytest.raises(PlanRejectedError):
+        engine.predict_json(SMALL, {"workload": {"kind": "permutation"}, "link_gbps": MAX_LINK_GBPS * 1.01})
