@@ -49,5 +49,5 @@ clean: ## remove what builds and tests wrote
 	rm -rf dist emulator/target frontend/dist frontend/coverage e2e/test-results e2e/playwright-report
 	rm -f .setup/engine .setup/page
 
-distclean: clean ## the same, and what setup installed inside this folder
-	rm -rf .setup backend/.venv backend/*.egg-info frontend/node_modules e2e/node_modules
+distclean: clean ## the same, and what setup installed inside this folder; names what it leaves outside
+	@bin/distclean

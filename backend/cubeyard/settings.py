@@ -78,8 +78,25 @@ class EmulationCluster(BaseModel):
     says it."""
 
 
-def _default_home() -> Path:
+SYSTEM_HOME = Path("/var/lib/cubeyard")
+"""For root's data. Its parents let everybody pass: PostgreSQL runs as another user."""
+
+
+def user_home() -> Path:
     return Path(platformdirs.user_data_dir("cubeyard", appauthor=False))
+
+
+def default_home() -> Path:
+    """For root the system's, unless an earlier version keeps root's data in the user's."""
+    kept = user_home()
+    if os.geteuid() != 0:
+        return kept
+    is_roots = has_data(kept) and (kept / "postgres").stat().st_uid == 0
+    return kept if is_roots and not has_data(SYSTEM_HOME) else SYSTEM_HOME
+
+
+def has_data(home: Path) -> bool:
+    return (home / "postgres" / "data").is_dir()
 
 
 def _default_frontend() -> Path:
@@ -93,7 +110,7 @@ class Settings(BaseSettings):
 
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
     """A PostgreSQL to use; without it an embedded one lives under `home`."""
-    home: Path = Field(default_factory=_default_home)
+    home: Path = Field(default_factory=default_home)
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
     token: SecretStr | None = None

@@ -13,9 +13,10 @@ from typing import Annotated
 import typer
 
 from cubeyard.cli.admin import auth_of
-from cubeyard.cli.common import explained, open_database, refuse, settings_of, write
+from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
 from cubeyard.engine import Engine
 from cubeyard.kit import logs
+from cubeyard.kit.home import remarks
 from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
 
@@ -34,6 +35,9 @@ def run(
 
     settings = settings_of(host=host, port=port)
     logs.configure(settings.log_level, settings.log_format)
+    if settings.database_url is None:
+        for sentence in remarks(settings.home):
+            errors.print(sentence, highlight=False)
     with explained():
         _require_token(settings)
         serve(create_app(settings, worker=worker), settings)

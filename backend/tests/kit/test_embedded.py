@@ -248,9 +248,15 @@ def test_data_of_an_unknown_version_is_refused_with_a_way_out(home: Path) -> Non
 
 def test_the_socket_is_closed_to_others(home: Path) -> None:
     postgres = EmbeddedPostgres(home)
+    postgres.root.mkdir(parents=True)
+    for name in ("server.lock", "users.lock"):  # as earlier versions left them
+        (postgres.root / name).touch(mode=0o644)
     postgres.start()
     try:
         assert postgres.socket_dir.stat().st_mode & 0o077 == 0
+        for file in postgres.root.iterdir():
+            assert file.stat().st_mode & 0o007 == 0, file
+            assert file.is_dir() or file.stat().st_mode & 0o077 == 0, file
         with psycopg.connect(postgres.conninfo()) as connection:
             assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
             assert connection.execute("SHOW fsync").fetchone() == ("on",)
