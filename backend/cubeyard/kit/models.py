@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+
+_NUMBERS = {"int": "int_type", "float": "float_type", "decimal": "float_type"}
+"""Kinds of fields, and the error for true and false there, which Python takes as 1 and 0."""
 
 
 class Model(BaseModel):
@@ -10,3 +16,32 @@ class Model(BaseModel):
     ten."""
 
     model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        schema = handler(source)
+        _refuse_booleans(handler.resolve_ref_schema(schema))
+        return schema
+
+
+def _refuse_booleans(schema: Any) -> None:
+    """Below a schema, in place. Other models are references there, and have refused them
+    already."""
+    for key, inner in list(schema.items() if isinstance(schema, dict) else enumerate(schema)):
+        kind = inner.get("type") if isinstance(inner, dict) else None
+        if isinstance(kind, str) and kind in _NUMBERS:
+            schema[key] = core_schema.no_info_before_validator_function(_REFUSALS[kind], inner)
+        elif isinstance(inner, dict | list) and key not in ("metadata", "serialization"):
+            _refuse_booleans(inner)
+
+
+def _refusal(error: Any) -> Any:
+    def refuse(value: Any) -> Any:
+        if isinstance(value, bool):
+            raise PydanticKnownError(error)
+        return value
+
+    return refuse
+
+
+_REFUSALS = {kind: _refusal(error) for kind, error in _NUMBERS.items()}

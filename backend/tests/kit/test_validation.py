@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from cubeyard.kit.models import Model
 from cubeyard.kit.problems import install
 from cubeyard.kit.validation import in_words
 
@@ -152,3 +153,38 @@ def test_errors_of_a_value_that_is_no_object_have_a_place_too() -> None:
         TypeAdapter(Asked).validate_python(5)
     (error,) = in_words(raised.value.errors(), 5)
     assert (error.field, error.message) == ("body", "5 is not an object.")
+
+
+class _Inner(Model):
+    counts: list[tuple[int, float]] = []
+
+
+class _Numbers(Model):
+    count: Annotated[int, Field(ge=0)] = 0
+    rate: float | None = None
+    shares: dict[str, float] = {}
+    inner: list[_Inner] = []
+    either: int | str = 0
+    flag: bool | int = 0
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "wanted"),
+    [
+        ({"count": True}, "count", "a whole number"),
+        ({"rate": False}, "rate", "a number"),
+        ({"shares": {"a": True}}, "shares.a", "a number"),
+        ({"inner": [{"counts": [[1, True]]}]}, "inner.0.counts.0.1", "a number"),
+        ({"either": True}, "either", "a whole number or text"),
+    ],
+)
+def test_true_and_false_are_no_numbers(sent: dict[str, Any], field: str, wanted: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        _Numbers.model_validate(sent)
+    (error,) = in_words(refused.value.errors(), sent)
+    assert (error.field, error.limit, error.hint) == (field, wanted, f"Give {wanted}.")
+    assert error.message.startswith(("true is not", "false is not"))
+
+
+def test_what_takes_true_as_itself_still_does() -> None:
+    assert _Numbers.model_validate({"flag": True, "count": 3, "rate": 2}).flag is True
