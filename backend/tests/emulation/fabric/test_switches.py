@@ -31,6 +31,13 @@ def test_compose_passes_every_setting_to_api_and_worker() -> None:
         assert wanted <= set(services[service]["environment"]), service
 
 
+def test_every_service_has_limits_a_health_check_and_only_the_rights_that_it_names() -> None:
+    services: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name, service in services.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert {"mem_limit", "pids_limit", "healthcheck", "security_opt"} <= set(service), name
+
+
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="there is no docker-compose")
 @pytest.mark.parametrize("value", ["false", None])
 def test_a_setting_in_env_reaches_the_services(tmp_path: Path, value: str | None) -> None:
