@@ -49,7 +49,7 @@ from cubeyard.kit.changes.endpoints import router as changes_router
 from cubeyard.kit.compression import Compression
 from cubeyard.kit.confined.forks import ReaderLimits
 from cubeyard.kit.confined.readers import Readers
-from cubeyard.kit.db import Database, answer_while_away
+from cubeyard.kit.db import Database
 from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.models import Model
@@ -162,8 +162,11 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         own = database is None
-        opened = database or await run_in_threadpool(Database, settings)
-        app.state.database = opened
+        try:
+            app.state.database = opened = await run_in_threadpool(_opened, settings, database, app.state.engine)
+        except Exception as error:
+            app.state.start_error = error
+            raise
         app.state.streams = streams = RunStreams(opened)
         measured.watch_pool(opened.engine)
         collectors = (RunCollector(opened, settings.job_lease_secs), FabricCollector(settings))
@@ -172,7 +175,6 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         stopping = asyncio.Event()
         working: asyncio.Task[None] | None = None
         try:
-            await run_in_threadpool(prepare, opened, app.state.engine)
             if worker:
                 working = asyncio.create_task(supervise(settings, opened, app.state.engine, stopping))
             yield
@@ -199,6 +201,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         redirect_slashes=False,
     )
     app.state.settings = settings
+    app.state.start_error = None
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
     app.state.terminals = Terminals(settings)
@@ -208,7 +211,6 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     problems.install(app)
-    answer_while_away(app)
     app.router.default = Pages(settings.frontend_dir)
     app.openapi = lambda: openapi(app)
 
@@ -228,6 +230,17 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.add_middleware(Guard, settings=settings, application=app)
     app.add_middleware(RequestContext, metrics=measured)
     return app
+
+
+def _opened(settings: Settings, given: Database | None, engine: Engine) -> Database:
+    database = given or Database(settings)
+    try:
+        prepare(database, engine)
+    except BaseException:
+        if given is None:
+            database.close()
+        raise
+    return database
 
 
 def prepare(database: Database, engine: Engine) -> None:

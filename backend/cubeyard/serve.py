@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Sequence
 from functools import partial
@@ -44,7 +45,14 @@ def serve(app: FastAPI, settings: Settings) -> None:
     signals = ending()
     for one in signals:
         signal.signal(one, lambda *_: None)
-    _Announcing(configuration(app, settings), signals).run()
+    # The caller explains a failed start; uvicorn would print a traceback.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: app.state.start_error is None)
+    try:
+        _Announcing(configuration(app, settings), signals).run()
+    except SystemExit:
+        if app.state.start_error is None:
+            raise
+        raise app.state.start_error from None
 
 
 class _Announcing(uvicorn.Server):

@@ -8,6 +8,7 @@ import os
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -276,7 +277,11 @@ class Settings(BaseSettings):
         if not isinstance(value, str):
             return value
         if value.strip() and not value.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
-            raise ValueError(f"DATABASE_URL must begin with postgresql://, not with {value.split(':')[0]}:")
+            raise ValueError("the URL must begin with postgresql://")
+        try:
+            _ = urlsplit(value).port
+        except ValueError as error:
+            raise ValueError(f"the URL has no valid host and port: {error}") from None
         return value if value.strip() else None
 
     @property

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import orjson
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from cubeyard.engine import Json, OnProgress, PlanRejectedError
-from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.errors import FieldError, ProblemError
 from cubeyard.kit.json_text import loads
+from cubeyard.kit.validation import of_validation
 from cubeyard.reading.problems import BadFileError
 from cubeyard.reading.text import strict
 from cubeyard.reading.units import NoAmountError, amount
@@ -44,8 +46,15 @@ def settings_of(**given: Any) -> Settings:
     not valid."""
     try:
         return Settings(**{key: value for key, value in given.items() if value is not None})
-    except ValueError as error:
-        refuse(f"The configuration is not valid. {error}")
+    except ValidationError as error:
+        refuse("\n".join(_setting_in_words(of_validation(wrong)) for wrong in error.errors()))
+
+
+def _setting_in_words(error: FieldError) -> str:
+    name, dot, rest = error.field.partition(".")
+    name = name if name == "DATABASE_URL" else f"CUBEYARD_{name.upper()}"
+    message = error.message.removeprefix("Value error, ")
+    return f"{name}{dot}{rest}: {message}{f' {error.hint}' if error.hint else ''}"
 
 
 def read_spec(text: str) -> Json:
@@ -99,7 +108,10 @@ def explained() -> Iterator[None]:
     except ProblemError as error:
         refuse(_in_words(error))
     except _database_errors() as error:
-        errors.print(f"[bold red]error:[/bold red] The database cannot be used. {escape(str(error))}", highlight=False)
+        # SQLAlchemy adds the statement and a link to its documentation.
+        words = str(getattr(error, "orig", error)).strip()
+        words = words if words == str(error).strip() else " ".join(words.split())
+        errors.print(f"[bold red]error:[/bold red] The database cannot be used. {escape(words)}", highlight=False)
         raise typer.Exit(1) from None
 
 

@@ -15,12 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cubeyard.kit.db import is_away
 from cubeyard.kit.metrics import Metrics
 from cubeyard.kit.problems import problem_response
 
 log = structlog.get_logger("cubeyard.http")
 
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,64}$")
+RETRY_SECS = 5
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV_MEDIA_TYPE = "text/csv"
@@ -42,8 +44,8 @@ SECURITY_HEADERS = {
 
 
 class RequestContext:
-    """Outermost: gives every request an id, logs and counts it, and turns what nobody caught into a
-    500 problem."""
+    """Outermost: gives every request an id, logs and counts it, and turns an uncaught error into a
+    problem: 503 while the database is away, else 500."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -75,7 +77,13 @@ class RequestContext:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
             await self.app(scope, receive, send_with_id)
-        except Exception:
+        except Exception as error:
+            if status == 0 and is_away(error):
+                log.warning("database_away", error=str(error)[:300])
+                detail = "The database does not answer. Nothing was changed; try again in a few seconds."
+                away = problem_response(scope, 503, "database-away", detail, headers={"retry-after": str(RETRY_SECS)})
+                await away(scope, receive, send_with_id)
+                return
             log.exception("request_failed", method=scope["method"], path=scope["path"])
             if status == 0:
                 detail = "Something went wrong here. The log has the details under this request id."

@@ -14,19 +14,17 @@ from typing import Annotated, Any, TypeVar
 import orjson
 import psycopg
 import structlog
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
-from starlette.responses import Response
 
 from cubeyard.kit.disk import DiskFullError, is_full, scarce
-from cubeyard.kit.embedded import EmbeddedPostgres
-from cubeyard.kit.problems import problem_response
+from cubeyard.kit.embedded import EmbeddedPostgres, EmbeddedPostgresError
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -40,6 +38,7 @@ LOST_SECS = IDLE_SECS + PROBE_SECS * PROBES
 PostgreSQL's default is hours, during which a disconnected worker keeps its locks and blocks its
 run."""
 OF_CLIENT = {
+    "connect_timeout": "10",
     "keepalives_idle": str(IDLE_SECS),
     "keepalives_interval": str(PROBE_SECS),
     "keepalives_count": str(PROBES),
@@ -54,7 +53,6 @@ OF_SERVER = (
 CALLER = "caller"
 """Key of a session's `info` for the caller; absent: the program itself. See `auth/who.py`."""
 
-RETRY_SECS = 5
 AWAY = (DBAPIError, NoConnectionError)
 """Errors raised while the database restarts or is unreachable."""
 
@@ -153,6 +151,18 @@ class Database:
         with self.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
 
+    def is_shared(self) -> bool:
+        """Whether other programs use the database now."""
+        if self.embedded is not None and self.embedded.is_shared():
+            return True
+        others = (
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND backend_type = 'client backend' AND pid <> pg_backend_pid())"
+        )
+        self.engine.dispose()
+        with self.engine.connect() as connection:
+            return bool(connection.scalar(text(others)))
+
     def spend_reserve(self) -> None:
         """Free the disk space reserved for writes on a full disk. Only the embedded server has
         one."""
@@ -216,28 +226,20 @@ def _unit_of_work(request: Request) -> Iterator[Session]:
         raise full from error
 
 
-def is_away(error: Exception) -> bool:
-    """Whether the database could not be reached or went away, and not what was asked of it is
-    why."""
-    if not isinstance(error, DBAPIError):
-        return isinstance(error, NoConnectionError)
-    state = getattr(error.orig, "sqlstate", None)
-    lost = state is None and isinstance(error, OperationalError | InterfaceError)
-    return error.connection_invalidated or lost or str(state).startswith(("08", "57P", "53300"))
-
-
-def answer_while_away(app: FastAPI) -> None:
-    for kind in AWAY:
-        app.add_exception_handler(kind, _on_database_error)
-
-
-async def _on_database_error(request: Request, error: Exception) -> Response:
-    """503 while the database is away, a bug of ours otherwise."""
-    if not is_away(error):
-        raise error
-    log.warning("database_away", error=str(error)[:300])
-    detail = "The database does not answer. Nothing was changed; try again in a few seconds."
-    return problem_response(request.scope, 503, "database-away", detail, headers={"retry-after": str(RETRY_SECS)})
+def is_away(error: BaseException | None) -> bool:
+    """Whether the database is unreachable, or left during the request. Libraries wrap the driver's
+    error."""
+    while error is not None:
+        if isinstance(error, NoConnectionError | EmbeddedPostgresError):
+            return True
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            return True
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, psycopg.Error):
+            lost = cause.sqlstate is None and isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
+            return lost or str(cause.sqlstate).startswith(("08", "57P", "53300"))
+        error = error.__cause__
+    return False
 
 
 UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]

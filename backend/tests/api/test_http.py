@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import re
 from pathlib import Path
+from typing import Any
 
 import brotli
 import psycopg
@@ -14,6 +15,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from procrastinate.exceptions import ConnectorException
+from pydantic import SecretStr
 from starlette.testclient import WebSocketDenialResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -21,6 +24,7 @@ from cubeyard.app import create_app
 from cubeyard.kit.asgi import BodyLimits
 from cubeyard.kit.auth.guard import host_name
 from cubeyard.kit.db import Database
+from cubeyard.kit.embedded import EmbeddedPostgresError
 from cubeyard.kit.errors import Problem
 from cubeyard.settings import Settings, is_loopback
 from tests.conftest import SMALL
@@ -314,15 +318,43 @@ def test_a_websocket_where_none_is_is_not_found(client: TestClient) -> None:
         assert refused.value.status_code == 404
 
 
-def test_without_its_database_the_server_says_to_come_back(
-    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise psycopg.OperationalError("connection refused")
+def _refused(*_: object, **__: object) -> None:
+    raise psycopg.OperationalError("connection refused")
 
-    client.get(PLANS)
-    database.engine.dispose()
-    monkeypatch.setattr(database.engine.dialect, "connect", refuse)
-    for answer in (client.post(PLANS, json={"name": "x", "spec": SMALL}), client.get(PLANS)):
-        assert problem_of(answer, 503).type.endswith("database-away")
-        assert answer.headers["retry-after"] == "5"
+
+def _not_started(*_: object, **__: object) -> None:
+    raise EmbeddedPostgresError("The embedded PostgreSQL does not answer.")
+
+
+@pytest.mark.parametrize("connect", [_refused, _not_started])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])  # the second looks for the token first
+def test_without_its_database_the_server_says_to_come_back(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch, connect: Any, host: str
+) -> None:
+    token = SecretStr("a-token-of-more-than-32-characters")
+    app = create_app(settings.model_copy(update={"host": host, "token": token}), database=database)
+    sent = {"authorization": f"Bearer {token.get_secret_value()}"}
+    with TestClient(app, base_url="http://localhost", headers=sent) as client:
+        assert client.get(PLANS).status_code == 200
+        database.engine.dispose()
+        monkeypatch.setattr(database.engine.dialect, "connect", connect)
+        for answer in (client.post(PLANS, json={"name": "x", "spec": SMALL}), client.get(PLANS)):
+            assert problem_of(answer, 503).type.endswith("database-away")
+            assert answer.headers["retry-after"] == "5"
+
+
+def test_a_job_that_cannot_be_queued_says_to_come_back(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object, **__: object) -> None:
+        raise ConnectorException("OperationalError") from psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr("cubeyard.plans.service.PlanService.create", lost)
+    problem_of(client.post(PLANS, json={"name": "x", "spec": SMALL}), 503)
+
+
+def test_true_is_no_number(client: TestClient) -> None:
+    spec = problem_of(client.post(f"{PLANS}/preview", json={"spec": {**SMALL, "n": True}}), 422)
+    places = [error.field for error in spec.errors] + [finding.where for finding in spec.findings]
+    assert [place for place in places if place.endswith("n")] == places[:1]
+    request = {"plan": SMALL, "workload": {"kind": "all-to-all"}, "link_gbps": True}
+    (error,) = problem_of(client.post("/api/v1/experiments", json=request), 422).errors
+    assert (error.field, error.value, error.limit) == ("body.link_gbps", True, "a number")

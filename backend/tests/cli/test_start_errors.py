@@ -1,0 +1,47 @@
+"""A server that cannot start says why in a sentence, and with its exit status."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+
+from cubeyard.cli.common import settings_of
+from tests.processes import PROGRAM, environment
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("DATABASE_URL", "mysql://me:secret@host/x", "DATABASE_URL: the URL must begin with postgresql://"),
+        ("DATABASE_URL", "postgresql://me:secret@host:port/x", "DATABASE_URL: the URL has no valid host and port"),
+        ("CUBEYARD_PORT", "99999999", 'CUBEYARD_PORT: "99999999" is more than 65535.'),
+        ("CUBEYARD_TERMINALS", "perhaps", 'CUBEYARD_TERMINALS: "perhaps" is not true or false.'),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(typer.Exit) as ended:
+        settings_of()
+    printed = capsys.readouterr().err
+    assert ended.value.exit_code == 2
+    assert words in printed
+    assert "secret" not in printed
+    assert "pydantic" not in printed
+
+
+@pytest.mark.parametrize("kind", ["home is a file", pytest.param("no database", marks=pytest.mark.long)])
+def test_a_start_that_fails_is_one_sentence(tmp_path: Path, kind: str) -> None:
+    home = tmp_path / "home"
+    home.touch()
+    more = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/x"} if kind == "no database" else {}
+    started = environment(home, CUBEYARD_LOG_LEVEL="warning", **more)
+    done = subprocess.run([*PROGRAM, "run", "--port", "0"], env=started, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: The database cannot be used.")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert ("Connection refused" if more else "Not a directory. Set CUBEYARD_HOME") in done.stderr
