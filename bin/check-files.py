@@ -1,5 +1,5 @@
 """Fails on a tracked file that names one machine, has unfinished work or too many lines, and on a
-document at the top of the checkout that names a missing file."""
+document that names a missing file or links to a missing heading."""
 
 from __future__ import annotations
 
@@ -23,23 +23,38 @@ UNFINISHED = re.compile(r"\bTOD[O]\b|\bFIXM[E]\b|\bXX[X]\b|\btod[o]!|\bunimpleme
 REGISTRY = re.compile(r'"resolved":\s*"https?:|^\s*--(?:extra-)?index-url|^\s*--find-links|fil[e]:///', re.MULTILINE)
 PINS = re.compile(r"(^|/)(package-lock\.json|\.npmrc|Cargo\.lock|requirements[^/]*\.txt|[^/]*\.toml)$")
 
-# In a document, `backend/cubeyard/app.py` or [a link](backend/cubeyard/app.py). Placeholders like
-# <name> are skipped.
-NAMED = re.compile(r"`([^`\s]+)`|\]\(([^)\s#]+)\)")
+# In a document, `backend/cubeyard/app.py` or [a link](backend/cubeyard/app.py#heading). Code counts
+# from the top of the checkout, a link from the document. Placeholders like <name> are skipped.
+NAMED = re.compile(r"`([^`\s]+)`|\]\(([^)\s#]*)#?([^)\s]*)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# Copied to a user's folder, where its links lead elsewhere.
+TEMPLATES = "backend/cubeyard/cli/service_templates/"
 UNTRACKED = re.compile(r"(^|/)(\.venv|node_modules|target|dist|\.setup|\.env)(/|$)")
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(prose)}
+
+
 def missing(path: str, text: str, top: Path = ROOT) -> list[str]:
-    """The missing files and folders that a document names, one sentence each."""
+    """The missing files, folders and headings that a document names, one sentence each."""
     wrong: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        for code, link in NAMED.findall(line):
+        for code, link, anchor in NAMED.findall(line):
             named: str = (code or link).rstrip("/")
             first = named.partition("/")[0]
             literal = re.fullmatch(r"[\w./@+-]+", named) is not None and not UNTRACKED.search(named)
             ours = (link and "//" not in link) or (first and "/" in named and (top / first).is_dir())
-            if literal and ours and not (top / named).exists():
+            near = not code or named.startswith("..")
+            file = ((top / path).parent if near else top) / named if named else top / path
+            if literal and ours and not file.exists():
                 wrong.append(f"{path}:{number}: names {named}, which is not there")
+            elif anchor and "//" not in link and file.suffix == ".md":
+                whole = file.read_text() if named else text
+                if anchor not in anchors(whole):
+                    wrong.append(f"{path}:{number}: links to #{anchor}, a heading that {named or path} lacks")
     return wrong
 
 
@@ -71,7 +86,7 @@ def main() -> int:
         return 0
     paths = [path for path in listed.stdout.decode().split("\0") if path and (ROOT / path).is_file()]
     wrong = [sentence for path in paths for sentence in complaints(path, (ROOT / path).read_bytes())]
-    documents = [path for path in paths if path.endswith(".md") and "/" not in path]
+    documents = [path for path in paths if path.endswith(".md") and not path.startswith(TEMPLATES)]
     wrong += [sentence for path in documents for sentence in missing(path, (ROOT / path).read_text())]
     for sentence in wrong:
         print(sentence, file=sys.stderr)

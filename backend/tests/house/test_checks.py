@@ -57,6 +57,7 @@ def test_the_intended_arrows_pass() -> None:
         ("topology", "cubeyard-plan"),
         ("topology", "cubeyard-routing"),
         ("plan", "cubeyard-sim"),
+        ("plan", "cubeyard-routing"),
         ("plan", "cubeyard-python"),
         ("dataplane", "cubeyard-plan"),
         ("node", "cubeyard-fabric"),
@@ -124,6 +125,17 @@ def test_a_document_that_names_a_missing_file_is_told(tmp_path: Path) -> None:
     (one, two) = files.missing("A.md", "\n`backend/b.py`\n[x](c.md)\n", tmp_path)
     assert one == "A.md:2: names backend/b.py, which is not there"
     assert two.startswith("A.md:3: names c.md")
+
+
+def test_a_link_of_a_document_counts_from_its_folder_and_leads_to_a_heading(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "A.md").write_text("# A\n\n## Set up, twice\n\n```sh\n# no heading\n```\n")
+    text = "# B\n\n[a](../A.md) [b](../A.md#set-up-twice) [c](#b) `docs/` [y](https://x.org/y#z)\n"
+    assert files.missing("docs/B.md", text, tmp_path) == []
+    wrong = files.missing("docs/B.md", "[a](A.md)\n[b](../A.md#no-heading)\n[c](#d)\n", tmp_path)
+    assert [line.partition(" names ")[0].partition(" links ")[0] for line in wrong] == [
+        f"docs/B.md:{number}:" for number in (1, 2, 3)
+    ]
 
 
 CATALOG = "pub const PROTOCOLS: &[ProtocolEntry] = &[bcube::ENTRY, NONE, echo::ENTRY];"
