@@ -1,7 +1,7 @@
-//! A look-up in the TCAM of a BCube program of 64, 512 and 2,048 entries, beside the plain scan of
-//! the same entries, and a whole packet through the chip; and a call that sets one entry among as
-//! many that calls have set. CPU time of one thread; fastest of a few repetitions. Run with
-//! `cargo bench -p cubeyard-chip`.
+//! Measures a look-up in the TCAM of a BCube program of 64, 512 and 2,048 entries, compared with a
+//! linear scan of the same entries; a whole packet through the chip; and a call that sets one entry
+//! when calls have already set this number of entries. CPU time of one thread; fastest of a few
+//! repetitions. Run with `cargo bench -p cubeyard-chip`.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn fastest_ns(mut work: impl FnMut(u32)) -> f64 {
     (0..5).map(|_| one()).fold(f64::INFINITY, f64::min)
 }
 
-/// Fig. 6's program for so many entries: next hops x 8, and one for the server itself.
+/// Fig. 6's program with this number of entries: next hops x 8, and one for the server itself.
 fn program(entries: usize) -> Program {
     let mut program = Program::default();
     let fields = |text: &[&str]| {
@@ -76,8 +76,8 @@ fn packet(hop: u8, index: u8) -> Vec<u8> {
     bytes
 }
 
-/// Microseconds of a call that sets an entry for a content's number, as a cache's do
-/// `[serverswitch §6.1]`, among so many others.
+/// Microseconds of a call that sets an entry for a content's number, as a cache does
+/// `[serverswitch §6.1]`, among `entries` others.
 fn call_us(entries: usize) -> f64 {
     const ROUNDS: u32 = 50;
     let mut switch = ServerSwitch::new();

@@ -1,4 +1,4 @@
-//! What an entry does with a packet `[serverswitch §3.1, §3.2, §3.3.2, §7]`.
+//! The actions of entries on packets `[serverswitch §3.1, §3.2, §3.3.2, §7]`.
 //!
 //! `REDIRECT_VIF` sends through the interface table and the modifiers. Every other action leaves
 //! the packet as it is: a BCube packet reaches its destination with a TTL of 1 and goes on to the
@@ -20,12 +20,12 @@ pub enum Forward {
     Vif(u16),
     /// Out of a port, as it is.
     Port(u8),
-    /// Nowhere.
+    /// To no port: the packet is dropped.
     Discard,
     /// A copy out of each port whose bit is set.
     Duplicate(u8),
-    /// A copy out of a port; the packet itself goes where the table of the next lower priority
-    /// says.
+    /// Sends a copy out of a port; the table of the next lower priority decides on the packet
+    /// itself.
     Mirror(u8),
     /// To the CPU port of the port that it came in by: 0 to 4, 1 to 5, 2 to 6, 3 to 7.
     ToCpu,
@@ -34,7 +34,7 @@ pub enum Forward {
 /// A change of the label stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mpls {
-    /// A label before what is there.
+    /// Pushes a label in front of the existing ones.
     Push(u32),
     /// The outermost label away.
     Pop,
@@ -51,7 +51,7 @@ pub enum Tunnel {
     Pop,
 }
 
-/// What an entry does.
+/// The action of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Action {
     /// Where the packet goes.
@@ -68,7 +68,7 @@ pub struct Action {
     pub count_up: Option<u8>,
 }
 
-/// Names of `act`.
+/// The names of `act`.
 pub const ACTS: [&str; 6] = [
     "REDIRECT_VIF",
     "REDIRECT_PORT",
@@ -78,7 +78,7 @@ pub const ACTS: [&str; 6] = [
     "TO_CPU",
 ];
 
-/// Greatest MPLS label.
+/// The greatest MPLS label.
 pub const MAX_LABEL: u32 = (1 << 20) - 1;
 
 impl Action {
@@ -94,7 +94,7 @@ impl Action {
         }
     }
 
-    /// Whether the modifiers change anything beside TTL and MACs.
+    /// Whether the modifiers change anything except TTL and MACs.
     pub fn modifies(&self) -> bool {
         self.dscp.is_some() || self.mpls.is_some() || self.tunnel.is_some() || self.count_up.is_some()
     }
@@ -104,21 +104,21 @@ impl Action {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawAction {
-    /// One of [`ACTS`].
+    /// The action, one of [`ACTS`].
     pub act: String,
-    /// Of `REDIRECT_VIF`: entry of the interface table.
+    /// For `REDIRECT_VIF`: the index in the interface table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vif: Option<u64>,
-    /// Of `REDIRECT_PORT` and `MIRROR`.
+    /// For `REDIRECT_PORT` and `MIRROR`: the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u64>,
-    /// Of `DUPLICATE`.
+    /// For `DUPLICATE`: the ports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<u64>>,
     /// Port of a copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror: Option<u64>,
-    /// New DSCP.
+    /// The new DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u64>,
     /// `PUSH`, `POP` or `SWAP`.
@@ -127,7 +127,7 @@ pub struct RawAction {
     /// The label of `PUSH` and `SWAP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<u64>,
-    /// `PUSH` or `POP`.
+    /// The change of the tunnel: `PUSH` or `POP`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
     /// Source of the outer header.
@@ -433,7 +433,7 @@ impl From<&Action> for RawAction {
     }
 }
 
-/// `{act=REDIRECT_VIF, vif=3}`.
+/// Writes the form `{act=REDIRECT_VIF, vif=3}`.
 impl std::fmt::Display for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let raw = RawAction::from(self);

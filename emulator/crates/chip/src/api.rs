@@ -1,9 +1,9 @@
-//! The API as bytes on a socket `[ours]`: what a program in a container of its own sends and gets.
+//! The API as bytes on a socket `[ours]`: the messages of a program in a separate container.
 //! Sans-IO.
 //!
-//! A message is a length (4 bytes, little-endian as all numbers), a kind (1 byte), a tag (4 bytes)
-//! and a body; the length counts what is behind it. An answer has the tag of its request. Requests
-//! are answered in order.
+//! A message is a length (4 bytes, little-endian like all numbers), a kind (1 byte), a tag (4
+//! bytes) and a body; the length counts the bytes after it. An answer has the tag of its request.
+//! Requests are answered in order.
 //!
 //! | request | body | answer |
 //! |---|---|---|
@@ -11,11 +11,10 @@
 //! | `READ` | a register's name | its value, 8 bytes |
 //! | `WRITE` | 8 bytes, then a register's name | |
 //! | `SEND` | a port (1 byte), then a packet | 0 sent or 1 discarded, then why |
-//! | `LISTEN` | 1 or 0 | from now on packets for the CPU come as `PACKET`, or no more |
+//! | `LISTEN` | 1 or 0 | starts or stops sending packets for the CPU as `PACKET` |
 //! | `TABLES` | offset (4 bytes), form (1 byte) | whole length (4 bytes), then a part: 0 the program as text, 1 rows as JSON |
-//! | `TRACE` | a port (1 byte), then a packet | what it would meet, as JSON; nothing is sent or counted |
-//! | `TAKE` | | packets for the CPU that wait: of each length (2 bytes), port (1 byte), bytes |
-//!
+//! | `TRACE` | a port (1 byte), then a packet | the packet's trace as JSON; nothing is sent or counted |
+//! | `TAKE` | | the waiting packets for the CPU: for each its length (2 bytes), port (1 byte), bytes |
 //! | answer | body |
 //! |---|---|
 //! | `DONE` | as above |
@@ -46,37 +45,37 @@ pub const HEAD_BYTES: usize = 5;
 /// Longest packet that is traced: its steps hold it several times.
 pub const MAX_TRACED_BYTES: usize = 1518;
 
-/// Kinds of requests.
+/// The kinds of requests.
 pub mod request {
-    /// Calls as text.
+    /// Carries out calls given as text.
     pub const CALLS: u8 = 1;
-    /// `ReadRegister`.
+    /// Reads a register (`ReadRegister`).
     pub const READ: u8 = 2;
-    /// `WriteRegister`.
+    /// Writes a register (`WriteRegister`).
     pub const WRITE: u8 = 3;
-    /// `SendPacket`.
+    /// Sends a packet (`SendPacket`).
     pub const SEND: u8 = 4;
     /// `RecvPacket`, from now on.
     pub const LISTEN: u8 = 5;
-    /// The tables.
+    /// Reads the tables.
     pub const TABLES: u8 = 6;
     /// A packet stepped through.
     pub const TRACE: u8 = 7;
-    /// Packets that wait.
+    /// Takes the waiting packets.
     pub const TAKE: u8 = 8;
 }
 
-/// Kinds of answers.
+/// The kinds of answers.
 pub mod answer {
-    /// Done.
+    /// The request was carried out.
     pub const DONE: u8 = 128;
-    /// Refused.
+    /// The request was rejected.
     pub const REFUSED: u8 = 129;
     /// A packet for the CPU.
     pub const PACKET: u8 = 130;
 }
 
-/// What the owner of a chip allows.
+/// The limits that the owner of a chip sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Longest packet that a port takes, Ethernet header included.
@@ -87,31 +86,31 @@ pub struct Limits {
     pub part_bytes: usize,
 }
 
-/// The tables and registers of a chip that programs call, wherever they are.
+/// The tables and registers of a chip that programs call, in user space or in the kernel.
 pub trait Tables {
     /// The program that packets go by.
     fn program(&self) -> &Program;
-    /// What calls have set in it.
+    /// The entries that calls have set.
     fn overlay(&self) -> &Overlay;
     /// Packets that each entry decided about; entries without any are left out.
     fn hits(&self) -> BTreeMap<Place, u64>;
-    /// `ReadRegister`.
+    /// The value of a register.
     fn register(&self, register: Register) -> u64;
     /// `WriteRegister`. Errors: no such register, or none that can have this value.
     fn write_register(&mut self, name: &str, value: u64) -> Result<(), Flaw>;
     /// A text of calls, all of it or none. Errors: everything that is wrong; then nothing has
     /// changed.
     fn execute(&mut self, calls: &str) -> Result<(), Vec<Flaw>>;
-    /// What a packet would meet.
+    /// The trace of a packet, without sending it.
     fn trace(&self, port: u8, packet: &[u8]) -> Result<Trace, Flaw>;
     /// Packets for the CPU that were lost.
     fn lost_punts(&self) -> u64;
 }
 
-/// What sends for programs by a chip's ports.
+/// Sends packets for programs by a chip's ports.
 pub trait Sends {
-    /// `SendPacket`. What leaves by external ports goes to `out`, where the chip does not send it
-    /// itself.
+    /// Implements `SendPacket`. Packets that leave by external ports go to `out`, unless the chip
+    /// sends them itself.
     fn send_packet(
         &mut self,
         packet: &[u8],
@@ -207,15 +206,15 @@ pub struct Session {
     waiting: VecDeque<(u8, Vec<u8>)>,
 }
 
-/// Packets that wait for one who asks for them (`TAKE`).
+/// The most packets that wait for a `TAKE` request.
 const WAITING: usize = 64;
 
-/// What a request comes to.
+/// The result of a request.
 #[derive(Debug)]
 pub struct Answered {
     /// The answer, with its length.
     pub bytes: Vec<u8>,
-    /// What it cost, in units of about a microsecond.
+    /// Its cost, in units of about a microsecond.
     pub cost: u32,
 }
 
@@ -237,8 +236,8 @@ pub fn packet(lost: u64, port: u8, bytes: &[u8]) -> Vec<u8> {
     message(answer::PACKET, 0, &[&lost.to_le_bytes(), &[port], bytes])
 }
 
-/// Length of the first message in what has come so far, its own four bytes included; `None` while
-/// that is not there. Errors: no message is so long, or so short.
+/// Length of the first message in the received bytes, its own four bytes included; `None` if it is
+/// not complete. Errors: the length is out of its limits.
 pub fn next_message(bytes: &[u8]) -> Result<Option<usize>, Flaw> {
     let Some(length) = bytes.first_chunk() else {
         return Ok(None);
@@ -258,7 +257,7 @@ pub fn next_message(bytes: &[u8]) -> Result<Option<usize>, Flaw> {
 }
 
 impl Session {
-    /// Whether packets for the CPU are to be sent to it.
+    /// Whether the program has requested packets for the CPU.
     pub fn listens(&self) -> bool {
         self.listening
     }
@@ -268,7 +267,7 @@ impl Session {
         !self.tables.is_empty()
     }
 
-    /// A packet for the CPU, for one who takes them by asking. Beyond so many the oldest is lost.
+    /// Stores a packet for the CPU until a `TAKE` request. If too many wait, the oldest is lost.
     pub fn keep(&mut self, port: u8, bytes: &[u8]) {
         if self.waiting.len() == WAITING {
             self.waiting.pop_front();
@@ -389,7 +388,7 @@ impl Session {
     }
 }
 
-/// What was done as an answer to a request with this head.
+/// The result as an answer to a request with this head.
 fn answered(head: &[u8; HEAD_BYTES], done: Done, cost: u32) -> Answered {
     let tag = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
     let bytes = match done {

@@ -124,7 +124,8 @@ pub struct Neighbour {
     pub own_mac: Mac,
     /// MAC of the neighbour's port.
     pub next_mac: Mac,
-    /// Packets for one that is not alive go to the CPU, which tells their source `[ours]`.
+    /// Whether the neighbour is alive. Packets for a dead one go to the CPU, which reports to their
+    /// source `[ours]`.
     pub alive: bool,
 }
 

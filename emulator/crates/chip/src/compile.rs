@@ -1,8 +1,8 @@
 //! A program for the chip in the kernel: its keys, its tables and its interfaces, in tables of
 //! fixed sizes.
 //!
-//! The kernel's chip has no tunnels, and tells fewer masks apart. A program beyond that is refused
-//! with the entry, and runs in user space.
+//! The kernel's chip has no tunnels, and supports fewer different masks. A program beyond that is
+//! rejected with the offending entry; it can run in user space.
 
 use crate::action::Action;
 use crate::entries::{Entry, Mac, Place, Table, VIFS};
@@ -12,7 +12,7 @@ use crate::registers::Register;
 use crate::tcam::Tcam;
 use crate::udlk::{IN_PORT, KEY_BYTES, Key};
 
-/// Pairs of key and mask that the kernel's chip tells apart, one bit each.
+/// The most different pairs of key and mask in the kernel's chip, one bit each.
 pub const TUPLES: usize = 64;
 /// Interfaces that it has `[serverswitch §4.1]`.
 pub const INTERFACES: u32 = VIFS as u32;
@@ -23,11 +23,11 @@ pub const KEY_ROOM: usize = 24;
 /// Source of a byte of a key that is always zero.
 pub const ZERO: u8 = 0xfe;
 
-/// The tables.
+/// A compiled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// Of each byte of both keys: a byte of the packet, [`ZERO`], or 255 for the port that the
-    /// packet came in by.
+    /// The source of each byte of both keys: a byte of the packet, [`ZERO`], or 255 for the port of
+    /// arrival.
     pub sources: [u8; 2 * KEY_ROOM],
     /// Bytes of a packet that the keys need.
     pub parsed_bytes: u32,
@@ -37,7 +37,7 @@ pub struct Compiled {
     pub tuples: Vec<KeyAndMask>,
     /// Entries of all tables: the TCAM's first, each table's by index.
     pub entries: Vec<CompiledEntry>,
-    /// Interfaces by number.
+    /// The interfaces by number.
     pub interfaces: Vec<CompiledInterface>,
     /// Switches that are on: `L3_ENABLE`, `MPLS_ENABLE`, `MISS_TO_CPU`.
     pub switches: [bool; 3],
@@ -55,20 +55,20 @@ pub struct Care {
 /// Entries of one key and one mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyAndMask {
-    /// 0 or 1.
+    /// The index of the key, 0 or 1.
     pub key: u32,
-    /// The mask's words.
+    /// The words of the mask.
     pub mask: [u64; 3],
     /// The highest index of its entries.
     pub best: u32,
 }
 
-/// What an entry is found by.
+/// The key under which an entry is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompiledKey {
-    /// Of the TCAM: its pair of key and mask, and the words of its value.
+    /// For the TCAM: the pair of key and mask, and the words of the value.
     Tcam(u32, [u64; 3]),
-    /// Of a table of exact matches: its value and zeros.
+    /// For a table of exact matches: its value, padded with zeros.
     Exact(Table, [u8; 6]),
     /// A prefix: how many bits count, and the address.
     Prefix(u8, [u8; 4]),
@@ -77,18 +77,18 @@ pub enum CompiledKey {
 /// An entry of any table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompiledEntry {
-    /// What it is found by.
+    /// The key of the entry.
     pub key: CompiledKey,
     /// Its index: in the TCAM the highest matching one decides.
     pub index: u32,
-    /// What is done with packets.
+    /// The action on packets.
     pub action: Action,
 }
 
-/// An interface.
+/// An interface of the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompiledInterface {
-    /// Its number.
+    /// The number of the interface.
     pub i: u32,
     /// Destination MAC that packets get.
     pub dmac: Option<Mac>,
@@ -174,8 +174,8 @@ pub fn compile(program: &Program) -> Result<Compiled, Vec<Flaw>> {
 }
 
 impl Compiled {
-    /// The TCAM's entry with the highest index of those that two keys match: the plain reading of
-    /// the tables, for tests.
+    /// The TCAM's entry with the highest index among those that match two keys: a simple reference,
+    /// for tests.
     pub fn lookup(&self, keys: &[Key; 2]) -> Option<u32> {
         let matching = |entry: &&CompiledEntry| {
             let CompiledKey::Tcam(tuple, masked) = entry.key else {
@@ -225,7 +225,7 @@ fn other(table: Table, index: u32, entry: &Entry) -> CompiledEntry {
     }
 }
 
-/// What a program uses and the kernel's chip does not have: tunnels.
+/// The features of a program that the kernel's chip does not support: tunnels.
 fn absent(program: &Program) -> Vec<Flaw> {
     let fix = "Run the program on the chip in user space: dataplane serverswitch-software.";
     let with_tunnel = |table: Table| {

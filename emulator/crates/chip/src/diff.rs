@@ -1,4 +1,4 @@
-//! What differs between two programs, entry by entry.
+//! The differences between two programs, entry by entry.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::entries::Table;
 use crate::program::Program;
 use crate::text::print;
 
-/// One difference.
+/// One difference between two programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What, like `TCAM[3]`, `VIF[2]`, `UDLK[1]`, `L3_ENABLE` or `profile`.

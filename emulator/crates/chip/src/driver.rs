@@ -29,7 +29,7 @@ pub struct ServerSwitch {
     chip: Chip,
     base: Program,
     overlay: Overlay,
-    /// What calls have set since the commit, and what it comes to.
+    /// The changes by calls since the last commit, applied to the overlay.
     pending: Overlay,
     next: Program,
     punts: VecDeque<(u8, Vec<u8>)>,
@@ -37,12 +37,12 @@ pub struct ServerSwitch {
 }
 
 impl ServerSwitch {
-    /// An empty chip.
+    /// A chip without entries.
     pub fn new() -> ServerSwitch {
         ServerSwitch::default()
     }
 
-    /// The chip.
+    /// The chip's state.
     pub fn chip(&self) -> &Chip {
         &self.chip
     }
@@ -52,7 +52,7 @@ impl ServerSwitch {
         &mut self.chip
     }
 
-    /// What calls have set.
+    /// The entries that calls have set.
     pub fn overlay(&self) -> &Overlay {
         &self.overlay
     }
@@ -104,7 +104,7 @@ impl ServerSwitch {
         self.pending = live.overlay;
     }
 
-    /// `int ReadRegister(int regname)`.
+    /// The paper's `int ReadRegister(int regname)`.
     #[doc(alias = "ReadRegister")]
     pub fn read_register(&self, name: &str) -> Result<u64, Flaw> {
         Register::by_name(name).map(|register| self.chip.read_register(register))
@@ -128,8 +128,8 @@ impl ServerSwitch {
         Ok(())
     }
 
-    /// Puts what was set since into the chip, at once `[ours]`. Errors: everything that is wrong;
-    /// then the chip is as before.
+    /// Applies all changes since the last commit to the chip at once `[ours]`. Errors: everything
+    /// that is wrong; then the chip is unchanged.
     pub fn commit(&mut self) -> Result<(), Vec<Flaw>> {
         self.chip.commit(self.next.clone())?;
         self.overlay = self.pending.clone();
@@ -148,7 +148,8 @@ impl ServerSwitch {
         Ok(())
     }
 
-    /// Loads a whole program; what calls have set is gone. Errors: as of [`ServerSwitch::commit`].
+    /// Loads a whole program and discards the entries set by calls. Errors: the same as
+    /// [`ServerSwitch::commit`].
     pub fn load(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         self.chip.commit(program.clone())?;
         (self.overlay, self.pending) = (Overlay::default(), Overlay::default());
@@ -173,8 +174,8 @@ impl ServerSwitch {
     }
 
     /// `int SendPacket(char *pkt, int oport)`: by a CPU port (4 to 7) into the chip's pipeline; by
-    /// an external port straight out. What leaves goes to `out`, what comes back to the CPU waits
-    /// for [`ServerSwitch::recv_packet`].
+    /// an external port straight out. Packets that leave go to `out`; packets for the CPU wait for
+    /// [`ServerSwitch::recv_packet`].
     #[doc(alias = "SendPacket")]
     pub fn send_packet(
         &mut self,
@@ -190,7 +191,7 @@ impl ServerSwitch {
         self.receive(oport, &mut frame, out)
     }
 
-    /// A packet comes in by a port; what is for the CPU waits for [`ServerSwitch::recv_packet`].
+    /// A packet arrives by a port; packets for the CPU wait for [`ServerSwitch::recv_packet`].
     pub fn receive(
         &mut self,
         in_port: u8,
@@ -207,9 +208,9 @@ impl ServerSwitch {
         })
     }
 
-    /// A packet comes in by a port of a chip whose CPU has a protocol of its own. What an entry
-    /// that a call has set sends to the CPU waits for [`ServerSwitch::recv_packet`]; everything
-    /// else, to the CPU or not, goes to `out`.
+    /// A packet arrives by a port of a chip whose CPU runs a protocol. Packets that an entry set by
+    /// a call sends to the CPU wait for [`ServerSwitch::recv_packet`]; all others, including those
+    /// for the CPU, go to `out`.
     pub fn receive_beside(
         &mut self,
         in_port: u8,

@@ -1,4 +1,4 @@
-//! What stands in the tables `[serverswitch §4.1]`.
+//! The entries of the tables `[serverswitch §4.1]`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::flaw::Flaw;
 /// Entries of the interface table.
 pub const VIFS: usize = 4096;
 
-/// A lookup table.
+/// The lookup tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Table {
     /// Value and mask on one of the user-defined keys; the highest index wins.
@@ -93,7 +93,7 @@ impl fmt::Display for Table {
 /// An entry's table and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Place {
-    /// The table.
+    /// The table that contains the entry.
     pub table: Table,
     /// The index in it, from 0.
     pub i: u32,
@@ -108,22 +108,22 @@ impl fmt::Display for Place {
 /// One entry of a lookup table. Programs are copied for every call, so copies share the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
-    /// Of the TCAM: the key that it looks at, 1 or 2; 0 in the other tables.
+    /// For the TCAM: the key that it matches, 1 or 2; 0 in the other tables.
     pub iudlk: u8,
-    /// What is looked for; bits that the mask leaves out are zero.
+    /// The value to match; bits that the mask ignores are zero.
     pub value: Arc<[u8]>,
-    /// Which bits count: of the TCAM and of LPM; empty in the tables of exact matches.
+    /// The bits to compare, for the TCAM and LPM; empty in the tables of exact matches.
     pub mask: Arc<[u8]>,
-    /// What is done with a packet that matches.
+    /// The action on a packet that matches.
     pub action: Action,
 }
 
-/// A destination prefix.
+/// A prefix of IPv4 destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     /// The bits, those past the length zero.
     pub bits: u32,
-    /// How many count.
+    /// Length of the prefix in bits.
     pub length: u8,
 }
 
@@ -140,7 +140,7 @@ impl Entry {
     }
 }
 
-/// An Ethernet address.
+/// An Ethernet MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
@@ -158,7 +158,7 @@ pub struct Vif {
     pub dmac: Option<Mac>,
     /// New source MAC; `None` keeps the packet's.
     pub smac: Option<Mac>,
-    /// The port.
+    /// The external port.
     pub port: u8,
 }
 

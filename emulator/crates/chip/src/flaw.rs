@@ -1,27 +1,27 @@
-//! What is wrong with a program, in its author's words.
+//! The errors in a program, in its author's words.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that a program must change: the field, its value, the limit and the fix, and where it
-/// stands in the text.
+/// An error in a program: the field, its value, the limit and the fix, and the position in the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flaw {
-    /// Always `error`.
+    /// The severity, always `error`.
     pub severity: &'static str,
     /// Stable machine word, for example `tcam-full`.
     pub code: &'static str,
     /// The field, for example `value` or `tcam[3].value`.
     #[serde(rename = "where")]
     pub field: Box<str>,
-    /// What is wrong: names the value and the limit.
+    /// The problem: names the value and the limit.
     pub message: Box<str>,
-    /// What to do about it.
+    /// The suggested fix.
     pub hint: Box<str>,
     /// The value that cannot be.
     pub value: Box<str>,
-    /// What it may be.
+    /// The allowed values.
     pub limit: Box<str>,
     /// Line in the text from 1; 0 where the program is no text.
     pub line: u32,
@@ -52,7 +52,7 @@ impl Flaw {
         }
     }
 
-    /// The same with a sentence of its own.
+    /// The same error with a different message.
     #[must_use]
     pub fn saying(mut self, message: impl Into<String>) -> Flaw {
         self.message = message.into().into();

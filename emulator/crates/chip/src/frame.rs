@@ -3,13 +3,13 @@
 use crate::flaw::Flaw;
 use crate::profile::MAX_FRAME_BYTES;
 
-/// Ethernet header: two MACs and the type of what follows.
+/// Length of the Ethernet header: two MACs and the EtherType.
 pub const ETHERNET_BYTES: usize = 14;
-/// EtherType of IPv4.
+/// The EtherType of IPv4.
 pub const IPV4: u16 = 0x0800;
-/// EtherType of IPv6.
+/// The EtherType of IPv6.
 pub const IPV6: u16 = 0x86dd;
-/// EtherType of MPLS.
+/// The EtherType of MPLS.
 pub const MPLS: u16 = 0x8847;
 
 const HEADROOM: usize = 64;
@@ -22,7 +22,7 @@ pub struct Frame {
 }
 
 impl Default for Frame {
-    /// An empty packet.
+    /// A packet without bytes.
     fn default() -> Frame {
         Frame {
             buffer: vec![0; HEADROOM],
@@ -62,7 +62,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The bytes.
+    /// The bytes of the packet.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..]
@@ -88,7 +88,7 @@ impl Frame {
         fits
     }
 
-    /// Takes bytes away from behind the Ethernet header. False where there are not so many.
+    /// Removes bytes after the Ethernet header. Returns false if the packet has fewer.
     pub(crate) fn remove(&mut self, length: usize) -> bool {
         let fits = self.bytes().len() >= ETHERNET_BYTES + length;
         if fits {

@@ -4,22 +4,22 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `profile.rs` | what the chip has: sizes of tables, ports, what a profile allows |
-//! | `udlk.rs` | user-defined lookup keys, of bytes of the packet and the port that it came in by |
-//! | `action.rs` | what an entry does with a packet |
+//! | `profile.rs` | the chip's resources: sizes of tables, ports, limits of a profile |
+//! | `udlk.rs` | user-defined lookup keys, of bytes of the packet and its port of arrival |
+//! | `action.rs` | the actions of entries on packets |
 //! | `program.rs`, `entries.rs` | the tables that a user fills, checked entry by entry and as a whole |
 //! | `tcam.rs` | the TCAM executed (tuple space over masks, pruned by a bit vector), and the plain reference |
 //! | `compile.rs` | a program as tables for the chip in the kernel |
 //! | `tables.rs` | a checked program, ready for packets |
-//! | `frame.rs`, `parser.rs`, `modify.rs` | a packet's bytes, what parsers read in them, what modifiers change |
+//! | `frame.rs`, `parser.rs`, `modify.rs` | a packet's bytes, the parsers, and the modifiers |
 //! | `pipeline.rs` | the chip: one packet from port to port |
 //! | `registers.rs` | counters and switches by name |
 //! | `driver.rs` | the paper's API, with the queue of packets for the CPU |
-//! | `overlay.rs` | what calls have set over a running chip's program |
-//! | `api.rs` | the same API as bytes on a socket: requests, answers, what they cost |
-//! | `trace.rs` | what a packet met on its path through the chip, stage by stage |
+//! | `overlay.rs` | the entries that calls have set over a running chip's program |
+//! | `api.rs` | the same API as bytes on a socket: requests, answers and their costs |
+//! | `trace.rs` | the path of a packet through the chip, stage by stage |
 //! | `text/` | programs as text that reads like the paper's Fig. 6 |
-//! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
+//! | `document.rs`, `diff.rs` | programs as JSON; the differences between two |
 //! | `portland/` | PortLand on 20 chips in virtual time |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!

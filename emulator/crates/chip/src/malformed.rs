@@ -1,5 +1,5 @@
-//! What is wrong with a document that is no program in its shape: fields that are missing, unknown
-//! or of another kind.
+//! Errors in a document that does not have the format of a program: fields that are missing,
+//! unknown or of another type.
 
 use serde_json::Value;
 
@@ -117,7 +117,8 @@ pub fn no_object(whole: &Value) -> Flaw {
     .at((1, 1))
 }
 
-/// What a field may be; of an entry of a list, and of a register, by what it is in.
+/// The allowed values of a field; for an entry of a list or a register, of the field that contains
+/// it.
 fn allowed(name: &str) -> &'static str {
     FIELDS
         .iter()

@@ -1,8 +1,8 @@
-//! The modifiers of L3 and L2 `[serverswitch §4.1, §7]`, each change by itself, so that a trace can
-//! tell them apart.
+//! The modifiers of L3 and L2 `[serverswitch §4.1, §7]`, each change separately, so that a trace
+//! can list them.
 //!
-//! The TTL of labels follows the uniform model of RFC 3443: a pushed label gets that of the packet,
-//! a popped one passes it on.
+//! The TTL of labels follows the uniform model of RFC 3443: a pushed label gets the TTL of the
+//! packet, a popped label passes its TTL on.
 
 use crate::action::{Action, Mpls, Tunnel};
 use crate::entries::Vif;
@@ -83,7 +83,7 @@ pub(crate) fn change_labels(frame: &mut Frame, parsed: &Parsed, change: Mpls) ->
     }
 }
 
-/// Takes the outermost label away. What is below gets its TTL, if that is lower.
+/// Removes the outermost label. The header below gets its TTL, if that is lower.
 fn pop(frame: &mut Frame, ttl: u8) -> Done {
     let bottom = stack_entry(frame.bytes()) & BOTTOM != 0;
     let below = &frame.bytes()[ETHERNET_BYTES + LABEL_BYTES..];
@@ -173,7 +173,7 @@ pub(crate) enum Change {
     Tunnel(Tunnel),
 }
 
-/// What an action changes, in order; the TTL first.
+/// The changes of an action, in order; the TTL first.
 pub(crate) fn changes(action: &Action) -> impl Iterator<Item = Change> {
     let all = [
         Some(Change::Ttl),
@@ -185,7 +185,7 @@ pub(crate) fn changes(action: &Action) -> impl Iterator<Item = Change> {
     all.into_iter().flatten()
 }
 
-/// Makes one change.
+/// Applies one change.
 pub(crate) fn make(change: Change, frame: &mut Frame, parsed: &Parsed) -> Done {
     match change {
         Change::Ttl => count_ttl(frame, parsed),
@@ -205,7 +205,7 @@ fn set_type(bytes: &mut [u8], kind: u16) {
     bytes[12..14].copy_from_slice(&kind.to_be_bytes());
 }
 
-/// Sets a byte of an IPv4 header and mends the checksum (RFC 1624, equation 3).
+/// Sets a byte of an IPv4 header and updates the checksum (RFC 1624, equation 3).
 fn set_ip_byte(bytes: &mut [u8], at: usize, value: u8) {
     let even = at & !1;
     let before = word(bytes, even);

@@ -1,5 +1,6 @@
-//! What calls have set over a running chip's program `[ours]`. The program below may be made again
-//! at any time (BCube's is, whenever a neighbour changes); what was set by calls stays over it.
+//! The entries that calls have set over a running chip's program `[ours]`. The program below can be
+//! regenerated at any time (BCube's is, whenever a neighbour changes); the entries of calls stay
+//! over it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::program::Program;
 use crate::registers::Register;
 use crate::udlk::Udlk;
 
-/// What calls have set.
+/// The entries and registers that calls have set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overlay {
     udlks: [Option<Udlk>; 2],
@@ -39,8 +40,9 @@ impl Overlay {
         self.entries.len()
     }
 
-    /// The program with this over it. What the program does not allow now is left out: entries of
-    /// interfaces that it does not have, or of a key of another length. O(entries).
+    /// The program with this overlay applied. Entries that the program does not allow now are
+    /// omitted: entries of interfaces that it does not have, or of a key of another length.
+    /// O(entries).
     pub fn over(&self, base: &Program) -> Program {
         let mut program = base.clone();
         for (i, udlk) in (1..=2).zip(&self.udlks) {
@@ -54,7 +56,7 @@ impl Overlay {
             program.put_vif(i, Some(vif));
         }
         for (&register, &value) in &self.registers {
-            // It was allowed when it was set, whatever the program.
+            // The value was allowed when it was set, for any program.
             let _ = program.set_register(register, value);
         }
         for (&place, entry) in &self.entries {
@@ -65,13 +67,12 @@ impl Overlay {
         program
     }
 
-    /// The same without entries that cannot stand beside the program's own: a value that it has
-    /// already.
+    /// The same without entries that conflict with the program's own: values that it has already.
     pub(crate) fn beside(&self, base: &Program) -> Program {
         let mut program = self.over(base);
         for (place, _) in program.check() {
-            // Of two equal values the check names the one with the higher index; ours gives way,
-            // whichever that is.
+            // Of two equal values the check names the one with the higher index; the overlay's
+            // entry is removed in either case.
             let named = program.entry(place).cloned();
             let equal = |other: &Place| {
                 let same = |entry: &Entry| named.as_ref().is_some_and(|named| named.value == entry.value);

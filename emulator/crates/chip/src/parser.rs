@@ -10,7 +10,7 @@ pub const IP_CHECKSUM_AT: usize = ETHERNET_BYTES + 10;
 /// Bytes of an entry of a label stack.
 pub const LABEL_BYTES: usize = 4;
 
-/// What the classifier takes a packet for.
+/// The kind of a packet according to the classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Anything: the Ethernet parser reads the destination MAC.
@@ -21,12 +21,12 @@ pub enum Protocol {
     Mpls,
 }
 
-/// What the parsers read.
+/// The fields that the parsers read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
-    /// Of which kind the packet is.
+    /// The kind of the packet.
     pub protocol: Protocol,
-    /// Destination MAC.
+    /// The destination MAC.
     pub dmac: [u8; 6],
     /// Destination of an IPv4 packet.
     pub destination: u32,
@@ -36,10 +36,9 @@ pub struct Parsed {
     pub ttl: u8,
 }
 
-/// Reads a packet. `l3` and `mpls` say whether those parsers are on; with both off all packets are
-/// Ethernet.
+/// Parses a packet. `l3` and `mpls` enable those parsers; with both off all packets are Ethernet.
 ///
-/// Errors: [`DiscardReason::Malformed`] for a header that is cut off or cannot be,
+/// Errors: [`DiscardReason::Malformed`] for a header that is truncated or invalid,
 /// [`DiscardReason::IpChecksum`].
 #[inline]
 pub fn parse(packet: &[u8], l3: bool, mpls: bool) -> Result<Parsed, DiscardReason> {

@@ -1,8 +1,7 @@
-//! The chip: one packet from the port that it comes in by to the ports that it leaves by
+//! The chip: moves one packet from its port of arrival to the ports by which it leaves
 //! `[serverswitch §4.1, Fig. 4]`.
 //!
-//! What forwards a packet allocates nothing. A trace is the same code with an observer that
-//! listens.
+//! Forwarding a packet allocates nothing. A trace runs the same code with an observer.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ pub enum DiscardReason {
     Malformed,
     /// The checksum of the IPv4 header is wrong.
     IpChecksum,
-    /// No entry matches.
+    /// No entry matches the packet.
     NoMatch,
     /// The entry's action is `DISCARD`.
     Action,
@@ -39,7 +38,7 @@ pub enum DiscardReason {
 }
 
 impl DiscardReason {
-    /// All.
+    /// All reasons.
     pub const ALL: [DiscardReason; 6] = [
         DiscardReason::Malformed,
         DiscardReason::IpChecksum,
@@ -61,7 +60,7 @@ impl DiscardReason {
         ][self as usize]
     }
 
-    /// What happened, for people.
+    /// An explanation for users.
     pub fn sentence(self) -> &'static str {
         match self {
             DiscardReason::Malformed => "Discarded: a header is cut off or cannot be.",
@@ -74,12 +73,12 @@ impl DiscardReason {
     }
 }
 
-/// What became of a packet.
+/// The result of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It left, by one port or several. Copies by mirrors do not count.
     Sent,
-    /// It did not.
+    /// It was discarded.
     Discarded(DiscardReason),
 }
 
@@ -99,11 +98,11 @@ pub type Out<'a> = &'a mut dyn FnMut(u8, &[u8]);
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving<'a> {
-    /// The port.
+    /// The port that it leaves by.
     pub port: u8,
     /// The entry that sent it there; `None` where none matched.
     pub by: Option<Place>,
-    /// Its bytes.
+    /// The bytes of the packet.
     pub packet: &'a [u8],
 }
 
@@ -135,9 +134,9 @@ impl Chip {
         Ok(chip)
     }
 
-    /// Puts a program in place of the present one, whole or not at all: a packet meets only the one
-    /// or the other. Counters of ports and hits of entries that stay as they are go on. Errors:
-    /// everything that is wrong with it; then nothing has changed.
+    /// Replaces the program as a whole: each packet meets either the old or the new one. Counters
+    /// of ports, and of entries that stay the same, continue. Errors: everything that is wrong with
+    /// it; then nothing has changed.
     pub fn commit(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         let flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
         if !flaws.is_empty() {
@@ -159,7 +158,7 @@ impl Chip {
         Ok(())
     }
 
-    /// The program.
+    /// The committed program.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -175,7 +174,7 @@ impl Chip {
         Table::ALL.into_iter().flat_map(of_table).collect()
     }
 
-    /// `ReadRegister(reg)`.
+    /// The value of a register (`ReadRegister`).
     pub fn read_register(&self, register: Register) -> u64 {
         match register {
             Register::L3Enable => u64::from(self.tables.l3),
@@ -205,7 +204,8 @@ impl Chip {
         Ok(())
     }
 
-    /// The owner of a port says how many bytes wait there: `OUTPUT_QUEUE_BYTES_PORT0`.
+    /// Sets the number of bytes that wait at a port, as reported by its owner:
+    /// `OUTPUT_QUEUE_BYTES_PORT0`.
     pub fn set_queue_bytes(&mut self, port: u8, bytes: u64) {
         if port < PORTS {
             self.change(Register::QueueBytes(port), |_| bytes);
@@ -217,7 +217,7 @@ impl Chip {
         self.process(in_port, frame, out, &mut Silent)
     }
 
-    /// The same, where each packet that leaves is told with the entry that decided about it.
+    /// The same, but passes each packet that leaves together with the entry that decided on it.
     pub fn receive_told(
         &mut self,
         in_port: u8,

@@ -1,4 +1,4 @@
-//! What the chip has `[serverswitch §4.1, Figs 3, 4]`.
+//! The resources of the chip `[serverswitch §4.1, Figs 3, 4]`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const EXTERNAL_PORTS: u8 = 4;
 /// Ports to the server's NICs, 4 to 7.
 pub const CPU_PORTS: u8 = 4;
-/// All ports.
+/// Number of ports, external and CPU.
 pub const PORTS: u8 = EXTERNAL_PORTS + CPU_PORTS;
 /// Bytes of a packet that the programmable parser sees.
 pub const PARSED_BYTES: usize = 128;
@@ -30,7 +30,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Both.
+    /// Both profiles.
     pub const ALL: [Profile; 2] = [Profile::Bcm56338, Profile::Extended];
 
     /// The name that programs use.

@@ -1,4 +1,5 @@
-//! A program: what a user writes into the chip's tables, checked entry by entry and as a whole.
+//! A program: the content of the chip's tables as a user writes it, checked entry by entry and as a
+//! whole.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ impl Program {
         }
     }
 
-    /// The profile.
+    /// The profile of the chip.
     pub fn profile(&self) -> Profile {
         self.profile
     }
@@ -132,8 +133,8 @@ impl Program {
         Ok(())
     }
 
-    /// Bytes of a table's values; of the TCAM, those of key `iudlk`. Errors: no such key, or it is
-    /// not set.
+    /// Number of bytes of a table's values; for the TCAM, those of key `iudlk`. Errors: no such
+    /// key, or it is not set.
     pub fn key_bytes(&self, table: Table, iudlk: u64) -> Result<usize, Flaw> {
         if let Some(bytes) = table.key_bytes() {
             return Ok(bytes);
@@ -289,8 +290,8 @@ impl Program {
         Ok(())
     }
 
-    /// What is wrong with the program as a whole, each with the entry that it is about: interfaces
-    /// that are not set, and values that stand twice in a table of exact matches or prefixes.
+    /// The errors in the program as a whole, each with its entry: interfaces that are not set, and
+    /// values that occur twice in a table of exact matches or prefixes.
     pub fn check(&self) -> Vec<(Place, Flaw)> {
         let mut flaws = Vec::new();
         for table in Table::ALL {

@@ -12,7 +12,7 @@ const QUEUES: usize = 4 * PORTS as usize;
 /// How many registers count.
 pub const COUNTERS: usize = QUEUES + PORTS as usize + DiscardReason::ALL.len();
 
-/// What a chip has counted, by [`Register::slot`]; the same in `bpf/serverswitch/chip.h`.
+/// The counters of a chip, by [`Register::slot`]; the same in `bpf/serverswitch/chip.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters(pub [u64; COUNTERS]);
 
@@ -22,18 +22,19 @@ impl Default for Counters {
     }
 }
 
-/// A register.
+/// A register of the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Register {
     /// `IN_PACKETS_PORT0`: packets that came in by a port.
     InPackets(u8),
-    /// `IN_BYTES_PORT0`: their bytes.
+    /// `IN_BYTES_PORT0`: bytes of these packets.
     InBytes(u8),
     /// `OUT_PACKETS_PORT0`: packets sent out of a port.
     OutPackets(u8),
-    /// `OUT_BYTES_PORT0`: their bytes.
+    /// `OUT_BYTES_PORT0`: bytes of these packets.
     OutBytes(u8),
-    /// `OUTPUT_QUEUE_BYTES_PORT0`: bytes that wait at a port, as its owner last said. Read only.
+    /// `OUTPUT_QUEUE_BYTES_PORT0`: bytes that wait at a port, as last reported by its owner. Read
+    /// only.
     QueueBytes(u8),
     /// `DISCARDS_TTL`, `DISCARDS_NO_MATCH` and so on: packets discarded for a reason.
     Discards(DiscardReason),
@@ -58,7 +59,7 @@ const PORT_KINDS: [PortKind; 5] = [
 ];
 
 impl Register {
-    /// Every register.
+    /// All registers.
     pub fn all() -> Vec<Register> {
         let ports = PORT_KINDS.iter().flat_map(|(_, make)| (0..PORTS).map(make));
         let reasons = DiscardReason::ALL.into_iter().map(Register::Discards);
@@ -66,7 +67,7 @@ impl Register {
         ports.chain(reasons).chain(switches).collect()
     }
 
-    /// The register of a name. Errors name those that there are.
+    /// The register with a name. Errors list the existing ones.
     pub fn by_name(name: &str) -> Result<Register, Flaw> {
         // Programs read registers of ports again and again: no name is written for them.
         let of_port = PORT_KINDS.iter().find_map(|(kind, make)| {

@@ -18,7 +18,7 @@ pub(crate) struct Slot {
     pub rank: u32,
 }
 
-/// One committed program.
+/// The tables of a committed program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     udlks: [Option<Udlk>; 2],
@@ -143,7 +143,7 @@ fn number(bytes: &[u8]) -> u32 {
         .fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// Longest prefixes: one table for each length that there is, the longest asked first.
+/// Longest prefix match: one table for each prefix length in use, the longest first.
 #[derive(Clone, Debug, Default)]
 struct Lpm(Vec<(u32, HashMap<u32, u32, FxBuildHasher>)>);
 

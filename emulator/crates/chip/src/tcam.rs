@@ -1,10 +1,9 @@
-//! The TCAM executed: of all entries that match, the one with the highest index
-//! `[serverswitch §5.1]`.
+//! Executes the TCAM: finds the matching entry with the highest index `[serverswitch §5.1]`.
 //!
 //! Entries with the same key and mask form a tuple: one look-up in a hash table finds whether any
 //! of them matches. Before that, a bit vector over the tuples is ANDed for every byte of the keys,
-//! so that only tuples are looked up of which each single byte can match: a BCube program of 2,028
-//! entries has ten tuples, and a packet asks about three. `[ours]`
+//! so that only tuples are looked up in which each single byte can match: a BCube program of 2,028
+//! entries has ten tuples, and a packet looks up about three. `[ours]`
 
 use std::collections::HashMap;
 
@@ -26,7 +25,7 @@ pub struct Tcam {
 /// Entries with the same key and mask.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuple {
-    /// 0 or 1.
+    /// The index of the key, 0 or 1.
     pub key: usize,
     pub mask: Key,
     /// The highest index of its entries.

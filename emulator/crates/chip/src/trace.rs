@@ -1,5 +1,5 @@
-//! What a packet meets on its path through the chip, stage by stage. The chip itself runs; an
-//! observer writes down what happens.
+//! The path of a packet through the chip, stage by stage. The chip itself runs, and an observer
+//! records the steps.
 
 use serde::Serialize;
 
@@ -61,12 +61,12 @@ pub struct Matched {
     pub action: String,
 }
 
-/// One step.
+/// One step of the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// Where.
+    /// The stage of the chip.
     pub stage: Stage,
-    /// What happened, one sentence.
+    /// The event, in one sentence.
     pub text: String,
     /// The key looked for, or the fields that a parser read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -88,7 +88,7 @@ pub struct Step {
 /// A packet that left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sent {
-    /// The port.
+    /// The port that it leaves by.
     pub port: u8,
     /// Whether that port goes to the CPU.
     pub cpu: bool,
@@ -105,11 +105,11 @@ pub struct Trace {
     pub in_port: u8,
     /// The bytes that came in, in hexadecimal digits.
     pub packet: String,
-    /// What happened, in order.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// What left, in order.
+    /// The packets that left, in order.
     pub sent: Vec<Sent>,
-    /// `sent` or `discarded`.
+    /// The outcome: `sent` or `discarded`.
     pub outcome: &'static str,
     /// Why it was discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,16 +123,16 @@ pub struct Trace {
 /// An entry and how many packets it decided about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hit {
-    /// The entry.
+    /// The position of the entry.
     #[serde(flatten)]
     pub place: Place,
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
 }
 
 impl Chip {
-    /// Lets a packet through and says what it met. Counts like any packet. Errors: no such port,
-    /// too long a packet.
+    /// Sends a packet through the chip and returns its trace. It counts like any packet. Errors: no
+    /// such port, too long a packet.
     pub fn trace(&mut self, in_port: u8, packet: &[u8]) -> Result<Trace, Flaw> {
         let mut frame = Frame::new(packet)?;
         let mut tracer = Tracer::default();
@@ -194,7 +194,7 @@ pub(crate) trait Observer {
     fn discarded(&mut self, _reason: DiscardReason) {}
 }
 
-/// Nobody: compiled away.
+/// An observer that records nothing and is compiled away.
 pub(crate) struct Silent;
 
 impl Observer for Silent {}
@@ -414,8 +414,8 @@ impl Observer for Tracer {
     }
 }
 
-/// Which bytes of `after` are other than before; of bytes put in or taken out, what stands between
-/// the common ends.
+/// The positions of bytes of `after` that differ; for inserted or removed bytes, the range between
+/// the common start and end.
 fn changed(before: &[u8], after: &[u8]) -> Vec<usize> {
     if before.len() == after.len() {
         return (0..after.len()).filter(|&at| before[at] != after[at]).collect();

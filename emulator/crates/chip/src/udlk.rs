@@ -1,11 +1,11 @@
-//! User-defined lookup keys: what the programmable parser takes from a packet
+//! User-defined lookup keys: the bytes that the programmable parser extracts from a packet
 //! `[serverswitch §3.3.2, §4.1]`.
 //!
-//! A key is made of bytes of the packet's first 128, counted from the Ethernet header's first, and
-//! of the port that the packet came in by. The bytes touch at most four aligned blocks of four.
-//! "Aligned" is 2 mod 4, as in the paper's own example (B22-25, B30-33, B34-41): a block begins
-//! where the words of an IP header do, behind 14 bytes of Ethernet. The block that begins before
-//! the packet has only B0-1, so that B0-5 is two blocks.
+//! A key consists of bytes among the packet's first 128, counted from the start of the Ethernet
+//! header, and of the port of arrival. The bytes lie in at most four aligned blocks of four bytes.
+//! "Aligned" means 2 mod 4, as in the paper's example (B22-25, B30-33, B34-41): blocks are aligned
+//! with the words of an IP header, which follows 14 bytes of Ethernet. The first block has only
+//! B0-1, so B0-5 is two blocks.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub const KEY_BYTES: usize = 17;
 pub struct Key(pub [u64; 3]);
 
 impl Key {
-    /// The key of some bytes, [`KEY_BYTES`] at most; what is longer is cut off.
+    /// The key of some bytes, [`KEY_BYTES`] at most; longer input is truncated.
     #[inline]
     pub fn new(bytes: &[u8]) -> Key {
         let mut whole = [0; 24];
@@ -39,7 +39,7 @@ impl Key {
         Key([word(0), word(8), word(16)])
     }
 
-    /// What a mask leaves of it.
+    /// The key with the mask applied.
     #[inline]
     #[must_use]
     pub fn masked(&self, mask: &Key) -> Key {
@@ -50,13 +50,13 @@ impl Key {
         ])
     }
 
-    /// One byte.
+    /// The byte at an index.
     #[inline]
     pub fn byte(&self, at: usize) -> u8 {
         (self.0[at >> 3] >> ((at & 7) << 3)) as u8
     }
 
-    /// The first bytes.
+    /// The first `length` bytes.
     pub fn bytes(&self, length: usize) -> Vec<u8> {
         (0..length).map(|at| self.byte(at)).collect()
     }
@@ -142,7 +142,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// A key's fields, in the order in which they stand in it.
+/// The fields of a key, in their order in the key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Udlk {
     fields: Vec<Field>,
@@ -151,7 +151,7 @@ pub struct Udlk {
     length: usize,
 }
 
-/// Stands for the port that the packet came in by, where a byte of the packet could.
+/// Marks the port of arrival, in place of the number of a byte.
 pub(crate) const IN_PORT: u8 = 0xff;
 
 impl Udlk {
@@ -208,7 +208,7 @@ impl Udlk {
         })
     }
 
-    /// The fields.
+    /// The fields in order.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }

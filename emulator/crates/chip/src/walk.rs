@@ -18,20 +18,20 @@ const MAX_CHIPS: usize = bcube::MAX_HOPS + 2;
 /// One server on the path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Visit {
-    /// The server's number.
+    /// The id of the server.
     pub server: NodeId,
     /// Its name, like `01`.
     pub name: String,
-    /// What its chip did.
+    /// The trace through its chip.
     pub trace: Trace,
 }
 
-/// The whole path.
+/// The complete path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Walk {
     /// The path that the source chose, by name, both ends included.
     pub path: Vec<String>,
-    /// What each server on it did.
+    /// The trace at each server of the path.
     pub visits: Vec<Visit>,
     /// Whether the last one handed the packet to its CPU and is the path's end.
     pub arrived: bool,
@@ -105,7 +105,8 @@ pub fn walk(
     Ok(walk)
 }
 
-/// What a mini-switch does: the server among its ports that has the packet's destination MAC.
+/// The step through a mini-switch: the server at one of its ports that has the packet's destination
+/// MAC.
 fn across(shape: &Shape, from: NodeId, port: u8, packet: &[u8]) -> Option<NodeId> {
     let level = usize::from(port);
     let dmac = packet.get(..6)?;

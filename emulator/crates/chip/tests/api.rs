@@ -273,7 +273,7 @@ proptest! {
         prop_assert!(switch.chip().program().check().is_empty());
     }
 
-    /// Calls one by one, in one text, and as a program: the same tables, whatever the order of
+    /// Calls one by one, in one text, and as a program give the same tables, for any order of
     /// indices.
     #[test]
     fn calls_add_up_to_a_program(rows in vec((0..40_u32, any::<[u8; 4]>(), 0..4_u8), 0..30)) {

@@ -43,7 +43,7 @@ fn the_file_typed_by_hand_is_the_program_that_is_generated() {
 }
 
 proptest! {
-    /// One text is the program of every server, whichever of its neighbours are alive.
+    /// One text gives the program of every server, for any set of live neighbours.
     #[test]
     fn the_shared_text_is_every_servers_program(
         (n, k) in prop_oneof![Just((4, 1)), Just((2, 3)), Just((3, 2)), Just((16, 1))],
@@ -131,7 +131,7 @@ fn a_bcube_that_a_byte_cannot_name_is_refused_by_field() {
 }
 
 proptest! {
-    /// Of any two programs committed while packets flow, each packet meets one as a whole.
+    /// For any two programs committed while packets flow, each packet meets one of them as a whole.
     #[test]
     fn a_commit_is_whole_or_not_at_all(server in 0..16_u32, other in 0..16_u32) {
         let (_, shape) = bcube::shape(&spec(4, 1)).unwrap();

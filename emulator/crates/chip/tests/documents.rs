@@ -147,7 +147,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever stands at whatever place: no word of the reader's own.
+    /// For any value at any position, errors contain no message of the JSON library.
     #[test]
     fn errors_are_in_our_words(value in any_value(), place in 0..9_usize, key in "[a-z_]{1,8}") {
         let mut document = json!({

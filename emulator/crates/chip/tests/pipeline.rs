@@ -317,8 +317,8 @@ fn any_program() -> impl Strategy<Value = Program> {
 }
 
 proptest! {
-    /// Whatever comes in: no panic, what leaves has a right checksum, and every packet is counted
-    /// once.
+    /// For any input: no panic, packets that leave have a right checksum, and every packet is
+    /// counted once.
     #[test]
     fn any_bytes_are_sent_or_discarded(
         program in any_program(),

@@ -232,7 +232,7 @@ fn one_that_sends_and_one_that_has_another_card_are_not_silent() {
     let effects: Vec<_> = (0..=SILENT_LOOKS).map(|_| control.look(&|_, _| 77)).collect();
     assert_eq!(effects[SILENT_LOOKS as usize].changed, BTreeSet::from([edge]));
     assert!(control.hosts_of(edge)[0].is_silent);
-    // Who asks without an address is nobody that could be known.
+    // A host that sends a request without an address is not recorded.
     let mut nameless = arp(9);
     nameless[28..32].fill(0);
     assert!(control.on_packet(edge, 0, &nameless).changed.is_empty());
@@ -240,9 +240,9 @@ fn one_that_sends_and_one_that_has_another_card_are_not_silent() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever fails between switches, and while they learn of it one by one: no packet passes
-    /// more than five switches, and in the end those pairs reach each other that have a way up and
-    /// down.
+    /// For any failures between switches, and while switches learn of them one by one: no packet
+    /// passes more than five switches, and in the end all pairs with a path up and down reach each
+    /// other.
     #[test]
     fn no_failure_makes_a_loop(failures in proptest::collection::vec((16_u32..36, 0_u8..4, any::<bool>()), 0..7), gap in 0_u64..3_000) {
         let mut network = Network::new();
@@ -279,8 +279,8 @@ proptest! {
     }
 }
 
-/// The control of real switches has the programs that the network in virtual time ends with,
-/// whoever carries the frames.
+/// The control of real switches has the programs with which the network in virtual time ends,
+/// regardless of how frames are carried.
 #[test]
 fn control_without_time_ends_with_the_same_programs() {
     let mut network = Network::new();
@@ -302,8 +302,8 @@ fn control_without_time_ends_with_the_same_programs() {
         );
         frame
     };
-    // In the order of the network's events: each host asks for the next one, which answers whoever
-    // asks it.
+    // In the order of the network's events: each host sends a request for the next one, which
+    // answers it.
     for from in tree.hosts() {
         let to = (from + 1) % 16;
         let (edge, port) = tree.edge_of(from);
@@ -337,8 +337,8 @@ fn control_without_time_ends_with_the_same_programs() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever fails between switches: a flow's path goes up and down, over links that carry
-    /// packets, and there is one where the tree has a way.
+    /// For any failures between switches: a flow's path goes up and down over live links, and
+    /// exists whenever the tree has such a path.
     #[test]
     fn paths_avoid_what_has_failed(failures in proptest::collection::vec((16_u32..36, 0_u8..4), 0..9), from in 0_u32..16, to in 0_u32..16, port: u16) {
         prop_assume!(from != to);
@@ -382,10 +382,10 @@ fn arp(from: u32, to: u32) -> Vec<u8> {
     head.concat()
 }
 
-/// What happens at the edges.
+/// Events at the edges.
 #[derive(Clone, Debug)]
 enum Happens {
-    /// A host asks for another, which answers nothing.
+    /// A host requests another host's MAC; the other does not answer.
     Asks(u32, u32),
     /// The edges look, and these hosts have sent nothing since the last look, a bit each.
     Looks(u16),
@@ -401,8 +401,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// Everything that follows, by what is known in the end: programs, and what the fabric manager
-/// knows.
+/// The final state after all events: programs, and the fabric manager's table.
 fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec<String>, Vec<String>) {
     let tree = Tree::new();
     let mut counts = [0_u64; 16];
@@ -442,7 +441,7 @@ fn carry_out(control: &mut Control, all: &[Happens], looks_after: usize) -> (Vec
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is lost between the CPUs and the fabric manager, as long as that ends.
+    /// For any losses between the CPUs and the fabric manager, as long as the losses end.
     #[test]
     fn tables_and_what_the_manager_knows_become_those_of_a_channel_that_loses_nothing(
         all in proptest::collection::vec(happens(), 1..40),

@@ -184,7 +184,7 @@ fn dcell_forwards_by_destination_between_all_pairs() {
             }
         }
     }
-    // Of each 19: 3 in the own DCell, 1 straight across, 3 + 3 with one more link on one side, 9
-    // with both.
+    // Of the 19 others: 3 in the own DCell, 1 directly linked, 3 + 3 with one more link on one
+    // side, 9 with both.
     assert_eq!(hops_in_all, 20 * (3 + 1 + 2 * 6 + 3 * 9));
 }

@@ -1,5 +1,5 @@
-//! Programs as text and JSON: what is written is read as the same, and mistakes are named with
-//! line, column, field, limit and fix.
+//! Programs as text and JSON: writing and reading gives the same program, and errors name line,
+//! column, field, limit and fix.
 
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::{

@@ -11,9 +11,9 @@ use cubeyard_topology::NodeId;
 /// A flow and what became of its packets.
 #[derive(Clone, Debug)]
 pub struct FlowState {
-    /// Its five-tuple.
+    /// The five-tuple of the flow.
     pub flow: Flow,
-    /// Where it starts.
+    /// The server that sends.
     pub source: NodeId,
     /// Its rate at the latest measurement.
     pub rate_bits_per_sec: f64,
@@ -69,9 +69,9 @@ pub fn packet(flow: &Flow) -> Vec<u8> {
     frame
 }
 
-/// Max-min fair shares: fills the directed links of the flows step by step; `links` of flow `i` and
-/// the most that it sends, in shares of a link. Gives each flow's share and what is left of each
-/// link. O(flows² × path) at worst.
+/// Max-min fair shares: fills the directed links of the flows step by step. Each flow has its
+/// `links` and its maximum rate, in shares of a link. Returns each flow's share and the rest of
+/// each link. O(flows² × path) in the worst case.
 pub fn fair_shares(flows: &[(&[usize], f64)], link_count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut left = vec![1.0f64; link_count];
     let mut shares = vec![0.0; flows.len()];
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The definition: no link carries more than it can, and every flow that wants more has a
-        /// full link on which nobody gets more than it.
+        /// The definition: no link exceeds its capacity, and every flow below its maximum has a
+        /// full link on which no flow gets more.
         #[test]
         fn shares_are_max_min_fair(paths in prop::collection::vec(prop::collection::btree_set(0usize..6, 1..4), 1..12), most in prop::collection::vec(0.01..1.5f64, 12)) {
             let paths: Vec<Vec<usize>> = paths.into_iter().map(|path| path.into_iter().collect()).collect();

@@ -5,15 +5,15 @@ use cubeyard_dataplane::configuration::{Configuration, ConfigurationError};
 use cubeyard_dataplane::forwarding::Forwarding;
 use cubeyard_dataplane::protocol::{Protocol, Time};
 
-/// A server.
+/// A server in virtual time.
 pub struct Host {
-    /// Who decides.
+    /// The control half.
     pub protocol: Box<dyn Protocol>,
-    /// Who moves packets.
+    /// The packet half.
     pub forwarding: Box<dyn Forwarding>,
     /// `false` after its power was lost.
     pub running: bool,
-    /// Counts the wake-ups asked for, so that only the latest counts.
+    /// Counts the requested wake-ups, so that only the latest is valid.
     pub wake: u64,
 }
 

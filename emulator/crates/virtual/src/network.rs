@@ -1,8 +1,8 @@
 //! The network: time, faults, control messages, packets, measurements and controllers. Inside:
-//! [`Network`] and what can happen in it, in this file; in `network/` what it is made of
-//! (`options`), packets of flows (`packets`) and of services (`services`), and measurements
-//! (`measure`). Not here: one server (`host.rs`), one flow (`flow.rs`), who is at the other end of
-//! a port (`wiring.rs`), and the order of events (`queue.rs`).
+//! [`Network`] and its events, in this file; in `network/` its options (`options`), packets of
+//! flows (`packets`) and of services (`services`), and measurements (`measure`). Not here: one
+//! server (`host.rs`), one flow (`flow.rs`), the neighbours at a port (`wiring.rs`), and the order
+//! of events (`queue.rs`).
 
 mod measure;
 mod options;
@@ -45,7 +45,7 @@ const CARRIER: Duration = Duration::from_millis(10);
 /// Time of a control message over one hop.
 const HOP: Duration = Duration::from_micros(200);
 
-/// What can happen.
+/// The kinds of events.
 #[derive(Debug)]
 enum Happening {
     Arrive {
@@ -78,9 +78,9 @@ enum Happening {
 
 /// A network in virtual time.
 pub struct Network {
-    /// The topology.
+    /// The topology of the network.
     pub topology: Topology,
-    /// What has failed.
+    /// The current failures.
     pub failures: Failures,
     /// Share of the control messages that are lost.
     pub loss: f64,
@@ -94,9 +94,10 @@ pub struct Network {
     pub looped_packets: u64,
     /// Updates of controllers that the run's rules refused.
     pub refused_updates: Vec<TableError>,
-    /// What services said to the outside: when, where, which, and what.
+    /// The answers of services to the outside: time, server, service, and message.
     pub answers: Vec<(Time, NodeId, String, Vec<u8>)>,
-    /// What services sent to clients: where, to whom, and what; an empty text ends a connection.
+    /// The data that services sent to clients: server, client, and bytes; no bytes mean the end of
+    /// a connection.
     pub replies: Vec<(NodeId, ClientId, Vec<u8>)>,
     /// Packets of services that each directed link has carried.
     pub service_packets: Vec<u64>,
@@ -170,22 +171,22 @@ impl Network {
         Ok(network)
     }
 
-    /// The time now.
+    /// The current virtual time.
     pub fn now(&self) -> Time {
         self.queue.now()
     }
 
-    /// The servers, ascending, also those that have lost their power.
+    /// The servers, ascending, including those without power.
     pub fn servers(&self) -> Vec<NodeId> {
         self.hosts.keys().copied().collect()
     }
 
-    /// What a server forwards packets with; `None` where the network has no such server.
+    /// The forwarding of a server; `None` if the network does not have the server.
     pub fn forwarding(&self, server: NodeId) -> Option<&dyn Forwarding> {
         self.hosts.get(&server).map(|host| &*host.forwarding)
     }
 
-    /// What a server is told before it starts.
+    /// The configuration of a server before it starts.
     pub fn configuration(&self, server: NodeId) -> Configuration {
         configuration(&self.options, &self.wiring, server)
     }
@@ -217,7 +218,8 @@ impl Network {
 
     // ---------------------------------------------------------------- what a test does
 
-    /// A flow between two servers begins now; its number. Ports tell flows of one pair apart.
+    /// Starts a flow between two servers now; returns its number. Flows of the same pair need
+    /// different ports.
     pub fn begin(&mut self, source: NodeId, destination: NodeId, source_port: u16, port: u16) -> usize {
         let address = |server| virtual_ip(server).unwrap_or(Ipv4Addr::UNSPECIFIED);
         let flow = Flow::new(address(source), address(destination), 6, source_port, port);
@@ -234,15 +236,15 @@ impl Network {
         number
     }
 
-    /// All flows end, and their numbers begin at 0 again. Servers are not told: to them the flows
-    /// fall idle.
+    /// Ends all flows and restarts their numbers at 0. Servers are not notified: for them the flows
+    /// become idle.
     pub fn end_flows(&mut self) {
         self.flows.clear();
         self.queue
             .retain(|happening| !matches!(happening, Happening::Packet { .. }));
     }
 
-    /// A server's applications send one packet of a flow now; what became of it.
+    /// A server's applications send one packet of a flow now; returns the result.
     pub fn send_once(&mut self, source: NodeId, flow: Flow) -> FlowState {
         let mut state = FlowState::new(flow, source, 0.0);
         self.send_packet(&mut state);
@@ -266,7 +268,7 @@ impl Network {
         }
     }
 
-    /// A killed server starts anew. Errors: those of its first start.
+    /// Restarts a killed server. Errors: those of its first start.
     pub fn revive(&mut self, server: NodeId) -> Result<(), ConfigurationError> {
         self.failures.recover_node(server);
         self.start(server)
@@ -336,14 +338,14 @@ impl Network {
         load
     }
 
-    /// What a server's protocol knows; empty for a server that is not there.
+    /// The state of a server's protocol; empty if the server does not exist.
     pub fn inspect(&self, server: NodeId) -> Inspection {
         let host = self.hosts.get(&server);
         host.map(|host| host.protocol.inspect(self.now()))
             .unwrap_or_default()
     }
 
-    /// A server; `None` where it is not there.
+    /// A server; `None` if it does not exist.
     pub fn host(&self, server: NodeId) -> Option<&Host> {
         self.hosts.get(&server)
     }
@@ -388,7 +390,7 @@ impl Network {
         }
     }
 
-    /// Does what a server's protocol wants done, and asks when to wake it.
+    /// Carries out the actions that a server's protocol requests, and schedules its next wake-up.
     fn carry_out(&mut self, server: NodeId) {
         let now = self.now();
         while let Some(output) = self.output(server) {

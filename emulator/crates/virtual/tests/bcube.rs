@@ -361,7 +361,8 @@ fn forged_messages_change_nothing() {
         }
         .to_bytes()
     };
-    // A stranger, a neighbour of another port, a neighbour that says it is another one.
+    // Hellos of a stranger, of a neighbour at another port, and of a neighbour that claims another
+    // id.
     network.inject(0, 0, port_ip(5, 0).unwrap(), &hello(5));
     network.inject(0, 1, port_ip(3, 0).unwrap(), &hello(3));
     network.inject(0, 0, port_ip(3, 0).unwrap(), &hello(2));
@@ -373,8 +374,8 @@ fn forged_messages_change_nothing() {
 proptest! {
     #![proptest_config(network::cases(12))]
 
-    /// Whatever fails, without a sign, every flow whose ends are still connected flows again after
-    /// half a minute: three seconds of silence, an adaptation, a few rounds of probing.
+    /// For any silent failures, every flow whose ends are still connected flows again after half a
+    /// minute: three seconds of silence, an adaptation, a few rounds of probing.
     #[test]
     fn a_flow_finds_a_way_wherever_there_is_one(
         large in any::<bool>(), seed in any::<u64>(), kind in 0..3usize, ratio in 0.0..0.25f64
@@ -405,7 +406,7 @@ proptest! {
         prop_assert!((0..topology.server_count()).all(|server| network.dead_to(server).is_empty()));
     }
 
-    /// Any bytes from a neighbour: no panic, no endless table, and the server goes on.
+    /// For any bytes from a neighbour: no panic, no unbounded table, and the server keeps working.
     #[test]
     fn any_messages_from_a_neighbour_leave_a_server_alive(
         messages in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..110), 0u8..5), 0..200)

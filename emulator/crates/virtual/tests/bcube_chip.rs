@@ -9,7 +9,7 @@ use cubeyard_topology::NodeId;
 use network::Bcube;
 use proptest::prelude::*;
 
-/// What happens to a network while flows run.
+/// Faults while flows run.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Cable(NodeId, u8),

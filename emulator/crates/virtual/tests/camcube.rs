@@ -109,8 +109,8 @@ impl Torus {
         self.check_pairs(&servers, &servers, disjoint, packets)
     }
 
-    /// Pairs of these senders and receivers: what works arrives, over a shortest live path or a
-    /// live disjoint path; the rest does not.
+    /// Checks pairs of these senders and receivers: packets between live, connected servers arrive,
+    /// over a shortest live path or a live disjoint path; others do not.
     fn check_pairs(&mut self, from: &[NodeId], to: &[NodeId], disjoint: bool, packets: u32) -> usize {
         let failures = self.network.failures.clone();
         let servers: BTreeSet<NodeId> = self.network.servers().into_iter().collect();
@@ -174,7 +174,7 @@ impl Torus {
         delivered
     }
 
-    /// Which server answers for each coordinate, as all live servers together say.
+    /// The owners of each coordinate, according to all live servers.
     fn keys(&self) -> BTreeMap<NodeId, Vec<NodeId>> {
         let mut roots: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
         let living = self
@@ -212,10 +212,10 @@ fn a_larger_torus_converges_after_failures() {
     storm(torus([5, 5, 5], true, None), true, 6, 9, 30);
 }
 
-/// One server in twenty and one cable in twenty fail at once in a torus that no machine here
-/// carries with real packets. 216 servers and a sample of their pairs; with `CUBEYARD_TORUS_SIDE=8`
-/// the paper's kind of size, 512 servers, and eight times as many pairs (minutes: every server
-/// hears of every link).
+/// One server in twenty and one cable in twenty fail at once in a torus that is too large for an
+/// emulation here. 216 servers and a sample of their pairs; with `CUBEYARD_TORUS_SIDE=8` a size
+/// like the paper's, 512 servers, and eight times the number of pairs (minutes, because every
+/// server receives the state of every link).
 #[test]
 fn pairs_of_a_large_torus_reach_each_other_after_random_failures() {
     let side: u32 = std::env::var("CUBEYARD_TORUS_SIDE").map_or(6, |side| side.parse().unwrap());
@@ -287,7 +287,8 @@ fn short_axes_and_slices_carry_too() {
     assert_eq!(torus.check_all_pairs(false, 2), 2 * 23 * 22);
 }
 
-/// Random failures of servers and cables, at once, in the middle of the run, and all mended after.
+/// Random failures of servers and cables, all at once in the middle of the run, and all recovered
+/// later.
 fn storm(mut torus: Torus, disjoint: bool, seed: u64, servers: usize, cables: usize) {
     torus.network.run(1.0);
     let mut draws = Draws::new(seed);
@@ -368,10 +369,8 @@ fn a_failure_moves_only_the_keys_of_the_dead() {
     }
 }
 
-/// What was told of the paths of a flow, in order: `Some(reason)` for a switch, and the servers.
-/// While servers come and go, whoever claims a key is who answers for it without some of the
-/// servers that have come or gone lately; and soon after the last change all agree.
-/// `[camcube §2.1.2]`
+/// While servers fail and recover, any server that claims a key is its owner if some of the recent
+/// changes are ignored; and soon after the last change all servers agree. `[camcube §2.1.2]`
 #[test]
 fn keys_are_remapped_alike_on_all_servers_during_and_after_churn() {
     let mut torus = torus([3, 3, 3], true, None);
@@ -409,7 +408,7 @@ fn keys_are_remapped_alike_on_all_servers_during_and_after_churn() {
                         map.server_of(&torus.shape, home.into(), home, alive)
                     })
                     .collect();
-                // Who has just come back knows nobody yet.
+                // A server that has just recovered has no link state yet.
                 let wrong: Vec<&NodeId> = claimed
                     .iter()
                     .filter(|server| !right.contains(server) && !recent.contains(server))
@@ -519,8 +518,8 @@ fn forged_link_state_of_a_neighbour_is_refused_or_outnumbered() {
     torus.network.run(1.0);
     let neighbour = torus.network.configuration(0).ports[0].neighbours[0];
     let from = port_ip(neighbour.server, neighbour.port).unwrap();
-    // Server 13 says that it has no link: it hears of it, and says otherwise under a greater
-    // number.
+    // A forged message claims that server 13 has no link: the server receives it, and corrects it
+    // under a greater number.
     let mut forged = vec![0xcb];
     forged.extend(13u32.to_be_bytes());
     forged.extend(1000u32.to_be_bytes());

@@ -17,8 +17,8 @@ const BYTES: u64 = 1400;
 /// Headers of Ethernet, IPv4, UDP and the services'.
 const WIRE_BYTES: u64 = BYTES + 42 + 16;
 
-/// What a flood of half a second brought, in links' rates, and all packets that links carried for
-/// it over those that arrived.
+/// The throughput of a flood of half a second, in links' rates, and the packets on all links per
+/// delivered packet.
 fn flood(network: &mut Network, source: NodeId, to: NodeId, mode: &str) -> (f64, f64) {
     let before: u64 = network.service_packets.iter().sum();
     let since = network.now();
@@ -42,8 +42,8 @@ fn flood(network: &mut Network, source: NodeId, to: NodeId, mode: &str) -> (f64,
     )
 }
 
-/// Fig. 1: what arrives by the routing service and over disjoint paths is what the fluid model
-/// says, by distance.
+/// Fig. 1: the throughput of the routing service and of disjoint paths equals the fluid model's, by
+/// distance.
 #[test]
 fn disjoint_paths_gain_as_much_as_the_model_says() {
     let mut network = torus([3, 3, 3], RATE_BITS_PER_SEC);
@@ -69,8 +69,8 @@ fn disjoint_paths_gain_as_much_as_the_model_says() {
     }
 }
 
-/// Fig. 6: what a server sends back is what its neighbours' links carry, whoever decides where it
-/// goes.
+/// Fig. 6: a server returns as much as its neighbours' links carry, for every way of deciding the
+/// next hop.
 #[test]
 fn a_server_sends_back_all_that_its_six_links_bring() {
     for mode in ["bounce", "keys-1", "keys-2", "keys-3", "keys-16"] {
@@ -165,7 +165,7 @@ fn joins_by_the_routing_service_make_the_models_base_tree() {
     assert!(said.iter().all(|(_, said)| said.ends_with(" ok")));
 }
 
-/// Fig. 3: lookups say how many links they crossed.
+/// Fig. 3: lookups report how many links they crossed.
 #[test]
 fn lookups_count_the_links_that_they_cross() {
     let mut network = torus([4, 4, 4], 1e9);

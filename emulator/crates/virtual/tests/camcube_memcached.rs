@@ -29,7 +29,7 @@ fn torus(settings: Given) -> Network {
     network
 }
 
-/// What a client of a server is told, as text; `<end>` stands for the end of its connection.
+/// The output to a client of a server, as text; `<end>` marks the end of its connection.
 fn talk(network: &mut Network, server: NodeId, client: u32, says: &str) -> String {
     network.replies.clear();
     network.client(server, PORT, client, Some(says.as_bytes()));
@@ -245,7 +245,7 @@ proptest! {
         }
     }
 
-    /// Whatever a client sends, others are served.
+    /// For any input of one client, other clients are served.
     #[test]
     fn nonsense_of_one_client_is_nobody_else_s(
         says in prop::collection::vec(prop_oneof![

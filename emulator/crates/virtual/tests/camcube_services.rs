@@ -1,5 +1,5 @@
-//! CamCube's services in virtual time: what links carry against the published counts, files, counts
-//! of words and cached values, whole and under failures.
+//! CamCube's services in virtual time: link loads compared with the published counts, and files,
+//! counts of words and cached values, with and without failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::torus;
 use torus::{SETTLED_SECS, answers, counter, name, shape_of, torus};
 
-/// Has every server count its one word; what each link carried, and what the root said.
+/// Has every server count its one word; returns the load of each link, and the root's answer.
 fn count_words(sizes: [u32; 3], root: NodeId, mode: &str) -> (Vec<u32>, String) {
     let mut network = torus(sizes, 1e9);
     let to = name(&network.topology, root);
@@ -114,7 +114,7 @@ fn bytes(length: usize, seed: u64) -> Vec<u8> {
     (0..length).map(|_| draws.next_bits() as u8).collect()
 }
 
-/// Joins of these members; then the file. Who has said that it has it.
+/// These members join, then the file is sent; returns the members that report having it.
 fn distribute(
     network: &mut Network,
     root: NodeId,
@@ -175,7 +175,7 @@ fn a_file_reaches_every_member_once_over_each_link_of_the_models_tree() {
     }
     let total: u64 = network.service_packets.iter().sum();
     assert_eq!(total, chunks * tree.edges.len() as u64 + tree.edges.len() as u64);
-    // Who joins late asks for what it has missed.
+    // A member that joins late requests the parts that it has missed.
     let since = network.now();
     network.tell(58, "distribution", b"join 5 0,0,0");
     network.run(10.0);

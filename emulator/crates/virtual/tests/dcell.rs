@@ -1,6 +1,5 @@
-//! DCell in virtual time: what servers' tables say once link state has converged is what the
-//! model's DFR says of the same failures, and what happens on the way there is bounded.
-//! `[dcell §4, §7]`
+//! DCell in virtual time: once link state has converged, servers' tables match the model's DFR
+//! under the same failures, and the effects until then are bounded. `[dcell §4, §7]`
 
 use std::collections::BTreeMap;
 
@@ -74,7 +73,7 @@ fn all_paths(network: &mut Network) -> BTreeMap<(NodeId, NodeId), Option<Vec<Nod
     pairs.into_iter().map(|(pair, flow)| (pair, path(flow))).collect()
 }
 
-/// The same by the model, on what has failed.
+/// The paths of the model for the current failures.
 fn model_paths(network: &Network, group_level: usize) -> BTreeMap<(NodeId, NodeId), Option<Vec<NodeId>>> {
     let options = DfrOptions {
         group_level,
@@ -136,7 +135,7 @@ proptest! {
         }
         prop_assert_eq!(drops(&network, DropReason::TtlExpired), expired, "no packet loops");
         prop_assert_eq!(&network.refused_updates[..], &[][..]);
-        // Mended, everything is as it was.
+        // After the recovery, all tables equal the original ones.
         for server in network.servers() {
             if network.failures.node_failed(server) {
                 network.revive(server).unwrap();
@@ -173,8 +172,8 @@ proptest! {
     }
 }
 
-/// All pairs of a whole DCell_2 of 156 servers: what DFR reaches is delivered over DFR's path, and
-/// all else has a reason.
+/// All pairs of a whole DCell_2 of 156 servers: a packet that DFR can deliver arrives over DFR's
+/// path, and each other packet has a reason.
 #[test]
 fn every_pair_of_a_dcell_2_is_delivered_or_says_why() {
     let mut network = network(r#"{"family": "dcell", "n": 3, "k": 2}"#);
@@ -256,7 +255,7 @@ fn the_papers_flow_goes_around_a_pulled_cable_and_back() {
         (3.9..5.3).contains(&gap.as_secs_f64()),
         "five seconds of silence: {gap:?}"
     );
-    // Its path is told as events, each named by a number.
+    // Its path is reported as events, each with a number.
     let told: Vec<Vec<NodeId>> = network
         .log
         .iter()
@@ -395,8 +394,8 @@ fn a_lost_message_or_a_deaf_port_delays_and_does_not_break() {
     network.loss = 0.0;
     network.run(2.0);
     assert_eq!(all_paths(&mut network), model_paths(&network, 1));
-    // [1,0] hears nothing from [0,0] any more: the cable carries in one direction, which is dead in
-    // both.
+    // [1,0] receives nothing from [0,0] any more: the cable works in one direction only, so it
+    // counts as dead in both.
     network.end_flows();
     network.deaf.push((at(1, 0), 1));
     network.run(8.0);

@@ -86,7 +86,7 @@ fn every_server_reaches_every_other_on_a_shortest_path() {
 #[test]
 fn a_dead_neighbour_is_replaced_by_another_on_a_shortest_path() {
     let mut network = Network::new(options(SPECS[0])).unwrap();
-    // 00 to 11: by 01 or by 10, as a hash of the destination says.
+    // From 00 to 11: by 01 or by 10, chosen by a hash of the destination.
     let flow = network.begin(0, 5, 1, 2);
     network.run(3.0);
     let relay = network.path_of(flow)[1];
@@ -207,7 +207,7 @@ fn a_controller_of_the_run_sees_loads_and_writes_tables_within_the_runs_rules() 
 }
 
 proptest! {
-    /// Any bytes from a neighbour: no panic, and the server goes on.
+    /// For any bytes from a neighbour: no panic, and the server keeps working.
     #[test]
     fn any_messages_leave_a_server_alive(messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..50)) {
         let mut network = Network::new(options(SPECS[0])).unwrap();

@@ -1,5 +1,5 @@
-//! Services that users write, over the whole protocol in virtual time: keys of failed servers, and
-//! services that misbehave beside those that do not.
+//! Services that users write, with the whole protocol in virtual time: keys of failed servers, and
+//! misbehaving services next to well-behaved ones.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 const GREETING: &str = include_str!("../../../../backend/cubeyard/cli/service_templates/greeting.wat");
 const SERVERS: NodeId = 27;
 
-/// What a bad service does each millisecond.
+/// The misbehaviour of a bad service in each millisecond.
 const BAD: [(&str, &str); 9] = [
     ("loops", "(loop $l (br $l))"),
     ("traps", "unreachable"),
@@ -106,7 +106,7 @@ fn torus(modules: &[(&str, &str)], rate_bits_per_sec: f64) -> Network {
     network
 }
 
-/// What one service has said: by server, sorted.
+/// The answers of one service: by server, sorted.
 fn said(network: &Network, service: &str) -> Vec<(NodeId, String)> {
     let answers = network.answers.iter().filter(|(_, _, name, _)| name == service);
     let mut said: Vec<(NodeId, String)> = answers
@@ -134,7 +134,8 @@ fn key(server: NodeId) -> String {
     format!("{},{},{}", server % 3, server / 3 % 3, server / 9)
 }
 
-/// Every server greets a few others while the words of all are counted; what both services said.
+/// Every server greets a few others while the words of all are counted; returns the answers of both
+/// services.
 fn work(network: &mut Network) -> [Vec<(NodeId, String)>; 2] {
     for server in 0..SERVERS {
         for other in [1, 5, 14] {
@@ -193,7 +194,7 @@ fn bad_services_lose_their_own_packets_and_nobody_elses() {
     }
 }
 
-/// What a bad process does: what it answers to a call, or nothing.
+/// The behaviour of a bad process: its answer to a call, or none.
 type Answer = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// A packet of 1,400 bytes to (1,1,1), fifteen times over.
@@ -225,7 +226,7 @@ fn bad_processes_lose_their_own_packets_and_nobody_elses() {
             network.host_service(server, ID, Box::new(service)).unwrap();
             links.push(link);
         }
-        // What whoever owns their sockets does, every now and then.
+        // The periodic work of the sockets' owner.
         let exchange = |network: &mut Network| {
             for (server, link) in (0..).zip(&links) {
                 if link.hangs_up() {

@@ -1,5 +1,5 @@
-//! The paper's aggregation service as a module of `examples/services`, beside the built-in one: the
-//! same sums by the same packets. `[camcube §3.4]`
+//! Compares the paper's aggregation service as a module of `examples/services` with the built-in
+//! one: the same sums by the same packets. `[camcube §3.4]`
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ const MODULE: &[u8] = include_bytes!("../../../../examples/services/word-count/w
 const BUILT_IN: &str = "aggregation";
 const NAME: &str = "word-count";
 const SERVERS: NodeId = 27;
-/// Of an answer of the module: `ANSWER` in its `service.c`.
+/// The longest answer of the module: `ANSWER` in its `service.c`.
 const ANSWER_BYTES: usize = 4096;
-/// A word's count with what is around it.
+/// The longest count of a word, including separators.
 const LONGEST_NUMBER: usize = 22;
 
-/// What the servers did: the answers, packets by direction of each link, and bytes.
+/// The results: the answers, packets by direction of each link, and bytes.
 type Done = (Vec<(NodeId, String)>, Vec<u64>, u64);
 
 /// Has the servers that live count their texts' words with one of both.
@@ -59,8 +59,8 @@ fn count_words(service: &str, texts: &[String], dead: &[NodeId], root: NodeId, m
     (answers(&network, Duration::ZERO), packets.collect(), bytes)
 }
 
-/// The lines of an answer that the module says: it stops before a word that may not fit, with the
-/// longest number.
+/// The lines of an answer that the module can return: it stops before a word that may not fit,
+/// assuming the longest number.
 fn fitting(answer: &str) -> String {
     let (mut said, mut lines) = (String::new(), answer.split_inclusive('\n'));
     said.extend(lines.next());

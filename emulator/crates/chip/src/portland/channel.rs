@@ -1,6 +1,6 @@
-//! Between the CPUs of the switches and the fabric manager: messages over a network of their own
-//! that takes its time and can lose them. Each side numbers what it says to the other, repeats it
-//! until the other confirms it, and takes what comes in order and once. `[ours]`
+//! Messages between the CPUs of the switches and the fabric manager, over a separate network that
+//! has a delay and can lose them. Each side numbers its messages, repeats them until the other side
+//! confirms them, and accepts them in order, each once. `[ours]`
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -9,15 +9,15 @@ use cubeyard_topology::NodeId;
 
 use super::edge::{ToEdge, ToManager};
 
-/// What has not been confirmed by then is said again.
+/// A message without a confirmation after this time is sent again.
 pub const RETRY_MICROS: u64 = 20_000;
 /// Messages that are under way at a time from one side to the other; the next ones wait.
 const WINDOW: usize = 32;
-/// Messages that wait to be said, beyond which what hosts ask for is left out: they ask again.
+/// The most waiting messages; beyond it, queries of hosts are dropped, because hosts repeat them.
 const MOST_WAITING: usize = 1024;
 
-/// What is sent at once: a message with its number, if there is one, and how many of the other's
-/// have come.
+/// One datagram: a message with its number, if there is one, and the number of messages received
+/// from the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datagram<Message> {
     numbered: Option<(u64, Message)>,
@@ -27,12 +27,13 @@ struct Datagram<Message> {
 /// One side of one edge's connection.
 #[derive(Clone, Debug)]
 struct End<Says> {
-    /// Said and not confirmed, then what waits for room; the number of the first.
+    /// Messages that were sent and not confirmed, then messages that wait for space in the window;
+    /// the next field is the number of the first.
     waiting: VecDeque<Says>,
     first: u64,
-    /// How many of them have been said.
+    /// How many of them have been sent.
     said: usize,
-    /// When they are said again; `None` while nothing is unconfirmed.
+    /// The time at which they are sent again; `None` if nothing is unconfirmed.
     retry_at: Option<u64>,
     /// How many of the other's messages have come.
     heard: u64,
@@ -49,15 +50,16 @@ impl<Says: Clone + PartialEq> End<Says> {
         }
     }
 
-    /// A message to be said. One that need not arrive is left out where it waits already, or too
-    /// many do. O(what waits).
+    /// Queues a message. A message that may be lost is dropped if it is queued already, or if too
+    /// many are. O(queue).
     fn add(&mut self, message: Says, must_arrive: bool) {
         if must_arrive || self.waiting.len() < MOST_WAITING && !self.waiting.contains(&message) {
             self.waiting.push_back(message);
         }
     }
 
-    /// What leaves now: what has room in the window, all of the window once it is due.
+    /// The datagrams to send now: new messages that fit in the window, or the whole window if it is
+    /// due again.
     fn leave(&mut self, now: u64) -> Vec<Datagram<Says>> {
         if self.retry_at.is_some_and(|at| at <= now) {
             (self.said, self.retry_at) = (0, None);
@@ -91,7 +93,7 @@ impl<Says: Clone + PartialEq> End<Says> {
         };
         let is_next = number == self.heard;
         self.heard += u64::from(is_next);
-        // One that came before is confirmed again: its confirmation was lost.
+        // A repeated message is confirmed again, because its confirmation was lost.
         let confirms = Datagram {
             numbered: None,
             confirms: self.heard,
@@ -100,12 +102,12 @@ impl<Says: Clone + PartialEq> End<Says> {
     }
 }
 
-/// Something that came to its side.
+/// A message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// The manager hears an edge.
+    /// A message from an edge to the manager.
     AtManager(NodeId, ToManager),
-    /// An edge hears the manager.
+    /// A message from the manager to an edge.
     AtEdge(NodeId, ToEdge),
 }
 
@@ -151,7 +153,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// One that loses nothing.
+    /// A channel without losses.
     pub fn new(delay_micros: u64) -> Channel {
         Channel {
             edges: BTreeMap::new(),
@@ -178,22 +180,22 @@ impl Channel {
         self.losses.len()
     }
 
-    /// An edge says something.
+    /// Sends a message from an edge.
     pub fn say(&mut self, edge: NodeId, message: ToManager, now: u64) {
         let (end, _) = self.edge(edge);
-        // Where hosts are must come to be known; who asks asks again.
+        // Positions of hosts must arrive; a host that sent a query repeats it.
         end.add(message, !matches!(message, ToManager::Query(..)));
         self.send(edge, now);
     }
 
-    /// The manager says something to an edge.
+    /// Sends a message from the manager to an edge.
     pub fn tell(&mut self, edge: NodeId, message: ToEdge, now: u64) {
         let (_, end) = self.edge(edge);
         end.add(message, matches!(message, ToEdge::Learn(_)));
         self.send(edge, now);
     }
 
-    /// When something arrives next or is said again; `None` where nothing is to be waited for.
+    /// The time of the next arrival or repetition; `None` if nothing is pending.
     pub fn next_at(&self) -> Option<u64> {
         let flying = self.flying.peek().map(|Reverse(first)| first.at);
         let ends = self.edges.values();
@@ -201,7 +203,7 @@ impl Channel {
         retries.chain([flying]).flatten().min()
     }
 
-    /// What arrives by now, the first of it; to be called until nothing does.
+    /// The first message that has arrived by this time; call it until it returns `None`.
     pub fn next_arrival(&mut self, now: u64) -> Option<Arrived> {
         let due = |ends: &Ends| {
             [ends.0.retry_at, ends.1.retry_at]
@@ -235,7 +237,7 @@ impl Channel {
                     (edge, message.map(|message| Arrived::AtEdge(edge, message)))
                 }
             };
-            // What was confirmed has made room.
+            // The confirmation has made space in the window.
             self.send(edge, now);
             if arrived.is_some() {
                 return arrived;

@@ -1,6 +1,6 @@
-//! The CPUs of all switches with the fabric manager, for packets that somebody else carries.
-//! Messages between them take no time, unless the channel is told otherwise; what is lost is said
-//! again at the next look.
+//! The CPUs of all switches with the fabric manager, for callers that carry the packets. Messages
+//! between them have no delay, unless the channel is set otherwise; lost messages are repeated at
+//! the next poll.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use super::tables::{Pmac, chosen_way};
 use super::tree::Tree;
 use crate::entries::Mac;
 
-/// What follows from a packet.
+/// The effects of a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Frames that leave: by which switch and port.
@@ -25,12 +25,12 @@ pub struct Effects {
     pub news: Vec<News>,
 }
 
-/// A host that its edge has forgotten, as it says nothing, or knows again.
+/// A host that its edge has forgotten because it is silent, or has detected again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// The edge switch.
+    /// The edge switch of the host.
     pub edge: NodeId,
-    /// The host.
+    /// The host's id.
     pub host: NodeId,
     /// Whether it is forgotten.
     pub is_silent: bool,
@@ -44,13 +44,13 @@ pub const LOOK_MICROS: u64 = 1_000_000;
 pub struct Met {
     /// The port that it is at.
     pub port: u8,
-    /// Its own MAC.
+    /// The host's own MAC.
     pub mac: Mac,
-    /// Its PMAC.
+    /// The host's PMAC.
     pub pmac: Pmac,
-    /// Its address.
+    /// The host's IP address.
     pub address: Ipv4Addr,
-    /// Whether it is forgotten until it says something: packets for it are dropped.
+    /// Whether it is forgotten until it sends something: packets for it are dropped.
     pub is_silent: bool,
 }
 
@@ -61,11 +61,12 @@ pub struct Control {
     switches: BTreeMap<NodeId, Switch>,
     manager: Manager,
     channel: Channel,
-    /// What the manager has told of the tree, by number: what switches may still have to learn.
+    /// The states of the tree that the manager has sent, by number; switches may still have to
+    /// receive them.
     trees: BTreeMap<u64, Tree>,
     told: u64,
     now_micros: u64,
-    /// What messages came to that nobody has been given yet.
+    /// The effects of messages that no caller has received yet.
     pending: Effects,
 }
 
@@ -76,7 +77,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// All of it alive, and no host known to anybody.
+    /// A network without failures and without known hosts.
     pub fn new() -> Control {
         let tree = Tree::new();
         Control {
@@ -96,12 +97,12 @@ impl Control {
         &mut self.channel
     }
 
-    /// The PMAC that the fabric manager knows of an address.
+    /// The PMAC that the fabric manager has for an address.
     pub fn pmac(&self, address: Ipv4Addr) -> Option<Pmac> {
         self.manager.pmac(address)
     }
 
-    /// Hands on what has come by now, and what follows from it.
+    /// Delivers the messages that have arrived, and collects their effects.
     fn deliver(&mut self) {
         while let Some(arrived) = self.channel.next_arrival(self.now_micros) {
             match arrived {
@@ -131,13 +132,13 @@ impl Control {
             .extend(frames.map(|(port, frame)| (edge, port, frame)));
     }
 
-    /// Delivers, and gives what has come of it.
+    /// Delivers messages and returns the effects.
     fn settle(&mut self) -> Effects {
         self.deliver();
         std::mem::take(&mut self.pending)
     }
 
-    /// The tree as the fabric manager knows it.
+    /// The tree as the fabric manager sees it.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -208,8 +209,8 @@ impl Control {
         self.settle()
     }
 
-    /// The links that carry nothing are these: by the two nodes of each. What follows of it for
-    /// programs, as soon as switches learn it.
+    /// Sets the dead links, by the two nodes of each. Returns the resulting changes of programs,
+    /// once switches receive them.
     pub fn on_failures(&mut self, links: &BTreeSet<(NodeId, NodeId)>) -> Effects {
         let mut tree = Tree::new();
         for &(a, b) in links {

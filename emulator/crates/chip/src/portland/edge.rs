@@ -14,7 +14,7 @@ use crate::entries::Mac;
 use crate::profile::EXTERNAL_PORTS;
 use crate::text;
 
-/// What an edge tells the fabric manager.
+/// Messages from an edge to the fabric manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToManager {
     /// A host is at this switch.
@@ -25,7 +25,7 @@ pub enum ToManager {
     Query(Ipv4Addr, (Pmac, Ipv4Addr)),
 }
 
-/// What the fabric manager tells an edge.
+/// Messages from the fabric manager to an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToEdge {
     /// The PMAC of an address, for a host.
@@ -43,7 +43,7 @@ pub const SILENT_LOOKS: u32 = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
     pub host: Known,
-    /// What it said that it is.
+    /// The IP address that it announced.
     pub address: Ipv4Addr,
     /// Packets that had come in by the port at the last look.
     packets: u64,
@@ -59,7 +59,7 @@ pub struct Switch {
     known: BTreeMap<u8, Known>,
     watched: BTreeMap<u8, Watched>,
     latest: u16,
-    /// The tree as it was told last.
+    /// The tree in the latest message.
     tree: Tree,
 }
 
@@ -80,7 +80,8 @@ impl Switch {
         switch
     }
 
-    /// The fabric manager says what has failed. Whether the program is another one for it.
+    /// Stores the failures that the fabric manager reports. Returns whether they change the
+    /// program.
     pub fn learn(&mut self, tree: &Tree) -> bool {
         let before = self.program();
         self.tree = tree.clone();
@@ -101,7 +102,8 @@ impl Switch {
         debug_assert!(loaded.is_ok(), "{loaded:?}");
     }
 
-    /// The packets that the chip has sent to the CPU: what the fabric manager is told.
+    /// Processes the packets that the chip has sent to the CPU; returns the messages to the fabric
+    /// manager.
     pub fn work(&mut self) -> Vec<ToManager> {
         let mut told = Vec::new();
         while let Some((cpu_port, frame)) = self.chip.recv_packet() {
@@ -110,16 +112,17 @@ impl Switch {
         told
     }
 
-    /// A packet that came in by an external port is the CPU's: what the fabric manager is told.
+    /// Processes a packet for the CPU that arrived by an external port; returns the messages to the
+    /// fabric manager.
     pub fn on_packet(&mut self, port: u8, frame: &[u8]) -> Vec<ToManager> {
         let mut told = Vec::new();
-        // One that has no address yet is nobody to answer.
+        // A host without an address yet cannot be answered.
         let is_from_host = |arp: &Arp| self.has_host(port) && !arp.sender.1.is_unspecified();
         let Some(arp) = Arp::read(frame).filter(is_from_host) else {
             return told;
         };
         let asker = self.meet(port, arp.sender, &mut told);
-        // One that speaks of itself to everybody only says that it is there.
+        // A gratuitous ARP only announces the host.
         if !arp.is_reply && arp.sender.1 != arp.target.1 {
             told.push(ToManager::Query(arp.target.1, (asker, arp.sender.1)));
         }
@@ -131,14 +134,15 @@ impl Switch {
         &self.known
     }
 
-    /// The hosts that it has met, by port, also those that are silent.
+    /// The known hosts by port, including silent ones.
     pub fn watched(&self) -> &BTreeMap<u8, Watched> {
         &self.watched
     }
 
-    /// Looks at every host, again and again: asks it for its own MAC, as RFC 5227's probes do, and
-    /// forgets one of whose port nothing has come in for [`SILENT_LOOKS`] looks. `packets` have
-    /// come in by a port so far. One that answers later is there again, by its old PMAC.
+    /// Polls every host periodically: sends an ARP probe for its own MAC, as in RFC 5227, and
+    /// forgets a host if nothing has arrived by its port for [`SILENT_LOOKS`] polls. `packets` is
+    /// the number of packets that have arrived by a port so far. A host that answers later is
+    /// restored with its old PMAC.
     pub fn look(&mut self, packets: impl Fn(u8) -> u64) -> (Vec<ToManager>, Out) {
         let (mut told, mut probes) = (Vec::new(), Vec::new());
         for (&port, watched) in &mut self.watched {
@@ -214,7 +218,7 @@ impl Switch {
         }
     }
 
-    /// The fabric manager has spoken: what leaves.
+    /// Handles a message of the fabric manager; returns the packets to send.
     pub fn on_manager(&mut self, message: ToEdge) -> Out {
         match message {
             ToEdge::Answer(ip, pmac, (asker, asker_ip)) => {
@@ -231,7 +235,7 @@ impl Switch {
                 };
                 self.out_of(asker.port, &arp.frame(host.mac))
             }
-            // Who carries messages knows the tree of that moment.
+            // The owner of the messages passes the tree of that moment to `learn`.
             ToEdge::Learn(_) => Vec::new(),
             ToEdge::Flood(ip, (asker, asker_ip)) => {
                 let arp = Arp {

@@ -1,4 +1,4 @@
-//! A host: Ethernet, ARP and IPv4 as any host has them. It knows nothing of PortLand.
+//! A host with ordinary Ethernet, ARP and IPv4, unaware of PortLand.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -62,13 +62,13 @@ impl Arp {
 /// A packet that a host has got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// The host.
+    /// The id of the host.
     pub host: NodeId,
-    /// The sender's address.
+    /// The address of the sender.
     pub from: Ipv4Addr,
     /// The MAC that it seems to come from: the sender's PMAC.
     pub from_mac: Mac,
-    /// What it carries.
+    /// The data of the packet.
     pub payload: Vec<u8>,
 }
 
@@ -116,7 +116,7 @@ impl Host {
         vec![self.arp(false, (Mac([0; 6]), to)).frame(BROADCAST)]
     }
 
-    /// Forgets what it knows of others.
+    /// Clears its ARP cache.
     pub fn forget(&mut self) {
         self.cache.clear();
     }

@@ -1,4 +1,4 @@
-//! The fabric manager: who is where, and who asks `[serverswitch §3.3.2]`.
+//! The fabric manager: the positions of hosts, and pending queries `[serverswitch §3.3.2]`.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -9,14 +9,14 @@ use super::edge::{ToEdge, ToManager};
 use super::tables::Pmac;
 use super::tree::Tree;
 
-/// Addresses that hosts may ask for and nobody has, at most; who asks for more has to ask again.
-/// `[ours]`
+/// The most unknown addresses with pending queries; further queries are dropped, and hosts repeat
+/// them. `[ours]`
 const MOST_ASKED: usize = 256;
 
-/// A host that asks: its PMAC and address.
+/// A host that sent a query: its PMAC and address.
 type Asker = (Pmac, Ipv4Addr);
 
-/// What it knows.
+/// The state of the fabric manager.
 #[derive(Clone, Debug, Default)]
 pub struct Manager {
     registered: BTreeMap<Ipv4Addr, Pmac>,
@@ -29,7 +29,7 @@ impl Manager {
         self.registered.get(&address).copied()
     }
 
-    /// An edge has spoken: what edges are told.
+    /// Handles a message of an edge; returns the messages to edges.
     pub fn hear(&mut self, message: ToManager, tree: &Tree) -> Vec<(NodeId, ToEdge)> {
         match message {
             ToManager::Register(address, pmac) => {
@@ -40,7 +40,7 @@ impl Manager {
                     .collect()
             }
             ToManager::Forget(address, pmac) => {
-                // It may have come to another edge since.
+                // The host may have moved to another edge since.
                 if self.registered.get(&address) == Some(&pmac) {
                     self.registered.remove(&address);
                 }
@@ -64,7 +64,7 @@ impl Manager {
     }
 }
 
-/// The answer for a host that asks, and its edge.
+/// The answer for a host that sent a query, and its edge.
 fn answer(tree: &Tree, address: Ipv4Addr, pmac: Pmac, asker: Asker) -> Option<(NodeId, ToEdge)> {
     let place = (asker.0.pod, asker.0.position);
     let edge = tree.edges().find(|&edge| tree.place(edge) == place)?;

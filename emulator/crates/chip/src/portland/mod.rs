@@ -4,27 +4,28 @@
 //!
 //! Hosts speak plain Ethernet, ARP and IPv4. A host's address in the fabric is its PMAC (pod,
 //! position, port, number), and switches forward by its prefix, which the TCAM matches. The edge's
-//! CPU gets ARP, gives hosts their PMACs, and asks the fabric manager, which answers or has all
-//! edges ask their hosts; the edge's chip puts PMACs in the place of hosts' own MACs on the way in
-//! and takes them back on the way out. A link or switch that fails is found by its neighbours, and
-//! the fabric manager has the switches go around it. A host that neither answers its edge's probes
+//! CPU receives ARP packets, assigns PMACs to hosts, and queries the fabric manager, which answers
+//! or lets all edges query their hosts. The edge's chip replaces hosts' own MACs by PMACs on the
+//! way in, and reverses it on the way out. Neighbours detect a failed link or switch, and the
+//! fabric manager makes the switches route around it. A host that neither answers its edge's probes
 //! nor sends is forgotten until it does.
 //!
 //! | file | job |
 //! |---|---|
-//! | `tree.rs` | the switches, their ports, what has failed, and the ways that are left |
+//! | `tree.rs` | the switches, their ports, the failures, and the remaining paths |
 //! | `tables.rs` | a switch's program |
 //! | `edge.rs` | the CPU of a switch |
 //! | `manager.rs` | the fabric manager |
 //! | `channel.rs` | messages between the two, over a network that can lose them |
-//! | `control.rs` | the CPUs with the fabric manager, for packets that somebody else carries |
+//! | `control.rs` | the CPUs with the fabric manager, for callers that carry the packets |
 //! | `host.rs` | a host and its packets |
 //! | `network.rs` | all of them, event by event |
-//! | `trial.rs` | one question to it, for people |
+//! | `trial.rs` | one packet's journey, for display |
 //!
-//! Ours: the ways of a flow differ by its source port (bit 0 at the edge, bit 1 above), as the chip
-//! has no hash; failures count from when neighbours have found them, after 50 ms; the CPUs reach
-//! the fabric manager over a network of their own, on which messages may be lost and are repeated.
+//! Ours: a flow's source port chooses its path (bit 0 at the edge, bit 1 above), because the chip
+//! has no hash; failures take effect after neighbours have detected them, 50 ms later; the CPUs
+//! reach the fabric manager over a separate network, on which messages can be lost and are
+//! repeated.
 
 mod channel;
 mod control;

@@ -26,11 +26,11 @@ pub const DETECTION_MICROS: u64 = 50_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A frame reaches a port of a node, after so many switches.
+    /// A frame reaches a port of a node, after this number of switches.
     Frame(NodeId, u8, Vec<u8>, u32),
     /// The fabric manager looks at the tree again.
     Detected,
-    /// It tells a switch what it knew at this moment, by its number.
+    /// The manager sends a switch its state of the tree at this moment, by its number.
     Tells(NodeId, u64),
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Passed {
     pub frame: Vec<u8>,
 }
 
-/// The network.
+/// The simulated network.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// What is alive in truth.
+    /// The true state of the tree.
     tree: Tree,
     switches: BTreeMap<NodeId, Switch>,
     hosts: Vec<Host>,
     manager: Manager,
     channel: Channel,
-    /// What the fabric manager has told of the tree.
+    /// The states of the tree that the fabric manager has sent.
     trees: BTreeMap<u64, Tree>,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     now_micros: u64,
@@ -71,7 +71,7 @@ impl Default for Network {
 }
 
 impl Network {
-    /// All of it alive, and no host known to anybody.
+    /// A network without failures and without known hosts.
     pub fn new() -> Network {
         let tree = Tree::new();
         Network {
@@ -91,7 +91,7 @@ impl Network {
         }
     }
 
-    /// What is alive.
+    /// The true state of the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -111,7 +111,7 @@ impl Network {
             .map(|switch| switch.chip.chip().clone())
     }
 
-    /// The PMAC that the fabric manager knows of a host.
+    /// The PMAC that the fabric manager has for a host.
     pub fn pmac_of(&self, host: NodeId) -> Option<Pmac> {
         self.manager.pmac(ip_of(host))
     }
@@ -131,8 +131,8 @@ impl Network {
         self.most_switches
     }
 
-    /// A host sends a UDP packet from a port; it asks for the destination's MAC first if it does
-    /// not know it.
+    /// A host sends a UDP packet from a port; if it does not have the destination's MAC, it sends
+    /// an ARP request first.
     pub fn send(&mut self, from: NodeId, to: NodeId, source_port: u16, payload: &[u8]) {
         let frames = self.hosts[from as usize].send(ip_of(to), source_port, payload);
         self.leave_host(from, frames);
@@ -178,7 +178,7 @@ impl Network {
         }
     }
 
-    /// A link is cut or mended. Errors: these two have none.
+    /// Cuts or restores a link. Errors: these two nodes have none.
     pub fn set_link(&mut self, a: NodeId, b: NodeId, alive: bool) -> Result<(), Flaw> {
         if !self.tree.set_link(a, b, alive) {
             let name = |node| self.tree.topology().node_name(node);
@@ -244,7 +244,7 @@ impl Network {
         }
     }
 
-    /// A message has come to the fabric manager or to a switch.
+    /// Handles a message that has reached the fabric manager or a switch.
     fn hear(&mut self, arrived: Arrived) {
         match arrived {
             Arrived::AtManager(_, message) => {

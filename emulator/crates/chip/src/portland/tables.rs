@@ -13,18 +13,18 @@ use crate::entries::{Mac, hex};
 /// A host's address in the fabric: `pod.position.port.vmid`, 16, 8, 8 and 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pmac {
-    /// Of the edge switch.
+    /// The pod of the edge switch.
     pub pod: u16,
-    /// Of the edge switch in the pod.
+    /// The position of the edge switch in the pod.
     pub position: u8,
-    /// Of the host at the edge switch.
+    /// The port of the host at the edge switch.
     pub port: u8,
     /// Number of the host at the port, from 1.
     pub vmid: u16,
 }
 
 impl Pmac {
-    /// As a MAC.
+    /// The PMAC as a MAC address.
     pub fn mac(self) -> Mac {
         let ([a, b], [e, f]) = (self.pod.to_be_bytes(), self.vmid.to_be_bytes());
         Mac([a, b, self.position, self.port, e, f])
@@ -40,9 +40,9 @@ impl fmt::Display for Pmac {
 /// A host at a port of an edge switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Its own MAC.
+    /// The host's own MAC.
     pub mac: Mac,
-    /// Its PMAC.
+    /// The host's PMAC.
     pub pmac: Pmac,
 }
 
@@ -100,7 +100,7 @@ fn bit_of(tree: &Tree, switch: NodeId) -> u8 {
     1 << tree.layer(switch)
 }
 
-/// The port by which a switch sends a flow towards an edge switch, as its program says.
+/// The port by which a switch sends a flow towards an edge switch, according to its program.
 pub fn chosen_way(tree: &Tree, switch: NodeId, edge: NodeId, source_port: u16) -> Option<u8> {
     let ways = tree.ways(switch, edge);
     let is_set = source_port as u8 & bit_of(tree, switch) != 0;

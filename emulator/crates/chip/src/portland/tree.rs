@@ -1,4 +1,4 @@
-//! The fat-tree: who is at which port, what has failed, and the ways that are left.
+//! The fat-tree: the node at each port, the failures, and the remaining paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,12 +47,12 @@ impl Tree {
         }
     }
 
-    /// The topology.
+    /// The topology of the tree.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// The hosts.
+    /// The ids of the hosts.
     pub fn hosts(&self) -> std::ops::Range<NodeId> {
         0..self.topology.server_count()
     }
@@ -78,7 +78,7 @@ impl Tree {
         ((number / 2) as u16, (number % 2) as u8)
     }
 
-    /// What is at the other end of a port, dead or alive.
+    /// The node and port at the other end of a port, dead or alive.
     pub fn end(&self, node: NodeId, port: u8) -> Option<(NodeId, u8)> {
         self.ends.get(&(node, port)).copied()
     }
@@ -107,7 +107,7 @@ impl Tree {
         }
     }
 
-    /// Cuts the link of two nodes or mends it; whether they have one.
+    /// Cuts or restores the link of two nodes; returns whether they have one.
     pub fn set_link(&mut self, a: NodeId, b: NodeId, alive: bool) -> bool {
         let port = (0..PORTS).find(|&port| self.end(a, port).is_some_and(|end| end.0 == b));
         let Some(port) = port else {

@@ -11,26 +11,27 @@ use super::network::{DETECTION_MICROS, Network};
 use crate::flaw::Flaw;
 use crate::trace::Trace;
 
-/// What is sent.
+/// The payload of the packet.
 const PAYLOAD: &[u8] = b"cubeyard";
 
 /// One switch on a packet's way.
 #[derive(Clone, Debug, Serialize)]
 pub struct Visit {
-    /// The switch.
+    /// The name of the switch.
     pub switch: String,
     /// When, from the beginning.
     pub at_micros: u64,
-    /// What the packet is: `arp` or `packet`.
+    /// The kind of packet: `arp` or `packet`.
     pub kind: &'static str,
-    /// What the chip did.
+    /// The trace of the packet through the chip.
     pub trace: Trace,
 }
 
 /// A packet that was sent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
-    /// What had failed by then: `nothing`, `failed` before neighbours found it, `rerouted` after.
+    /// The state of the network: `nothing` failed, `failed` before neighbours detected it,
+    /// `rerouted` after.
     pub state: &'static str,
     /// When it was sent.
     pub at_micros: u64,
@@ -40,14 +41,14 @@ pub struct Attempt {
     pub arrived: bool,
 }
 
-/// The whole trial.
+/// The result of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {
     /// The source's address and PMAC.
     pub from: (Ipv4Addr, String),
-    /// The destination's.
+    /// Address and name of the destination.
     pub to: (Ipv4Addr, String),
-    /// Packets, in order.
+    /// The packets in order.
     pub attempts: Vec<Attempt>,
     /// Pairs of hosts, of all 240, that reach each other at the end.
     pub pairs: u32,

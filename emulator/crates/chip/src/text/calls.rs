@@ -99,7 +99,7 @@ impl Machine {
         })
     }
 
-    /// `ClearVIfTable(i)` `[ours]`.
+    /// Carries out `ClearVIfTable(i)` `[ours]`.
     fn clear_vif_table(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
         let i = self.number("i", &arguments[0])?;
         let live = self.live.as_mut().ok_or_else(|| not_live("ClearVIfTable"))?;

@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// Longer ones first.
+/// Longer operators come first, so that they win.
 const SIGNS: [&str; 21] = [
     "++", "<=", ">=", "!=", "==", "(", ")", "{", "}", "[", "]", ",", ";", ":", "=", "<", ">", "+", "-", "*",
     "&",

@@ -22,23 +22,24 @@
 //! | `SetVIfTable(i, dmac, smac, oport)` | an entry of the interface table; `NULL` keeps a MAC |
 //! | `SetLookupTable(type, i, iudlk, value, mask, action)` | an entry of `TCAM`, `EM_MAC`, `EM_IPV4`, `EM_MPLS` or `LPM_IPV4` |
 //! | `WriteRegister(name, value)` | `L3_ENABLE`, `MPLS_ENABLE` or `MISS_TO_CPU` |
-//! | `SetProfile(name)` | `bcm56338` (so without it) or `extended` `[ours]` |
+//! | `SetProfile(name)` | `bcm56338` (the default) or `extended` `[ours]` |
 //! | `{act=REDIRECT_VIF, vif=3}` | an action; the fields are in `action.rs` |
 //! | `val[4] = 1;` `val[1:4] = 10.0.0.1;` | bytes of a value or mask, both ends included; bytes that are not set are 0 |
 //! | `for (i = 0; i < 4; i++) {…}`, `foreach x in (…) {…}` | loops |
 //! | `if (alive[nha] == 1) {…} else {…}` | a choice `[ours]` |
 //!
-//! Calls to a running chip ([`Source::calls`]) are the same text; two more take back what calls
-//! have set `[ours]`: `ClearLookupTable(type, i)` and `ClearVIfTable(i)`.
+//! Calls to a running chip ([`Source::calls`]) use the same language; two more calls remove entries
+//! that calls have set `[ours]`: `ClearLookupTable(type, i)` and `ClearVIfTable(i)`.
 //!
-//! A program that servers of a run share asks each for what differs `[ours]`: `my_bcube_id` is its
-//! address, `nhas` a list of the bytes that name its neighbours as next hops; of each,
-//! `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at its own, `oport[nha]` the
-//! port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of them changes.
+//! A program that all servers of a run share reads each server's own data from variables `[ours]`:
+//! `my_bcube_id` is its address, `nhas` a list of the bytes that name its neighbours as next hops;
+//! of each, `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at its own,
+//! `oport[nha]` the port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of
+//! them changes.
 //!
-//! Where Fig. 6 cannot be meant as printed: it never clears `val` and `mask` between entries; here
-//! such arrays are empty again after each `SetLookupTable`, and a new `action.act` clears the
-//! fields of the action before.
+//! A correction of Fig. 6: it never clears `val` and `mask` between entries; here such arrays are
+//! empty again after each `SetLookupTable`, and a new `action.act` clears the fields of the action
+//! before.
 
 mod calls;
 mod lexer;
@@ -67,13 +68,13 @@ pub struct Source(Parsed);
 #[derive(Clone, Debug)]
 enum Parsed {
     Text(Vec<syntax::Statement>),
-    /// JSON, which asks a server for nothing.
+    /// A program as JSON, which does not depend on the server.
     Document(Box<Program>),
 }
 
 impl Source {
-    /// Reads text, or JSON where the text begins with `{`. O(bytes). Errors: too long a text, or
-    /// the first mistake of the grammar with line and column; of JSON all of them.
+    /// Parses text, or JSON if the text begins with `{`. O(bytes). Errors: too long a text, or the
+    /// first syntax error with line and column; for JSON all errors.
     pub fn parse(text: &str) -> Result<Source, Vec<Flaw>> {
         if text.len() > MAX_TEXT_BYTES {
             let limit = format!("at most {MAX_TEXT_BYTES} bytes");
@@ -89,9 +90,9 @@ impl Source {
         Ok(Source(Parsed::Text(statements)))
     }
 
-    /// Executes the text as calls to a running chip, on its program and what calls have set over it
-    /// already. Returns what they have set then. O(statements executed + entries). Errors: what is
-    /// wrong, with line and column.
+    /// Executes the text as calls to a running chip, given its program and the entries that calls
+    /// have set already. Returns the new entries of calls. O(statements executed + entries).
+    /// Errors: each with line and column.
     pub fn calls(&self, base: &Program, overlay: &Overlay) -> Result<Overlay, Vec<Flaw>> {
         match &self.0 {
             Parsed::Text(statements) => {
@@ -111,9 +112,9 @@ impl Source {
         }
     }
 
-    /// The program, for a server if there is one. O(statements executed). Errors: what is wrong,
-    /// with line and column, up to [`document::MAX_FLAWS`]; without a server, that the program asks
-    /// it for something.
+    /// The program, for a server if there is one. O(statements executed). Errors: each with line
+    /// and column, up to [`document::MAX_FLAWS`]; without a server, that the program reads data of
+    /// a server.
     pub fn program(&self, server: Option<&Server>) -> Result<Program, Vec<Flaw>> {
         match &self.0 {
             Parsed::Text(statements) => run::run(statements, server),
@@ -123,9 +124,9 @@ impl Source {
 }
 
 impl Source {
-    /// Whether every server can run the program, with its neighbours alive and dead; in the kernel
-    /// also, if asked. O(servers x statements executed). Errors: what is wrong at the first server
-    /// where something is, which a message names.
+    /// Checks that every server can run the program, with its neighbours alive and dead, and on
+    /// request also in the kernel. O(servers x statements executed). Errors: those at the first
+    /// server that has any, which a message names.
     pub fn check_for(
         &self,
         servers: impl IntoIterator<Item = Server>,

@@ -17,7 +17,8 @@ use crate::udlk::KEY_BYTES;
 
 /// Statements that one reading executes: seven times what fills every table.
 const MAX_STEPS: usize = 400_000;
-/// Statements that one reading executes for a server of a run: what fills the TCAM twice.
+/// The most statements that one execution for a server of a run may take: enough to fill the TCAM
+/// twice.
 const MAX_SERVER_STEPS: usize = 40_000;
 /// Values in a list.
 const MAX_LIST: usize = 1024;
@@ -29,14 +30,14 @@ pub(super) struct Machine {
     pub program: Program,
     pub variables: BTreeMap<String, Value>,
     pub places: BTreeMap<Place, At>,
-    /// Of calls to a running chip: what they have set.
+    /// For calls to a running chip: the entries that they have set.
     pub live: Option<Live>,
     flaws: Vec<Flaw>,
     steps: usize,
     most_steps: usize,
 }
 
-/// What ends a run early: too many flaws, or too many steps.
+/// Ends an execution early: too many errors, or too many steps.
 struct Stop;
 
 /// The program of some statements, for a server if there is one. O(statements executed).
@@ -50,8 +51,8 @@ pub(crate) fn run(statements: &[Statement], server: Option<&Server>) -> Result<P
     Ok(machine.program)
 }
 
-/// What is set over a running chip's program once some statements have been executed on what it has
-/// now. Errors: what is wrong; with the whole too, since it takes effect at once.
+/// The overlay of a running chip after some statements have been executed. Errors: those of the
+/// statements and of the resulting program, since it takes effect at once.
 pub(crate) fn run_live(statements: &[Statement], live: Live) -> Result<Overlay, Vec<Flaw>> {
     let mut machine = Machine {
         program: live.overlay.over(&live.base),
@@ -96,7 +97,7 @@ impl Machine {
             .try_for_each(|statement| self.execute(statement))
     }
 
-    /// Counts a step. `at` is where the text goes on when there were too many.
+    /// Counts a step. `at` is the position for the error if there were too many.
     fn step(&mut self, at: At) -> Result<(), Stop> {
         self.steps += 1;
         if self.steps > self.most_steps {
@@ -254,8 +255,8 @@ impl Machine {
         Ok(value)
     }
 
-    /// A list, in which lists are flattened. What a loop goes through. A name that stands for
-    /// nothing is a slip: the loop would run once, with the name itself.
+    /// An item of a list that a loop iterates over; lists in it are flattened. An undefined name is
+    /// an error: otherwise the loop would run once, with the name itself as a string.
     fn item(&mut self, item: &Located) -> Result<Value, Flaw> {
         match self.value(item)? {
             Value::Word(word) if Register::by_name(&word).is_err() && Table::by_name(&word).is_none() => {

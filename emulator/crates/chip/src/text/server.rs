@@ -1,4 +1,4 @@
-//! What a program may ask of the server that it is for, as variables of its text.
+//! The data of a server that its program can read, as variables of the text.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,9 +10,9 @@ use crate::flaw::Flaw;
 /// A server's own part of a program that all servers share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its address.
+    /// The address of the server.
     pub address: Ipv4Addr,
-    /// Its neighbours.
+    /// The neighbours of the server.
     pub neighbours: Vec<Neighbour>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn not_given(name: &str) -> Flaw {
     Flaw::new("server-unset", name, "not set", "given by a server", fix)
 }
 
-/// `name[at]`: what a map has there, or a byte of an array.
+/// `name[at]`: an element of a map, or a byte of an array.
 pub(super) fn element(name: &str, found: Option<&Value>, at: u64) -> Result<Value, Flaw> {
     let index = usize::try_from(at).unwrap_or(usize::MAX);
     match found {

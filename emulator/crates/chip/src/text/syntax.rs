@@ -22,7 +22,7 @@ pub(crate) enum Expr {
     List(Vec<Located>),
     /// Fields of a key: `INPORT` and `B22-25`.
     Fields(Vec<(String, At)>),
-    /// `{act=…, vif=…}`.
+    /// An action like `{act=…, vif=…}`.
     Action(Vec<(String, At, Located)>),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Target {
     Variable(String),
     /// `val[4]`, or `val[1:4]` with both ends included.
     Bytes(String, Located, Option<Located>),
-    /// `action.vif`.
+    /// A member like `action.vif`.
     Member(String, String),
 }
 

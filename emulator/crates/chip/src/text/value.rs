@@ -1,4 +1,4 @@
-//! What variables hold.
+//! The values of variables.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) enum Value {
     Null,
     Word(String),
     List(Vec<Value>),
-    /// What a server says of each neighbour, by the number that names it.
+    /// One value per neighbour, by the number that names it.
     Map(BTreeMap<u64, Value>),
     Action(Box<RawAction>),
 }
@@ -45,7 +45,7 @@ pub(super) fn unset(name: &str, what: &str) -> Flaw {
     Flaw::new("unset", name, "not set", what, fix)
 }
 
-/// A number in so many bytes, the highest first; or so many bytes as they are.
+/// A number as this many bytes, the highest first; or this many bytes as they are.
 pub(super) fn sized(field: &str, value: Value, length: usize) -> Result<Vec<u8>, Flaw> {
     let limit = if length == 1 {
         "one byte, 0 to 255".to_owned()
@@ -88,7 +88,8 @@ pub(super) fn sized(field: &str, value: Value, length: usize) -> Result<Vec<u8>,
     }
 }
 
-/// What a sign makes of two numbers; comparisons give 1 or 0. `None` beyond 0 to 2^64 - 1.
+/// The result of an operator on two numbers; comparisons return 1 or 0. `None` outside 0 to 2^64 -
+/// 1.
 pub(super) fn arithmetic(sign: &str, left: u64, right: u64) -> Option<u64> {
     Some(match sign {
         "+" => left.checked_add(right)?,

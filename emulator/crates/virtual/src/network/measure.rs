@@ -1,4 +1,4 @@
-//! What servers and controllers are told of the links: measured shares, from time to time.
+//! The periodic measurements of links that servers and controllers receive.
 
 use cubeyard_dataplane::protocol::Input;
 use cubeyard_dataplane::run_role::{ControllerOutput, Tick};
@@ -11,7 +11,8 @@ use crate::flow::fair_shares;
 const KEPT: f64 = 0.8187;
 
 impl Network {
-    /// Gives every flow its max-min fair rate, and tells the servers what is left of their links.
+    /// Gives every flow its max-min fair rate, and passes the free bandwidth of their links to the
+    /// servers.
     pub(super) fn measure(&mut self) {
         let rate = self.options.rate_bits_per_sec;
         let shares: Vec<(&[usize], f64)> = (0..self.flows.len())

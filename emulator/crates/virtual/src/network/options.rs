@@ -1,4 +1,4 @@
-//! What a network is made of, and what each of its servers is told.
+//! The options of a network, and the configuration of each of its servers.
 
 use cubeyard_dataplane::catalog::ProtocolEntry;
 use cubeyard_dataplane::configuration::{Configuration, Port};
@@ -9,28 +9,28 @@ use crate::wiring::Wiring;
 
 const MTU: u32 = 1500;
 
-/// What a network is made of.
+/// The options of a network.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What its servers run.
+    /// The protocol of its servers.
     pub protocol: &'static ProtocolEntry,
     /// Name of the forwarding, one in user space.
     pub forwarding: &'static str,
-    /// Its topology.
+    /// The topology of the network.
     pub spec: TopologySpec,
-    /// The servers that are there; `None` for all of the topology's.
+    /// The servers that exist; `None`: all servers of the topology.
     pub present: Option<Vec<NodeId>>,
     /// The gateways to an external network.
     pub gateways: Vec<NodeId>,
     /// Rate of every link in each direction.
     pub rate_bits_per_sec: f64,
-    /// The protocol's settings.
+    /// The settings of the protocol.
     pub settings: Given,
     /// Seed of everything left to chance.
     pub seed: u64,
 }
 
-/// What a server is told before it starts: the neighbours that are there.
+/// The configuration of a server: its neighbours that exist.
 pub(super) fn configuration(options: &Options, wiring: &Wiring, server: NodeId) -> Configuration {
     let is_there = |other: NodeId| {
         let present = options.present.as_ref();

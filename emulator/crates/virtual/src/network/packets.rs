@@ -14,7 +14,7 @@ use crate::wiring::PortOf;
 const MOST_HOPS: usize = 256;
 
 impl Network {
-    /// Sends one packet of a flow along whatever path the servers' tables give it, in no time.
+    /// Sends one packet of a flow along the path in the servers' tables, without a delay.
     pub(super) fn send_packet(&mut self, flow: &mut FlowState) {
         let now = self.now();
         let Some(host) = self.hosts.get_mut(&flow.source).filter(|host| host.running) else {
@@ -65,7 +65,7 @@ impl Network {
         (carried && !self.deaf.contains(&to)).then_some(to)
     }
 
-    /// Passes what a server's forwarding has to say to its protocol.
+    /// Passes the notices of a server's forwarding to its protocol.
     pub(super) fn tell_notices(&mut self, server: NodeId) {
         let notices = self
             .hosts

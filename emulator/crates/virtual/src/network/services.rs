@@ -40,8 +40,7 @@ impl Network {
         hosted.unwrap_or_else(|| panic!("server {server} hosts services"))
     }
 
-    /// Lets the service of a number do what it has waited for, on a server: what is between it and
-    /// its process has changed.
+    /// Wakes a service on a server, by number: the state shared with its process has changed.
     pub fn wake(&mut self, server: NodeId, id: u16) {
         let now = self.now();
         let host = self.hosts.get_mut(&server);
@@ -85,7 +84,7 @@ impl Network {
         self.fill_link(from);
     }
 
-    /// Passes on what a server's services say, and fills its free links with their packets.
+    /// Passes on the answers of a server's services, and fills its free links with their packets.
     pub(super) fn serve(&mut self, server: NodeId) {
         let now = self.now();
         let host = self.hosts.get_mut(&server);

@@ -162,7 +162,7 @@ impl Bcube {
         dead.map(|(server, _)| count(server) as NodeId).collect()
     }
 
-    /// The flows that a server knows.
+    /// The flows in a server's table.
     pub fn known_flows(&self, server: NodeId) -> Vec<FlowRow> {
         let inspection = self.inspect(server);
         let rows = &inspection.section("flows").unwrap().rows;
@@ -177,7 +177,7 @@ impl Bcube {
         rows.iter().map(row).collect()
     }
 
-    /// How many failed links a server knows of.
+    /// Number of failed links in a server's table.
     pub fn failed_links(&self, server: NodeId) -> u64 {
         let inspection = self.inspect(server);
         let section = inspection.section("failed-links").unwrap();

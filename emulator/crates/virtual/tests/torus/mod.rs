@@ -33,7 +33,7 @@ pub fn torus(sizes: [u32; 3], rate_bits_per_sec: f64) -> Network {
     network
 }
 
-/// Its shape.
+/// The shape of the torus.
 pub fn shape_of(network: &Network) -> Shape {
     Shape::new(&network.topology).unwrap()
 }
@@ -43,7 +43,7 @@ pub fn name(topology: &Topology, server: NodeId) -> String {
     topology.node_name(server).trim_matches(['(', ')']).to_owned()
 }
 
-/// What services said since a moment, as text.
+/// The answers of services since a moment, as text.
 pub fn answers(network: &Network, since: Duration) -> Vec<(NodeId, String)> {
     let said = network.answers.iter().filter(|(at, ..)| *at >= since);
     said.map(|(_, server, _, bytes)| (*server, String::from_utf8(bytes.clone()).unwrap()))
