@@ -39,7 +39,7 @@ export class UnreachableError extends Error {
 
 const TOKEN_KEY = "cubeyard.token";
 
-/** A server on another machine asks for a token; it is kept for this tab's session only. */
+/** A server on another machine requires a token; it is stored for this tab's session only. */
 export function setToken(token: string | null): void {
   try {
     if (token) sessionStorage.setItem(TOKEN_KEY, token);
@@ -59,7 +59,7 @@ export function token(): string | null {
 
 const BUSY_TRIES = 5;
 
-/** A server that is busy says when to ask again. */
+/** Retries when a busy server sends the time of the next attempt. */
 async function answered(request: Request): Promise<Response> {
   for (let tries = 1; ; tries++) {
     const response = await fetch(request.clone());

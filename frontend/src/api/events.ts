@@ -1,6 +1,6 @@
 /**
- * Server-sent events over `fetch`: unlike EventSource it carries the token, says why it failed, and
- * begins where the caller wants.
+ * Server-sent events over `fetch`: unlike EventSource it sends the token, reports why it failed,
+ * and starts at the position that the caller gives.
  */
 import { call, errorOf } from "./client";
 
@@ -42,8 +42,8 @@ export class EventParser {
 }
 
 /**
- * A server that is there says at least something this often; nothing for so long means that it is
- * gone.
+ * A live server sends something at least this often; a longer silence means that the connection is
+ * dead.
  */
 const SILENCE_MS = 40_000;
 

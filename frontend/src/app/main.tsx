@@ -20,7 +20,7 @@ const client = new QueryClient({
   },
 });
 
-// When the server is back, whatever failed while it was away is asked again.
+// When the server is back, repeat the queries that failed while it was away.
 onReachable(() => {
   if (isReachable())
     void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });

@@ -64,7 +64,7 @@ export interface CompareSearch {
   plans?: string;
   base?: number;
   as?: "charts";
-  /** What other currencies are worth in the base's: `EUR=1.08`, by commas. */
+  /** Exchange rates of other currencies to the base's: `EUR=1.08`, separated by commas. */
   rates?: string;
 }
 

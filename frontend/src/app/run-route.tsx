@@ -1,6 +1,6 @@
 /**
- * Which feature shows which kind of run. Features do not know each other: here they are put
- * together.
+ * Maps each kind of run to the feature that shows it. Features do not import each other, so they
+ * are combined here.
  */
 import { lazy } from "react";
 import RunPage, { type RunViews } from "@/features/runs/run-page";

@@ -11,7 +11,7 @@ import type { ChartColumn, ChartCommon } from "./types";
 export interface BarItem {
   id: string;
   label: string;
-  /** Null: unknown. */
+  /** Null if unknown. */
   value: number | null;
   /** The value as the page writes it. */
   display?: string;
@@ -28,7 +28,7 @@ export interface BarChartProps extends Omit<ChartCommon, "height"> {
   items: readonly BarItem[];
   /** Zero to the largest value when absent. */
   domain?: readonly [number, number];
-  /** What an item is, for the table: `Plan`, `Level`. */
+  /** The heading of the items in the table: `Plan`, `Level`. */
   itemLabel: string;
   valueLabel: string;
   format?: (value: number) => string;
@@ -91,7 +91,7 @@ interface BarsProps {
   axisLabel?: string;
 }
 
-/** The bars themselves, for a place that has a frame of its own. */
+/** The bars alone, for callers that have their own frame. */
 export function Bars({ items, domain, format, tokens, width, label, axisLabel }: BarsProps) {
   const hatch = useId();
   const names = Math.min(140, width * 0.3);

@@ -1,4 +1,4 @@
-/** What the lines say where the crosshair stands. */
+/** The values of the lines at the crosshair. */
 import type { ThemeTokens } from "@/units";
 import { CHARACTER_PX, MARGIN, type PlotScales } from "./plot-scales";
 import { nearestIndex, seriesLook, stepAt, symbolPath } from "./series";
@@ -23,8 +23,8 @@ export function readingsAt(series: readonly LineSeries[], at: number): Reading[]
 }
 
 /**
- * The text of the readout and what has room above the plot: `shown` of the text, and the unit of y
- * beside it.
+ * The text of the readout and the part that fits above the plot: `shown` of the text, and the unit
+ * of y next to it.
  */
 export function readoutText(
   spoken: string,

@@ -1,4 +1,4 @@
-/** What is drawn between the axes: bands, lines, points, and markers of events. */
+/** The content between the axes: bands, lines, points, and markers of events. */
 import type { ScaleLinear } from "d3-scale";
 import { curveLinear, curveStepAfter, line as lineShape } from "d3-shape";
 import type { ThemeTokens } from "@/units";
@@ -6,7 +6,7 @@ import type { PlotScales } from "./plot-scales";
 import { bandSegments, segmentsOf, seriesLook, symbolPath } from "./series";
 import type { LineSeries, Point } from "./types";
 
-/** Lines of at most so many points show each point as a dot. */
+/** Lines of up to this many points show each point as a dot. */
 const DOTS_AT_MOST = 24;
 
 /** One series; `index` gives its colour and its dashes. */

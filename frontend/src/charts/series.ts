@@ -14,7 +14,7 @@ import type { Point } from "./types";
 export interface SeriesLook {
   colour: string;
   dashPx: readonly number[];
-  /** Of its points. */
+  /** The symbol of its points. */
   symbol: SymbolType;
 }
 
@@ -83,7 +83,7 @@ export function nearestIndex(points: readonly { x: number }[], x: number): numbe
   return Math.abs(points[low]!.x - x) <= Math.abs(points[high]!.x - x) ? low : high;
 }
 
-/** What a series of steps says at x: its last step that has begun. Points ascend in x. */
+/** The value of a series of steps at x: its last step that has begun. Points ascend in x. */
 export function stepAt(points: readonly Point[], x: number): Point | undefined {
   const step = points.findLast((point) => point.x <= x);
   return step && { x, y: step.y };

@@ -1,4 +1,4 @@
-/** What every chart needs beside its data. */
+/** The properties of every chart in addition to its data. */
 import type { ThemeName } from "@/units";
 
 export interface ChartColumn {
@@ -31,7 +31,7 @@ export interface Point {
 export interface LineSeries {
   id: string;
   label: string;
-  /** Ascending in x. */
+  /** Points, ascending in x. */
   points: readonly Point[];
   /** Uncertainty around each point. */
   band?: readonly { x: number; low: number; high: number }[];
@@ -51,7 +51,7 @@ export interface LineChartProps extends ChartCommon {
   yFormat?: (value: number) => string;
   /** At the axis, where the label has the unit already; like `yFormat` when absent. */
   yTick?: (value: number) => string;
-  /** At most about so many ticks along x; by its width when absent. */
+  /** Approximate number of ticks along x; derived from the width if absent. */
   xTicks?: number;
   /** From the data, and from zero, when absent. */
   yDomain?: readonly [number, number];

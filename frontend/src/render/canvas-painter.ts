@@ -31,7 +31,7 @@ export interface PaintState {
   ratio: number;
 }
 
-/** Paints `batches` over whatever the context holds. Returns how many single links it drew. */
+/** Paints `batches` over the existing content. Returns the number of single links drawn. */
 export function paint(batches: readonly Batch[], state: PaintState): number {
   let links = 0;
   const { context, transform, ratio } = state;
@@ -64,9 +64,9 @@ export function paint(batches: readonly Batch[], state: PaintState): number {
 }
 
 /**
- * More paths than this are painted as solid hairlines: dashes cannot be told apart in such a crowd,
- * and dashes and wider strokes cost seven times as much without a GPU (measured: 97 against 13 ms
- * for 3,328 cables).
+ * More paths than this are painted as solid hairlines: dashes cannot be distinguished in such a
+ * crowd, and dashes and wider strokes cost seven times as much without a GPU (measured: 97 instead
+ * of 13 ms for 3,328 cables).
  */
 const CROWD = 600;
 
@@ -224,7 +224,7 @@ function paintPolygons(batch: PolygonBatch, state: PaintState): void {
   }
 }
 
-/** Text widths are asked for again and again with the same few names. */
+/** A cache of text widths, because the same few names are measured repeatedly. */
 const WIDTHS = new Map<string, number>();
 
 function measureWith(context: Context): Measure {

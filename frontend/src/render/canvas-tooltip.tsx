@@ -1,4 +1,4 @@
-/** What a picture of the plan says of the thing under the pointer. */
+/** The tooltip of the item under the pointer in a picture of the plan. */
 import type { CSSProperties } from "react";
 import {
   describe,
@@ -14,7 +14,7 @@ import { THEMES, type ThemeName } from "@/units";
 import styles from "./plan-canvas.module.css";
 import type { Size } from "./transform";
 
-/** What the picture shows, as far as its items can be described by it. */
+/** The content of the picture that is needed to describe its items. */
 export interface Shown {
   model: PlanModel;
   heat?: LinkHeat;
@@ -22,7 +22,7 @@ export interface Shown {
 }
 
 const LINE_PX = 16;
-/** About as many are in a line. */
+/** The approximate number of letters per line. */
 const LETTERS = 44;
 
 export interface Hovered {
@@ -32,7 +32,7 @@ export interface Hovered {
   y: number;
 }
 
-/** What an item is, what is broken of it, and what its links carry where that is shown. */
+/** Describes an item: its name, its failures, and the load of its links if that is shown. */
 export function describeHit({ model, heat, struck }: Shown, item: HitItem) {
   const { title, lines } = describe(model, item);
   const broken = struck ? describeStruck(model, struck, item) : [];

@@ -25,7 +25,8 @@ test("elevations of a cable are of the racks of both its ends, side by side", ()
       const [x0, y0, x1, , , y1] = list.hits.find("device", device)!.outline!;
       return { left: x0!, right: x1!, middle: (y0! + y1!) / 2 };
     });
-    // The line starts at one end's device and ends at the other's, whichever is at the left.
+    // The line starts at the device of one end and ends at the device of the other, in either
+    // order.
     const [left, right] = a!.left < b!.left ? [a!, b!] : [b!, a!];
     expect([x0, y0, x1, y1].map((v) => Math.round(v! * 100))).toEqual(
       [left.right, left.middle, right.left, right.middle].map((v) => Math.round(v * 100)),

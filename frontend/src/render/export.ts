@@ -1,4 +1,4 @@
-/** Pictures as files. */
+/** Saves pictures as files. */
 import type { Batch, DisplayList } from "@/scene";
 import type { ThemeName } from "@/units";
 import { paint } from "./canvas-painter";

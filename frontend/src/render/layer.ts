@@ -38,7 +38,7 @@ export class Layer {
     this.snapshotTransform = null;
   }
 
-  /** Paints everything anew. */
+  /** Paints everything again. */
   paint(transform: Transform, size: Size, ratio: number): void {
     if (!this.context) return;
     const start = performance.now();
@@ -50,8 +50,8 @@ export class Layer {
   }
 
   /**
-   * Follows a gesture. Cheap pictures are painted anew; dear ones are moved as a bitmap. Returns
-   * whether a full paint is still owed.
+   * Follows a gesture. Simple pictures are painted again; complex ones are moved as a bitmap.
+   * Returns whether a full paint is still needed.
    */
   follow(transform: Transform, painted: Transform, size: Size, ratio: number): boolean {
     if (!this.context) return false;

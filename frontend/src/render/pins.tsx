@@ -1,6 +1,5 @@
 /**
- * Marks over the picture that keep their size while it is zoomed: what they say is opened by a
- * click or a key.
+ * Marks over the picture that keep their size at any zoom; their text opens by a click or a key.
  */
 import type { CSSProperties } from "react";
 import type { Selection } from "@/scene";
@@ -11,7 +10,7 @@ export interface Pin {
   /** In the picture's own units: metres of the floor. */
   x: number;
   y: number;
-  /** Pins at the same place stand above each other: beside it is another rack. */
+  /** Pins at the same position are stacked vertically, because the next rack is beside them. */
   place: number;
   label: string;
   title: string;
@@ -35,7 +34,7 @@ export function Pins({
           style={{ "--x": x, "--y": y, "--place": place } as CSSProperties}
           aria-label={label}
           title={title}
-          // The picture takes what is pressed in it for itself.
+          // The picture must not handle presses on a pin.
           onPointerDown={(event) => event.stopPropagation()}
           onMouseDown={(event) => event.stopPropagation()}
           onKeyDown={(event) => event.stopPropagation()}

@@ -27,7 +27,7 @@ export interface PlanCanvasProps extends Shows {
   onHover?: (item: HitItem | null) => void;
   onView?: (info: ViewInfo) => void;
   handleRef?: Ref<PlanCanvasHandle>;
-  /** Marks on the floor plan; of other views there are none. */
+  /** Marks on the floor plan; other views have none. */
   pins?: readonly Pin[];
   /** A table with the same content. */
   describedBy?: string;
@@ -38,7 +38,7 @@ export interface PlanCanvasProps extends Shows {
   className?: string;
 }
 
-/** The caption has a line of its own below the picture. */
+/** Height of the caption, in a separate line below the picture. */
 const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
@@ -138,7 +138,9 @@ export function PlanCanvas(props: PlanCanvasProps) {
   );
 }
 
-/** Tells the marks over the picture how it is moved and scaled, without painting them again. */
+/**
+ * Passes the current shift and scale to the marks over the picture, without painting them again.
+ */
 function place(frame: HTMLElement | null, { scale, x, y }: Transform): void {
   frame?.style.setProperty("--scale", String(scale));
   frame?.style.setProperty("--dx", String(x));

@@ -1,4 +1,7 @@
-/** What the colours of a picture mean: the racks' scale and the levels with both their cues. */
+/**
+ * The meaning of a picture's colours: the scale of the racks, and the levels with colour and dash
+ * pattern.
+ */
 
 import { useMemo } from "react";
 import {

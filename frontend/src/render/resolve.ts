@@ -21,9 +21,8 @@ export interface Palette {
 }
 
 /**
- * On a light ground more is darker, on a dark ground more is lighter: the ramp runs from near the
- * ground away from it, and low values are thinned, so that racks stay calm beside the level colours
- * that lie on them.
+ * On a light ground larger values are darker, on a dark ground lighter. Low values are faint, so
+ * that racks do not distract from the level colours drawn on them.
  */
 function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   const share = step / (RAMP_STEPS - 1);

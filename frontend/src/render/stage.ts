@@ -1,6 +1,6 @@
 /**
  * A picture on two canvases: the plan below, selection and hover above, so that a selection never
- * waits for the plan to be painted. Knows nothing of React; the component feeds it.
+ * waits for the plan to be painted. Independent of React; the component feeds it.
  */
 import type { Batch, DisplayList, Hit } from "@/scene";
 import type { ThemeName } from "@/units";
@@ -61,7 +61,7 @@ export class Stage {
     this.request(false, true);
   }
 
-  /** What stays in sight whatever is selected. */
+  /** Sets the batches that stay visible for any selection. */
   setMarks(marks: readonly Batch[]): void {
     this.marks = marks;
     this.request(false, true);
@@ -95,7 +95,7 @@ export class Stage {
     clearTimeout(this.settle);
   }
 
-  /** Paints now what waits for the next frame. */
+  /** Paints now instead of in the next frame. */
   flush(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;

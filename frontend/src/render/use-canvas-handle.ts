@@ -1,7 +1,4 @@
-/**
- * What a page may do with a picture from outside: zoom, pan, and save all of the view as SVG or
- * PNG.
- */
+/** The actions of a page on a picture: zoom, pan, and save the whole view as SVG or PNG. */
 import { type Ref, type RefObject, useImperativeHandle, useMemo } from "react";
 import { describeView, type PlanModel, VIEW_TITLES, type ViewKind } from "@/scene";
 import type { ThemeName } from "@/units";

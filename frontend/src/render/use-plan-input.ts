@@ -1,6 +1,6 @@
 /**
- * Pointer and keys over a picture of the plan: what lies under them, choosing it, stepping through
- * items, moving the view.
+ * Pointer and keyboard input on a picture of the plan: finding and selecting the item at a
+ * position, stepping through items, moving the view.
  */
 import { type RefObject, useCallback, useState } from "react";
 import {
@@ -46,7 +46,7 @@ export type TurnBy = (turn: number, tilt: number) => void;
 
 export function usePlanInput(input: PlanInput) {
   const { shown, selection, onSelect, setOrbit } = input;
-  /** What stepping through the items came to, for who hears the page. */
+  /** The current item when stepping through items, for screen readers. */
   const [announced, setAnnounced] = useState("");
   const turnBy = useCallback<TurnBy>(
     (turn, tilt) => {

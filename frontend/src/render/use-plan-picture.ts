@@ -1,6 +1,6 @@
 /**
- * What is painted of a plan in one view: the picture, what the selection lays over it, marks of
- * what is broken, and its place.
+ * The painted content of a plan in one view: the picture, the overlay of the selection, marks of
+ * faults, and the position.
  */
 import { useMemo } from "react";
 import {
@@ -20,7 +20,7 @@ import {
 } from "@/scene";
 import { fitTransform, type Size } from "./transform";
 
-/** What of a plan is shown, and how. */
+/** The parts of a plan to show, and how. */
 export interface Shows {
   model: PlanModel;
   view: ViewKind;
@@ -29,7 +29,7 @@ export interface Shows {
   linksMode?: LinksMode;
   /** Links by what they carry instead of by level. */
   heat?: LinkHeat;
-  /** What is broken; it is marked on the floor. */
+  /** The faults, which are marked on the floor. */
   struck?: Struck;
   /** Racks of the elevations; all when absent. */
   racks?: readonly number[];

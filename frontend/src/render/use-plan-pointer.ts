@@ -1,6 +1,6 @@
 /**
- * The pointer over a picture of the plan: what lies under it, dragging the 3D view, choosing by a
- * click.
+ * Pointer input on a picture of the plan: finding the item below, dragging the 3D view, selecting
+ * by a click.
  */
 import { type MouseEvent, type PointerEvent, useRef } from "react";
 import type { Hit, HitIndex, HitItem } from "@/scene";

@@ -1,7 +1,10 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 import type { Size } from "./transform";
 
-/** The size of an element's inside in CSS pixels, as it changes; zero by zero until it is there. */
+/**
+ * The inner size of an element in CSS pixels, updated when it changes; zero by zero until the
+ * element exists.
+ */
 export function useSize(element: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useLayoutEffect(() => {

@@ -8,7 +8,8 @@ import type { PlanPicture } from "./use-plan-picture";
 import type { ZoomControls } from "./use-zoom";
 
 /**
- * Makes the stage on its two canvases and keeps it as the picture is; gives what was painted last.
+ * Creates the stage on its two canvases and updates it with the picture; returns the content that
+ * was painted last.
  */
 export function useStage({
   stage,

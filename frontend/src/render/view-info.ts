@@ -1,10 +1,10 @@
-/** What a picture of the plan shows: zoom, and how many links of how many. */
+/** The state of a picture of the plan: zoom, and "N of M" links. */
 import type { DisplayList, Highlight, ViewKind } from "@/scene";
 import type { PaintStats } from "./stage";
 
 export interface ViewInfo {
   zoomPercent: number;
-  /** "N of M": links drawn, links there are, and what was counted. */
+  /** "N of M": drawn links, all links, and what was counted. */
   drawn: number;
   total: number;
   what: string;
@@ -12,8 +12,8 @@ export interface ViewInfo {
 }
 
 /**
- * Of a selection its cables; else the links drawn one by one, if there are any; else what the list
- * counts.
+ * For a selection its cables; else the links drawn one by one, if there are any; else the count of
+ * the list.
  */
 export function viewInfo({
   highlight,

@@ -33,7 +33,7 @@ export class Bitset {
     return total;
   }
 
-  /** Members, ascending. */
+  /** The members in ascending order. */
   toArray(): Uint32Array {
     const ids = new Uint32Array(this.count());
     let at = 0;

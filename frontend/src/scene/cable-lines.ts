@@ -1,6 +1,6 @@
 /**
- * Single cables on the floor: each one from its rack, along the trays in a lane of its own, to the
- * other rack. The lane of a cable is the same in every picture, whatever else is drawn [ours].
+ * Single cables on the floor: each from its rack, along the trays in a separate lane, to the other
+ * rack. The lane of a cable is the same in every picture, independent of other drawn cables [ours].
  */
 import { cableRacks, memoised, type PlanModel } from "./model";
 import { type PathBatch, PathBuilder } from "./primitives";

@@ -1,4 +1,4 @@
-/** Items in words: for tooltips, the inspector and whoever cannot see the picture. */
+/** Items in words: for tooltips, the inspector and screen readers. */
 import {
   formatCount,
   formatKilograms,

@@ -5,7 +5,7 @@
 
 export type Column = readonly number[];
 
-/** `GET /plans/{id}/scene`. */
+/** The response of `GET /plans/{id}/scene`. */
 export interface SceneDocument {
   enclosure: {
     kind: "container" | "rows" | string;
@@ -99,7 +99,7 @@ export interface CablesDocument {
     b_device: Column;
     b_port: Column;
     level: Column;
-    /** Index into `routes`. */
+    /** The route of each cable, as an index into `routes`. */
     route: Column;
     length_mm: Column;
     stock_mm: Column;
@@ -107,9 +107,9 @@ export interface CablesDocument {
     colour: Column;
     /** Index of the bundle; -1 inside a rack. */
     bundle: Column;
-    /** The row that stands for the whole cable: its own, or of a breakout its first leg's. */
+    /** The row of the whole cable: its own row, or that of a breakout's first leg. */
     lead?: Column;
-    /** Which leg of a breakout, from 1; 0 for a cable of its own. */
+    /** The number of a breakout's leg, from 1; 0 for other cables. */
     leg?: Column;
     /** The end with a breakout's one plug: 1 for a, 2 for b. */
     trunk?: Column;

@@ -21,11 +21,11 @@ import type { Face, ViewOptions } from "./view";
  * the lower the names.
  */
 const RACK_GAP = 3;
-/** Of at most so many racks there is room between them for a ruler of units. */
+/** Up to this number of racks there is space between them for a ruler of units. */
 const RULED_RACKS = 2;
 const RULED_GAP = 9;
 const LINE_GAP = 5;
-/** From so many px a U on, marks of the ruler, which are 5 U apart, do not touch each other. */
+/** From this number of px per U, the marks of the ruler, which are 5 U apart, do not overlap. */
 const RULER_SCALE = 2.6;
 /** More cables than this are not drawn between the racks. */
 const DRAWN_CABLES = 8;
@@ -167,8 +167,8 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
         levelMarks.add(mark.text, place.x - 0.35, mark.y, "muted", RACK_GAP - 0.35, mark.units * 1.3);
         continue;
       }
-      // Left of a line there is room: the marks stand apart there, and a leader says what each
-      // belongs to.
+      // Left of a line there is space: marks are spread out there, and a leader connects each to
+      // its line.
       lineMarks.add(mark.text, place.x - 1.5, mark.apart, "muted");
       leaders.add(0, place.x - 1.3, mark.apart, place.x - 0.2, mark.y);
     }
@@ -214,7 +214,7 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
   };
 }
 
-/** Runs of units that hold switches of one level only: the second cue beside their colour. */
+/** Ranges of units that contain switches of one level only, marked in addition to their colour. */
 function levelRuns(model: PlanModel, rack: number): { level: number; from: number; to: number }[] {
   const levels = new Map<number, number>();
   for (const device of csrSlice(model.rackDevices, rack)) {
@@ -233,10 +233,7 @@ function levelRuns(model: PlanModel, rack: number): { level: number; from: numbe
 /** Least distance of two marks at the left of a line, in U: they are shown from 3.4 px a U on. */
 const MARK_STEP = 3.3;
 
-/**
- * Where the mark of each run goes: beside it, and `apart` where the marks must not touch each
- * other.
- */
+/** The position of the mark of each range: next to it, or `apart` if marks would overlap. */
 function levelPlaces(
   model: PlanModel,
   place: RackPlace,
@@ -325,8 +322,8 @@ function cablesBetween(model: PlanModel, highlight: Highlight, layout: Elevation
 type Box = ReturnType<typeof deviceBox>;
 
 /**
- * From the right edge of one device to the left edge of the other; of one above the other, outside
- * around their right edges.
+ * From the right edge of one device to the left edge of the other; if one is above the other,
+ * outside around their right edges.
  */
 function between([ax, ay, aw, ah]: Box, [bx, by, bw, bh]: Box): number[] {
   const [aMid, bMid] = [ay + ah / 2, by + bh / 2];

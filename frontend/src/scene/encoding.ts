@@ -22,7 +22,7 @@ export interface ColourScale {
    * value.
    */
   kind: "ramp" | "flat" | "categories" | "none";
-  /** What the ramp stands for: up to the largest value, from the smallest one or below it. */
+  /** The values of the ramp: up to the largest value, from the smallest one or below. */
   domain: readonly [number, number];
   /** Legend marks from low to high. */
   stops: readonly { colour: ColourRef; text: string }[];
@@ -43,8 +43,7 @@ export interface ColourScale {
 const FLAT_SPREAD = 0.005;
 const LEGEND_STOPS = 5;
 /**
- * The ramp stands for at least this share of the largest value: small differences are to look
- * small.
+ * The ramp covers at least this share of the largest value, so that small differences look small.
  */
 const LEAST_SPREAD = 0.25;
 

@@ -1,6 +1,6 @@
 /**
- * What a selection adds to the floor plan: everything else steps back, its racks, trays and cables
- * come forward.
+ * The overlay of a selection on the floor plan: its racks, trays and cables are highlighted, and
+ * everything else is dimmed.
  */
 import { plural } from "@/units";
 import { bundlePath, cableLines } from "./cable-lines";

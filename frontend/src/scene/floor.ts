@@ -18,7 +18,7 @@ export const SINGLE_CABLES_SCALE = 210;
 const CUE_MIN_SCALE = 100;
 /** A tray with few cables is still a target of this width. */
 const MIN_TARGET_METRES = 0.05;
-/** Ground left free beside a tray's ribbons. */
+/** Free ground next to a tray's ribbons. */
 const CASING_METRES = 0.018;
 /** Below this many CSS pixels, a rack is drawn as part of its row. */
 const RACK_MIN_PX = 4;
@@ -249,7 +249,7 @@ function trayBatches(
         ? { x: Math.min(x0, x1), y: y0 + offset, width: Math.abs(x1 - x0), height: width }
         : { x: x0 + offset, y: Math.min(y0, y1), width, height: Math.abs(y1 - y0) };
     const whole = ribbon(-bed / 2, bed);
-    // As wide as it is drawn: over racks and beside it, the rack is what people point at.
+    // The target is as wide as the drawn tray: over racks and beside it, users point at the rack.
     const load = Math.max(MIN_TARGET_METRES, bed * (trays.cables[tray]! / peakTrayCables(model)));
     const target = ribbon(-load / 2, load);
     for (const { box, over } of trays.kind[tray] === "crossing"
@@ -301,7 +301,7 @@ function trayBatches(
   ];
 }
 
-/** A crossing, cut where racks stand below it, so that their names stay readable there. */
+/** A crossing, cut where it passes over racks, so that their names stay readable. */
 function aislePieces(model: PlanModel, box: Box): { box: Box; over: boolean }[] {
   const cuts = new Set([box.y, box.y + box.height]);
   const below: Box[] = [];

@@ -11,11 +11,11 @@ import { bundlesOfTray, idsOfItem } from "./selection";
 import type { LineStyle } from "./strokes";
 
 export interface LinkHeat {
-  /** What the values are: "Flows on the fuller direction". */
+  /** The name of the values: "Flows on the fuller direction". */
   title: string;
   /** By cable; NaN for one that is no part of it, which is not drawn. */
   values: ArrayLike<number>;
-  /** What the ramp stands for; from the minimum to the maximum of the values if not given. */
+  /** The range of the ramp; if not given, from the minimum to the maximum of the values. */
   domain?: readonly [number, number];
   format: (value: number) => string;
 }
@@ -126,7 +126,7 @@ export function heatClassOf(model: PlanModel, heat: LinkHeat, item: HitItem): nu
   return hottest < 0 ? 0 : heatScale(heat).classOf(hottest);
 }
 
-/** One line for a tooltip; empty when there is nothing to say. */
+/** One line for a tooltip; empty if there is no value. */
 export function describeHeat(model: PlanModel, heat: LinkHeat, item: HitItem): string {
   const hottest = hottestOf(model, heat, item);
   const { domain } = heatScale(heat);

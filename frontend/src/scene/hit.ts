@@ -1,7 +1,7 @@
 /**
- * What lies under the pointer: boxes, polygons and segments in a uniform grid, built at the first
- * question. The last one added wins, as it was painted last; a segment wins over a box, as it is
- * the smaller target.
+ * Finds the item under the pointer: boxes, polygons and segments in a uniform grid, built at the
+ * first query. The last one added wins, because it was painted last; a segment wins over a box,
+ * because it is the smaller target.
  */
 import type { Box } from "./model";
 import type { SelectionKind } from "./selection";

@@ -43,7 +43,7 @@ export function buildView(model: PlanModel, view: ViewKind, options: ViewOptions
   }
 }
 
-/** What a selection paints over the picture. */
+/** The overlay that a selection paints over the picture. */
 export function buildOverlay(
   model: PlanModel,
   view: ViewKind,

@@ -52,7 +52,10 @@ export function rackMatrix(model: PlanModel): RackMatrix {
   });
 }
 
-/** Colour of a number of cables; the root spreads the many small counts beside a few large ones. */
+/**
+ * The colour for a number of cables; the square root spreads the many small counts next to a few
+ * large ones.
+ */
 export function matrixColour(cables: number, peak: number): ColourRef {
   if (cables === 0) return "well";
   return `ramp:${Math.min(RAMP_STEPS - 1, Math.floor(Math.sqrt(cables / peak) * (RAMP_STEPS - 1)))}`;
@@ -138,7 +141,7 @@ function groupSeparators(model: PlanModel, size: number): Batch {
   return lines.batch([{ colour: "rule", width: 1 }], { alpha: 0.8 });
 }
 
-/** When cells are too small for every name, every tenth still says where one is. */
+/** If cells are too small for every name, every tenth cell has its name. */
 function sparseLabels(model: PlanModel, size: number): Batch[] {
   if (size <= 24) return [];
   const step = 10 ** Math.max(1, Math.ceil(Math.log10(size / 40)));

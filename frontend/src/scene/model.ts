@@ -57,9 +57,9 @@ export interface CableColumns {
   lengthMm: Uint32Array;
   stockMm: Uint32Array;
   bundle: Int32Array;
-  /** The row that stands for the whole cable: its own, or of a breakout its first leg's. */
+  /** The row of the whole cable: its own row, or that of a breakout's first leg. */
   lead: Uint32Array;
-  /** Which leg of a breakout, from 1; 0 for a cable of its own. */
+  /** The number of a breakout's leg, from 1; 0 for other cables. */
   leg: Uint8Array;
   /** The end with a breakout's one plug: 1 for a, 2 for b, 0 for none. */
   trunk: Uint8Array;
@@ -96,7 +96,7 @@ export interface PlanModel {
   deviceCables: Csr;
   rackBundles: Csr;
   bundleCables: Csr;
-  /** The floor with a margin for nothing: the enclosure and whatever stands outside it. */
+  /** The floor with a margin: the enclosure and everything outside it. */
   floor: Box;
   /** Work that a view did once and other views may use again (routes, layouts). */
   memo: Map<string, unknown>;
@@ -141,7 +141,8 @@ export function csrSlice(csr: Csr, key: number): Uint32Array {
 }
 
 /**
- * What was worked out once per model: routes, layouts. `make` must be a pure function of the model.
+ * Caches values that are computed once per model: routes, layouts. `make` must be a pure function
+ * of the model.
  */
 export function memoised<T>(model: PlanModel, key: string, make: () => T): T {
   if (!model.memo.has(key)) model.memo.set(key, make());

@@ -1,5 +1,5 @@
 /**
- * What a view is made of: batches of rectangles, paths, polygons and labels in world coordinates,
+ * The elements of a view: batches of rectangles, paths, polygons and labels in world coordinates,
  * as typed arrays. Colours are names, not values, so that one list serves both themes, the screen
  * and the printed page; level of detail is a range of scales on a batch, so that zooming needs no
  * new list.
@@ -31,7 +31,7 @@ export interface Visibility {
 
 export interface StrokeStyle {
   colour: ColourRef;
-  /** Width in CSS pixels whatever the zoom, or in world units when `world` is set. */
+  /** Width in CSS pixels for any zoom, or in world units if `world` is set. */
   width: number;
   world?: boolean;
   dashPx?: readonly number[];
@@ -48,7 +48,7 @@ export interface RectBatch extends Visibility {
   /** Left free on every side, so that neighbours stay apart at any zoom. */
   insetPx?: number;
   alpha?: number;
-  /** Stroke only. */
+  /** Draws the outline only. */
   hollow?: boolean;
   /** Ellipses in the boxes. */
   round?: boolean;
@@ -56,7 +56,7 @@ export interface RectBatch extends Visibility {
 
 export interface PathBatch extends Visibility {
   kind: "paths";
-  /** x, y pairs. */
+  /** Points as x, y pairs. */
   points: Float32Array;
   /** Path i is points starts[i] .. starts[i + 1], counted in pairs. */
   starts: Uint32Array;
@@ -65,7 +65,7 @@ export interface PathBatch extends Visibility {
   /** "cubic": start, two handles, end. */
   shape: "line" | "cubic";
   alpha?: number;
-  /** Its paths are single links: the painter says how many of them it drew, for "N of M". */
+  /** Its paths are single links: the painter reports the number of drawn ones, for "N of M". */
   counted?: boolean;
 }
 
@@ -98,12 +98,12 @@ export interface LabelBatch extends Visibility {
   offsetPx?: readonly [dx: number, dy: number];
   /** Clockwise turn in degrees. */
   turn?: number;
-  /** A halo of this colour, or of whatever contrasts with the text, for text over lines. */
+  /** A halo of this colour, or of a colour that contrasts with the text, for text over lines. */
   halo?: ColourRef | "contrast";
 }
 
 /**
- * Small signs of one size whatever the zoom: a ring or a square on the ground's colour with a
+ * Small signs with the same size at any zoom: a ring or a square on the ground's colour with a
  * character or a number.
  */
 export interface BadgeBatch extends Visibility {
@@ -137,11 +137,11 @@ export interface DisplayList {
   /** "N of M", always: how many links of how many this list draws one by one. */
   drawn: number;
   total: number;
-  /** What is counted: "cables", "links", "rack pairs". */
+  /** The counted items: "cables", "links", "rack pairs". */
   what: string;
 }
 
-/** A growing Float32Array. */
+/** A Float32Array that grows. */
 export class Floats {
   private data = new Float32Array(256);
   length = 0;

@@ -114,7 +114,7 @@ describe("tray routes", () => {
 
   it("of one pair of racks have names of their own, and a matrix cell selects them all", () => {
     const { scene, cables, topology } = sampleBcube(4, 4);
-    // The last cable between the first two racks that share a bundle gets a bundle of its own over
+    // The last cable between the first two racks that share a bundle gets a separate bundle over
     // the other crossing.
     const model = createModel(withTwin(scene), cables, topology);
     const twin = model.bundleCount - 1;
@@ -233,8 +233,7 @@ describe("views", () => {
           finite(list);
           expect(list.drawn).toBeLessThanOrEqual(list.total);
           const { scene, cablesDocument, topology } = model;
-          // A fresh model knows nothing of earlier views; the document is turned over already, so
-          // turn it back.
+          // A fresh model has no cached views; the document is rotated already, so rotate it back.
           const again = createModel(turnBack(scene), cablesDocument, topology);
           expect(fingerprint(buildView(again, view, { ...OPTIONS, linksMode }))).toBe(fingerprint(list));
           within(list);

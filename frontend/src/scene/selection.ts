@@ -19,7 +19,7 @@ export interface Highlight {
   cables: Uint32Array;
   cableSet: Bitset;
   totalCables: number;
-  /** Selected themselves. */
+  /** The directly selected items. */
   racks: Bitset;
   devices: Bitset;
   trays: Bitset;
@@ -212,7 +212,7 @@ export function bundlesOfPair(model: PlanModel, bundle: number): readonly number
   );
 }
 
-/** What a click on an item selects: a matrix cell means every bundle of its two racks. */
+/** The items that a click selects: for a matrix cell, every bundle of its two racks. */
 export function idsOfItem(model: PlanModel, item: HitItem): readonly number[] {
   return item.kind === "bundle" && item.other !== undefined ? bundlesOfPair(model, item.id) : [item.id];
 }

@@ -1,7 +1,7 @@
 /**
- * What is broken, over the floor plan: every cut or degraded cable that leaves its rack by a line
- * of its own with a mark on it, whatever the others are drawn as; what is broken inside a rack by a
- * mark before that rack [ours].
+ * Faults over the floor plan: every cut or degraded cable that leaves its rack is drawn as a
+ * separate line with a mark, however other cables are drawn; faults inside a rack are marked in
+ * front of that rack [ours].
  */
 import { cablePathOf } from "./cable-lines";
 import { rackBox } from "./floor";
@@ -24,13 +24,13 @@ export interface Struck {
   cut: ReadonlyMap<number, string>;
   /** Cables that carry less, lose some or take longer. */
   degraded: ReadonlyMap<number, string>;
-  /** Servers and switches. */
+  /** Failed servers and switches. */
   dead: ReadonlyMap<number, string>;
 }
 
 export interface StruckMarks {
   batches: readonly Batch[];
-  /** Marks and lines, to be asked before the picture below them. */
+  /** Marks and lines, which are searched before the picture below them. */
   hits: HitIndex;
 }
 
@@ -41,8 +41,8 @@ const MOST_OWN_MARKS = 40;
 const BADGE_PX = 14;
 const BEFORE_FRONT_METRES = 0.15;
 /**
- * Marks of cables side by side stand at different places of their ways: from a quarter to three
- * quarters of it.
+ * Marks of adjacent cables are at different positions along their paths: from a quarter to three
+ * quarters.
  */
 const GOLDEN = 0.618034;
 /**
@@ -54,7 +54,7 @@ const STROKES: readonly StrokeStyle[] = [
   { colour: "failed", width: 2, dashPx: [5, 4] },
 ];
 const GROUND = STROKES.map((): StrokeStyle => ({ colour: "background", width: 6 }));
-/** So many things are named, the rest is counted. */
+/** Up to this number of names are listed, the rest is counted. */
 const MOST_NAMES = 4;
 
 interface RackMarks {
@@ -127,7 +127,8 @@ export function floorMarks(model: PlanModel, { cut, degraded, dead }: Struck): S
 }
 
 /**
- * A number for several; alone, a cross for what is gone and an exclamation mark for what is worse.
+ * A number for several; for one, a cross if it has failed and an exclamation mark if it is
+ * degraded.
  */
 const textOf = (how: keyof RackMarks, members: number) =>
   members > 1 ? String(members) : how === "degraded" ? "!" : CROSS;
@@ -207,8 +208,8 @@ class Badges {
 }
 
 /**
- * What is broken of an item, in lines: for a cable or a device what happened to it, for others the
- * names of it all.
+ * The faults of an item, as lines: for a cable or a device its own fault, for others the names of
+ * all failed parts.
  */
 export function describeStruck(model: PlanModel, { cut, degraded, dead }: Struck, item: HitItem): string[] {
   const has = membership(model, item);

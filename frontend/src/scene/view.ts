@@ -1,4 +1,4 @@
-/** What the person chose to look at, apart from the plan itself. */
+/** The settings of the view, which are independent of the plan. */
 import type { LinkHeat } from "./heat";
 
 export type ViewKind = "floor" | "elevations" | "logical" | "matrix" | "3d";
@@ -39,5 +39,5 @@ export const COLOUR_BY_TITLES: Readonly<Record<ColourBy, string>> = {
   group: "Group",
 };
 
-/** Single cables are never drawn in larger numbers than this; the count says so. */
+/** At most this number of single cables is drawn; the count shows if there are more. */
 export const MAX_SINGLE_LINES = 30_000;

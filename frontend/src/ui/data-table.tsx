@@ -8,11 +8,11 @@ import { orderRows, type SortBy, type SortKey } from "./table-order";
 export interface Column {
   id: string;
   title: string;
-  /** px at least; columns share what is left. */
+  /** Minimum width in px; columns share the remaining space. */
   width: number;
   align?: "start" | "end";
   mono?: boolean;
-  /** The cell as text: what is shown unless `render` is given, copied and exported. */
+  /** The cell as text, which is shown unless `render` is given, and is copied and exported. */
   text: (row: number) => string;
   sort?: (row: number) => SortKey;
   render?: (row: number) => ReactNode;
@@ -221,10 +221,10 @@ function BodyRow({
   );
 }
 
-// The same share of the width in every row, whatever the texts: columns stay in line.
+// The same share of the width in every row, for any texts, so that columns stay aligned.
 const cellStyle = (column: Column) => ({ flex: `${column.width} 0 ${column.width}px`, width: 0 });
 
-/** The keys of the grid, as DataTable says. */
+/** The keys of the grid, as documented at DataTable. */
 function useRowKeys({
   ordered,
   active,

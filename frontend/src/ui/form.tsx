@@ -105,7 +105,7 @@ export interface NumberInputProps {
 /**
  * A typed number: arrow keys step, and a readable text is committed while typing so that the plan
  * follows at once. Out-of-range values are committed too: the engine's finding explains them and
- * offers the nearest one. A text that is no number stays in the field, which says what to type.
+ * offers the nearest one. A text that is no number stays in the field, with a hint on what to type.
  */
 export function NumberInput(props: NumberInputProps) {
   const {
@@ -123,7 +123,7 @@ export function NumberInput(props: NumberInputProps) {
     describedBy,
   } = props;
   const shown = value === null ? "" : String(value);
-  // Null: what the value says.
+  // Null: shows the value.
   const [typed, setTyped] = useState<string | null>(null);
   const text = typed ?? shown;
   const parsed = parseNumber(text, integer);

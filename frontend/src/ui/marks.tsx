@@ -1,4 +1,4 @@
-/** Small things that say one fact: where a value comes from, how it changed, which key does it. */
+/** Small marks with one fact each: the source of a value, its change, its shortcut key. */
 import type { CSSProperties, ReactNode } from "react";
 import { cx } from "./cx";
 import { Icon } from "./icon";

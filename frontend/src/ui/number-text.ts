@@ -18,7 +18,7 @@ export function parseNumber(text: string, integer = false): number | null {
   return value;
 }
 
-/** What to type into a number field: "Type a whole number, 2 to 1,024." */
+/** The hint of a number field: "Type a whole number, 2 to 1,024." */
 export function numberHint({
   integer,
   min,

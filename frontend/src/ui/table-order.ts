@@ -11,8 +11,8 @@ export interface SortBy {
 export type SortKey = number | string | null;
 
 /**
- * `rows` ordered by `key`, ties kept in their given order, nulls last in either direction.
- * Strings compare by code unit after splitting digits, so that `R2` stands before `R10`.
+ * `rows` ordered by `key`, ties kept in their given order, nulls last in either direction. Strings
+ * compare by code unit after splitting digits, so that `R2` sorts before `R10`.
  */
 export function orderRows(
   rows: readonly number[],

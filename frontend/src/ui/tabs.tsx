@@ -7,7 +7,9 @@ export interface TabItem<T extends string> {
   detail?: ReactNode;
 }
 
-/** Arrow keys, Home and End move and choose, as the ARIA pattern for tabs and radio groups asks. */
+/**
+ * Arrow keys, Home and End move and choose, as the ARIA pattern for tabs and radio groups requires.
+ */
 function useArrows<T extends string>(items: TabItem<T>[], value: T, onChange: (value: T) => void) {
   const root = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {

@@ -12,7 +12,7 @@ interface Toast {
 const useToasts = create<{ toasts: Toast[] }>(() => ({ toasts: [] }));
 let nextId = 1;
 
-/** Says `text` for a few seconds, politely to screen readers; errors stay until closed. */
+/** Shows `text` for a few seconds, politely for screen readers; errors stay until closed. */
 export function toast(text: string, kind: Toast["kind"] = "info"): void {
   const id = nextId++;
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts.slice(-2), { id, text, kind }] }));

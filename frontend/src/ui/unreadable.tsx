@@ -1,5 +1,5 @@
 /**
- * Inputs whose text cannot be read: the text stays, its field says what to type, and the form
+ * Inputs whose text cannot be parsed: the text stays, its field shows what to type, and the form
  * around it cannot be sent.
  */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useId, useRef } from "react";
@@ -10,7 +10,7 @@ const FormContext = createContext<Report | null>(null);
 /** The field that shows the problem of the input in it. */
 export const FieldProblemContext = createContext<((problem: string | null) => void) | null>(null);
 
-/** Tells how many inputs inside hold a text that cannot be read. */
+/** Counts the inputs inside whose text cannot be parsed. */
 export function UnreadableInputs({
   onCount,
   children,

@@ -2,8 +2,8 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 
 /**
- * Whether files are held over it now. Only files are taken, and by the innermost that wants them;
- * dragged text goes where it always went.
+ * Whether files are being dragged over it. Only files are accepted, by the innermost element that
+ * accepts them; dragged text keeps its default behaviour.
  */
 export function useFileDrop(
   target: RefObject<HTMLElement | null> | "window",
@@ -22,7 +22,8 @@ export function useFileDrop(
     };
     const handlers: Record<string, (event: Event) => void> = {
       dragenter: withFiles((event) => {
-        // An element within that takes files itself has said so before the event came here.
+        // An inner element that accepts files has prevented the default before the event arrives
+        // here.
         setOver(!event.defaultPrevented);
         event.preventDefault();
         inside++;

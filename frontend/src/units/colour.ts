@@ -63,7 +63,10 @@ export function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** Black or white, whichever reads better on `ground`; at least 4.5 to 1 on any ground. */
+/**
+ * Black or white, depending on which is more readable on `ground`; the contrast is at least 4.5 to
+ * 1 on any ground.
+ */
 export function inkOn(ground: string): string {
   return contrast("#000000", ground) >= contrast("#FFFFFF", ground) ? "#000000" : "#FFFFFF";
 }

@@ -7,7 +7,7 @@ export const BITS_PER_GBIT = 1e9;
 /** A rack drawn without a given width or depth is this wide and deep. */
 export const DEFAULT_RACK_WIDTH_METRES = 0.6;
 export const DEFAULT_RACK_DEPTH_METRES = 1.0;
-/** What stands for a value that is not known. */
+/** Shown in place of an unknown value. */
 export const UNKNOWN = "\u2013";
 /** The true minus sign: as wide as a digit in tabular numerals, unlike the hyphen. */
 export const MINUS = "\u2212";

@@ -82,7 +82,7 @@ export function kilogramsLike(like: Maybe): (value: Maybe) => string {
     known(value) ? `${formatShort(value / 1000, Math.abs(value) < 950 ? 3 : 1)}${THIN_GAP}t` : UNKNOWN;
 }
 
-/** Currencies that one sign stands for wherever it is read; the others are named by their codes. */
+/** Currencies with an unambiguous sign; the others are shown by their codes. */
 const SIGNS: Record<string, string> = { USD: "$", EUR: "\u20ac", GBP: "\u00a3" };
 
 /**
@@ -158,12 +158,12 @@ export function formatRelative(value: Maybe, base: Maybe): string {
   return formatDelta(value / base - 1, (share) => formatPercent(share, 1));
 }
 
-/** "256 of 8,192". */
+/** Formats "256 of 8,192". */
 export function formatShare(part: number, whole: number): string {
   return `${formatCount(part)} of ${formatCount(whole)}`;
 }
 
-/** Short for `formatKilograms`. */
+/** Short name of `formatKilograms`. */
 export const formatKg = formatKilograms;
 
 /** "1 cable", "2 cables". */

@@ -31,7 +31,7 @@ export interface ThemeTokens {
   serverEdge: string;
   rack: string;
   rackEdge: string;
-  /** Empty rack units. */
+  /** Colour of empty rack units. */
   vacant: string;
   selection: string;
   hover: string;
@@ -108,8 +108,8 @@ export const FONT_FAMILY = "system-ui, sans-serif";
 export const GRID_PX = 4;
 
 /**
- * Dash pattern of a level in CSS pixels: the second cue beside colour. L0 is solid. Beyond the
- * patterns listed they repeat, as the colours do, and the label ("L7") tells them apart.
+ * Dash pattern of a level in CSS pixels: a second cue in addition to the colour. L0 is solid. After
+ * the last pattern they repeat, like the colours, and the label ("L7") distinguishes them.
  */
 const LEVEL_DASHES_PX: readonly (readonly number[])[] = [
   [],

@@ -21,10 +21,10 @@ import { readFiles, type Upload } from "./files";
 import { summaryText } from "./kinds";
 import { WorkOrder } from "./work-order";
 
-/** What a plan that nobody saved has for an id in the address. */
+/** The id of an unsaved plan in the address. */
 const UNSAVED = "new";
 
-/** `/plans/$id/as-built`: a list of cables from the floor beside the plan. */
+/** `/plans/$id/as-built`: compares a list of cables from the floor with the plan. */
 export default function AsBuiltPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   useEffect(() => {

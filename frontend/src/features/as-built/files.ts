@@ -1,4 +1,4 @@
-/** What is sent of the files that were dropped. */
+/** Prepares the dropped files for the upload. */
 
 /** The server takes no larger ones. */
 export const MOST_BYTES = 64 * 1024 * 1024;
@@ -24,8 +24,8 @@ export const stem = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, "")
 const isJson = (text: string): boolean => /^\uFEFF?\s*[{[]/.test(text);
 
 /**
- * One list as it is; several outputs of lldpctl, one a device and named after it, as one document.
- * Throws an Error in words for what cannot be sent together.
+ * One list is sent as it is; several outputs of lldpctl, one per device and named after it, are
+ * sent as one document. Throws an Error with a message if the files cannot be sent together.
  */
 export function uploadOf(files: readonly NamedText[]): Upload {
   const [first] = files;

@@ -8,7 +8,7 @@ export type Kind = AsBuiltDifference["kind"];
 export const endText = (end: AsBuiltEnd): string =>
   `${end.rack === null ? "" : `${end.rack} · `}${end.device} ${end.port}`;
 
-/** The kinds to choose from: those that there are, with how many. */
+/** The kinds that occur, with their counts, for the filter. */
 export function presentKinds(
   found: AsBuilt,
 ): { kind: Kind; title: string; meaning: string; count: number }[] {
@@ -24,7 +24,7 @@ export function lengthText({ expected, found }: AsBuiltDifference): string {
   return `${told} for ${ordered}`;
 }
 
-/** "28 of 32 cables in order"; with LLDP of those that the list covers. */
+/** "28 of 32 cables in order"; with LLDP only the cables that the list covers count. */
 export function summaryText(found: AsBuilt): string {
   const { in_order: good, not_covered: away } = found.counts;
   const text = `${formatCount(good)} of ${formatCount(found.cables - away)} cables in order`;

@@ -10,7 +10,7 @@ import { ShowLink } from "./show-link";
 /** Steps of a rack that are in the document at a time. */
 const STEPS = 100;
 
-/** The steps that turn what was found into the plan, by rack. */
+/** The steps that make the cabling on the floor match the plan, by rack. */
 export function WorkOrder({ plan, found }: { plan: Plan; found: AsBuilt }) {
   const { work } = found;
   const racks = useMemo(() => byRack(work.steps), [work]);

@@ -13,7 +13,7 @@ export function BookList({
   version,
   onChoose,
 }: {
-  /** Absent while they are asked for. */
+  /** Absent while they load. */
   books: Book[] | undefined;
   current: Book | undefined;
   version: number | undefined;

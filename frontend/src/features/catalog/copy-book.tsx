@@ -8,7 +8,7 @@ import { ModalDialog } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
 import styles from "./catalog-page.module.css";
 
-/** A book of one's own starts as a copy: the built-in ones stay what their sources say. */
+/** A user's book starts as a copy, so that the built-in ones keep the values of their sources. */
 export function CopyBook({
   from,
   version,
@@ -107,8 +107,7 @@ export function CopyBook({
 }
 
 /**
- * What the copy is in; in another currency than the book's also at which rate its amounts are
- * converted.
+ * The currency of the copy, and if it differs from the book's, the exchange rate for its amounts.
  */
 function CurrencyFields({
   from,

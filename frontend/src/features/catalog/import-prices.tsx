@@ -149,7 +149,7 @@ function Failed({ error, onDecimal }: { error: unknown; onDecimal: (mark: Mark) 
   );
 }
 
-/** An error in words: with what is wrong at each place of the file, where the server says so. */
+/** The message of an error, with the problem at each place of the file if the server lists them. */
 const messages = (error: unknown): string[] =>
   error instanceof ApiError && error.errors.length > 0
     ? error.errors.map(({ message, hint }) => [message, hint].filter(Boolean).join(" "))
@@ -177,7 +177,7 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
   );
 }
 
-/** Where the prices are from; the book keeps it beside each. */
+/** The source of the prices, which the book stores with each price. */
 function OriginFields({
   value,
   currency,
@@ -231,7 +231,7 @@ function OriginFields({
 const shown = (value: string | number | null) =>
   value === null || value === "" ? "none" : typeof value === "number" ? formatShort(value, 4) : value;
 
-/** What the file changes, or what has to be mended in it. */
+/** The changes of the file, or the errors in it. */
 function Preview({ found }: { found: PriceImport }) {
   if (found.problems.length > 0)
     return (
@@ -253,7 +253,7 @@ function Preview({ found }: { found: PriceImport }) {
       </p>
     );
   const jumps = found.changes.filter(({ jump }) => jump);
-  // What jumps is seen first.
+  // Large changes come first.
   const changes = [...jumps, ...found.changes.filter(({ jump }) => !jump)];
   return (
     <div className={styles.preview}>

@@ -13,7 +13,7 @@ interface Origin {
   date: string;
 }
 
-/** The values of a part as fields; saving needs the source of what was changed. */
+/** The values of a part as fields; saving requires the source of the changed values. */
 export function PartForm({
   version,
   part,

@@ -48,9 +48,9 @@ export function PartsTable({
   search,
   onSearch,
 }: {
-  /** Absent while they are asked for. */
+  /** Absent while they load. */
   parts: Part[] | undefined;
-  /** Of the book, as an ISO 4217 code. */
+  /** The book's currency, as an ISO 4217 code. */
   currency: string;
   search: CatalogSearch;
   onSearch: (change: CatalogSearch) => void;

@@ -1,4 +1,4 @@
-/** What the catalog's address holds. */
+/** The search parameters of the catalog's address. */
 export interface CatalogSearch {
   book?: string;
   version?: number;

@@ -13,7 +13,7 @@ export interface ValueRow {
   source: { source: string; date?: string | null; basis: string } | null;
 }
 
-/** Stands for the book's currency in a unit. */
+/** A placeholder for the book's currency in a unit. */
 const MONEY = "\u00a4";
 
 const UNITS: [suffix: string, unit: string][] = [
@@ -56,7 +56,7 @@ function textOf(field: string, value: unknown, currency: string): string {
   return `${formatShort(value, 3)}${unit ? `\u00a0${unit}` : ""}`;
 }
 
-/** A plug weighs grams: "0.0 kg" would say nothing. */
+/** Small weights are shown in grams: a plug would show as "0.0 kg". */
 export function weightText(kg: number | null | undefined): string {
   return typeof kg === "number" && kg > 0 && kg < 0.1
     ? `${formatShort(kg * 1000, 1)}\u00a0g`
@@ -127,8 +127,8 @@ export function editText(value: unknown): string {
 }
 
 /**
- * What typed texts, by field, change of the rows: values of the changed fields, and the fields that
- * cannot be read.
+ * Parses the typed texts by field: the values of changed fields, and the fields that cannot be
+ * parsed.
  */
 export function editsOf(
   rows: readonly Pick<ValueRow, "field" | "value">[],

@@ -178,7 +178,8 @@ function ChangesTable({ changes }: { changes: readonly Change[] }) {
 }
 
 /**
- * A way to the thing, or to the plan that it is in. What was deleted says so where the link leads.
+ * A link to the changed item, or to the plan that contains it. For deleted items, the linked page
+ * shows that they are deleted.
  */
 function Subject({ change: { kind, action, subject, name, plan } }: { change: Change }) {
   if (action === "deleted") return <>{name}</>;

@@ -84,7 +84,7 @@ interface Input {
   program: string;
   packet: string;
   inPort: number;
-  /** The server that the program asks for its address and neighbours: one of a BCube(n, k). */
+  /** The server whose address and neighbours the program reads: one of a BCube(n, k). */
   server: string;
   n: number;
   k: number;
@@ -95,7 +95,7 @@ function inputOf(id: string, place: Pick<Input, "server" | "n" | "k">): Input {
   return { ...place, example: id, program, packet, inPort };
 }
 
-/** Whether a program asks its server for something. */
+/** Matches a program that reads data of its server. */
 const ASKS = /\b(my_bcube_id|nhas|dstmac|srcmac|oport|alive)\b/;
 
 function Inputs({

@@ -6,7 +6,7 @@ export interface Example {
   id: string;
   title: string;
   program: string;
-  /** In hexadecimal digits. */
+  /** The packet in hexadecimal digits. */
   packet: string;
   inPort: number;
 }

@@ -15,7 +15,7 @@ export default function CompareCharts({
 }: {
   data: CompareResponse;
   base: number;
-  /** Further charts, below. */
+  /** Further charts, shown below. */
   children?: ReactNode;
 }) {
   const theme = useTheme((state) => state.name);

@@ -34,9 +34,9 @@ export function CompareTable({
   onBase: (at: number) => void;
   onRemove: (at: number) => void;
   onWorkOrder: (at: number) => void;
-  /** What stands above the table and scrolls with it. */
+  /** Content above the table that scrolls with it. */
   above?: ReactNode;
-  /** What stands below the table and scrolls with it. */
+  /** Content below the table that scrolls with it. */
   children?: ReactNode;
 }) {
   const groups = useMemo(() => {
@@ -162,7 +162,7 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
   );
 }
 
-/** Of an amount in another currency than the base's: whether it was converted, and how. */
+/** Shows whether and how an amount in another currency than the base's was converted. */
 function Converted({ rated, note }: { rated: boolean; note: string }) {
   if (note === "") return null;
   return (
@@ -173,7 +173,7 @@ function Converted({ rated, note }: { rated: boolean; note: string }) {
   );
 }
 
-/** Of a closed form: whether the value is exact or only a bound, and how to read it. */
+/** Shows whether the value of a closed form is exact or only a bound, and how to read it. */
 function Exactness({ exact, note }: { exact: boolean | null; note: string }) {
   if (exact === null || (exact && note === "")) return null;
   return (

@@ -50,7 +50,7 @@ test("rows are means over the seeds so far, against the base", () => {
   expect(row("bottleneck_degree")).toMatchObject({ values: [10, 11], best: [0] });
   // The other plan's point is still to come: nobody is best yet.
   expect(row("abt_server")).toMatchObject({ values: [90, null], deltas: [0, null], best: [] });
-  // A dead server's own flows are apart from those that the network cut off.
+  // A dead server's own flows are counted separately from those that the network cut off.
   expect(row("cut_off_server").values[0]).toBeCloseTo(0.02);
   expect(row("end_failed_server").values[0]).toBeCloseTo(0.08);
   expect(row("end_failed_server")).toMatchObject({ better: "neither", best: [] });

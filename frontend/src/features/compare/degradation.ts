@@ -1,6 +1,6 @@
 /**
- * What a comparison predicts about its plans: all to all at no failure, and what is left under
- * failures, as rows.
+ * The predictions of a comparison as rows: all to all without failures, and the remaining
+ * throughput under failures.
  */
 import type { CompareRow } from "@/api/types";
 import type { ComparedRef } from "../shared/refs";
@@ -34,8 +34,8 @@ const shareOf = (flows: (result: Answer) => number): Metric["of"] => {
 };
 
 /**
- * Flows that die with one of their servers: whatever the topology, they are as many as the draw
- * decides.
+ * Flows that fail because one of their servers failed: their number depends on the random draw
+ * only, not on the topology.
  */
 export const OF_DEAD: Metric = {
   ...metricOf("dropped"),
@@ -51,14 +51,14 @@ export const CUT_OFF: Metric = {
   of: shareOf(({ dropped }) => dropped.no_path),
 };
 
-/** A point of one plan: what the quick prediction computes and the long run may have as well. */
+/** A point of one plan, which the quick prediction computes and the long run may also contain. */
 export interface Question {
   topology: number;
   kind: FailureKind;
   ratio: number;
 }
 
-/** What the rows speak of, the plans without failures first: those are what is looked for. */
+/** The points of the rows; those without failures come first, because users look at them first. */
 export function questionsOf(plans: number): Question[] {
   const each = (kind: FailureKind, ratio: number) =>
     Array.from({ length: plans }, (_, topology) => ({ topology, kind, ratio }));
@@ -74,8 +74,8 @@ export function withQuick(run: readonly Point[], quick: readonly (Question & Poi
 }
 
 /**
- * One sweep over all the plans. It does not say which is the base, so that another base is the same
- * question.
+ * One sweep over all the plans. It does not name the base, so changing the base does not change the
+ * request.
  */
 export function sweepOf(refs: readonly ComparedRef[]): JsonObject {
   const plans = refs.map(({ id, revision, spec }) => (id ? { id, ...(revision && { revision }) } : spec!));

@@ -21,9 +21,9 @@ export const isShare = (metric: string, unit: string): boolean =>
   unit === "share" || metric.endsWith("_fill");
 
 /**
- * A value's difference from the base's: of shares in percentage points, of other quantities in
- * their own unit and relative to the base. Points are the difference of the shares as they are
- * shown. Empty where nothing is to be said.
+ * The difference of a value from the base's: for shares in percentage points, for other quantities
+ * in their own unit and relative to the base. Percentage points are the difference of the rounded
+ * shares that are shown. Empty if there is no difference to show.
  */
 export function differenceText(metric: string, unit: string, value: Maybe, base: Maybe): string {
   if (typeof value !== "number" || typeof base !== "number") return "";

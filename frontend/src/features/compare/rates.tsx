@@ -20,8 +20,7 @@ export const withRate = (rates: string[], currency: string, worth: number | null
 ];
 
 /**
- * What the other plans' currencies are worth in the base's; nothing where all plans are in one
- * currency.
+ * Exchange rates of the other plans' currencies to the base's; empty if all plans use one currency.
  */
 export function Rates({
   plans,

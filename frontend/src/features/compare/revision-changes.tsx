@@ -6,7 +6,7 @@ import styles from "./revision-changes.module.css";
 import { cablesText, placesText, type RevisionPair } from "./revisions";
 
 /**
- * What changed from one revision of a plan to another: fields of the spec, racks, devices and
+ * The changes from one revision of a plan to another: fields of the spec, racks, devices and
  * cables.
  */
 export default function RevisionChanges({ id, earlier, revision }: RevisionPair) {

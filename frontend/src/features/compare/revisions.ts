@@ -1,4 +1,6 @@
-/** Two revisions of one plan among the compared ones, and what changed between them in words. */
+/**
+ * Detects two revisions of one plan among the compared plans, and describes their changes in words.
+ */
 import type { RevisionComparison } from "@/api/types";
 import { formatCount } from "@/units";
 import type { ComparedRef } from "../shared/refs";
@@ -9,7 +11,10 @@ export interface RevisionPair {
   revision: number;
 }
 
-/** What is compared, if it is two revisions of one saved plan: the other one since the base. */
+/**
+ * The pair of revisions if exactly two revisions of one saved plan are compared: the other one
+ * relative to the base.
+ */
 export function revisionsOf(refs: readonly ComparedRef[], base: number): RevisionPair | null {
   const [before, after] = [refs[base], refs[1 - base]];
   if (refs.length !== 2 || !before?.id || before.id !== after?.id) return null;

@@ -1,6 +1,6 @@
 /**
- * The comparison of some plans against one of them, with what is predicted of them, and the plans
- * that may be added.
+ * The comparison of plans with one of them, the predictions for them, and the plans that can be
+ * added.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -12,7 +12,7 @@ import { predictedRows, withQuick } from "./degradation";
 import { useDegradation } from "./use-degradation";
 import { useQuickPoints } from "./use-quick-points";
 
-/** A plan as the comparison is asked for it. */
+/** A plan in the request for a comparison. */
 export const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
   id ? { id, ...(revision && { revision }) } : { spec, name };
 

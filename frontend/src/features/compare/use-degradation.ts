@@ -8,8 +8,8 @@ import { canonical } from "../shared/spec";
 import { sweepOf } from "./degradation";
 
 /**
- * The prediction for these plans: what an earlier run of the same question found, or one that is
- * going; else what it would cost to run it.
+ * The prediction for these plans: the result of an earlier or current run of the same sweep;
+ * otherwise the estimated cost of running it.
  */
 export function useDegradation(refs: ComparedRef[] | undefined) {
   const client = useQueryClient();

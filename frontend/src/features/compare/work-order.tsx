@@ -20,8 +20,8 @@ type Action = "all" | "add" | "move" | "remove" | "keep";
 const ACTIONS: Action[] = ["all", "add", "move", "remove", "keep"];
 
 /**
- * What the crew does to turn one plan's cabling into the other's. Both must be saved: the API names
- * plans by id.
+ * The work order that changes one plan's cabling into the other's. Both must be saved, because the
+ * API names plans by id.
  */
 export default function WorkOrderDialog({
   before,
@@ -72,7 +72,7 @@ export default function WorkOrderDialog({
   );
 }
 
-/** The API names plans by id, so both must be kept before their difference can be asked for. */
+/** The API names plans by id, so both must be saved before their difference can be requested. */
 function SaveFirst({
   plans,
   names,
@@ -202,7 +202,8 @@ function Order({ order }: { order: WorkOrder }) {
 }
 
 /**
- * Whether legs share a cable. Most orders have a cable a row, for which a number would say nothing.
+ * Whether legs share a cable. Most orders have one cable per row, for which a number would be
+ * useless.
  */
 function hasBreakouts(order: WorkOrder): boolean {
   return new Set(order.columns.cable).size < order.columns.cable.length;
@@ -221,7 +222,7 @@ const TITLES: Record<string, [title: string, width: number]> = {
 };
 
 /**
- * Whatever columns the order has, in its order; indices into its own word lists are spelled out.
+ * All columns of the order, in its order; indices into its word lists are replaced by the words.
  */
 function columnsOf(order: WorkOrder): Column[] {
   const lists: Record<string, string[] | undefined> = {

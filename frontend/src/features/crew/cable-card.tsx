@@ -6,7 +6,9 @@ import styles from "./crew.module.css";
 import { type CableEnd, cableEnds, trayText } from "./order";
 import { QrCode } from "./qr-code";
 
-/** What a crew needs to pull one cable: both ends with their labels, the trays, the length. */
+/**
+ * The data that a crew needs to pull one cable: both ends with their labels, the trays, the length.
+ */
 export function CableCard({ model, cable, rack }: { model: PlanModel; cable: number; rack: number }) {
   const { cables, cablesDocument } = model;
   const [here, there] = cableEnds(model, cable, rack);

@@ -14,7 +14,7 @@ import { RackWork } from "./rack-work";
 import { useTicks } from "./use-ticks";
 import { useModelAt } from "./use-work";
 
-/** What a plan that nobody saved has for an id in the address. */
+/** The id of an unsaved plan in the address. */
 const UNSAVED = "new";
 
 interface CrewSearch {

@@ -1,10 +1,10 @@
-/** A rack's cables in the order in which a crew pulls them, and what it needs to know of each. */
+/** A rack's cables in the order in which a crew pulls them, and the data for each. */
 import { csrSlice, type PlanModel } from "@/scene/model";
 import { cableLabel, endName } from "../shared/names";
 
 /**
  * Cables with an end in `rack`: first those that stay in it, then bundle by bundle in the plan's
- * pull order, so that all that shares its trays is pulled together; in a bundle by level, then from
+ * pull order, so that cables that share trays are pulled together; in a bundle by level, then from
  * the rack's top unit down.
  */
 export function pullList(model: PlanModel, rack: number): number[] {

@@ -99,7 +99,7 @@ function Problems({ plan, revision, model }: Omit<Props, "ticks">) {
   );
 }
 
-/** What was just written may be in the list with another state. */
+/** A mark that was just written may also be in the list with its old state. */
 export function problemsOf(marks: readonly Mark[]): Mark[] {
   return marks.filter((mark) => mark.state === "exception").sort((a, b) => a.cable - b.cable);
 }

@@ -18,7 +18,7 @@ export function countsText({ cables, done, exceptions }: Counts): string {
   return `${formatShare(done, cables)} done${problems}`;
 }
 
-/** Done and problems of all as one bar; the text beside it says the same. */
+/** Shares of done cables and of problems as one bar; the text next to it has the same numbers. */
 export function Bar({ counts, label }: { counts: Counts; label: string }) {
   const share = (part: number) => `${(100 * part) / Math.max(counts.cables, 1)}%`;
   return (

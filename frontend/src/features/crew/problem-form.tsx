@@ -6,7 +6,7 @@ import styles from "./crew.module.css";
 const USUAL = ["Port taken", "Too short", "Damaged", "Wrong label"];
 const MAX_CHARACTERS = 500;
 
-/** What is wrong with a cable: a usual reason at a tap, or a note. */
+/** Reports a problem with a cable: a common reason by one tap, or a note. */
 export function ProblemForm({
   note,
   onSave,

@@ -171,7 +171,7 @@ function useRackWork({ plan, revision, rack, cable, ticks }: Props, list: number
     counts,
     tickOf,
     step: (by: number) => show((at + by + list.length) % list.length),
-    /** Ticks the cable and goes on to the next open one; stays on the last. */
+    /** Ticks the cable and moves to the next open one; stays on the last. */
     finish: (tick: Tick) => {
       ticks.tick(list[at]!, tick);
       show(nextOpen(list, at + 1, (one) => one !== list[at] && isOpen(one)) ?? at);
@@ -207,7 +207,8 @@ function useCrewCommands(work: Work, note: () => void): void {
 }
 
 /**
- * Commands whose effect changes with each cable: the registered ones stay, and run what is current.
+ * Commands whose effect depends on the current cable: the registered commands stay the same, and
+ * call the current function.
  */
 function useLatestCommands(source: string, commands: Command[]): void {
   const latest = useRef(commands);

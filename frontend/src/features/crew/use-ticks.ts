@@ -103,8 +103,8 @@ async function put(plan: string, revision: number, ticks: Waiting): Promise<Mark
 }
 
 /**
- * Puts the answer where the marks are shown, so that no cable flickers back to open; counts are
- * asked for again.
+ * Writes the server's answer into the cached marks, so that no cable flickers back to open, and
+ * reloads the counts.
  */
 function showMarks(client: QueryClient, plan: string, revision: number, sent: Waiting, marks: Mark[]): void {
   const key = workKey(plan, revision);

@@ -1,5 +1,5 @@
 /**
- * What the crew's pages read: the plan at one revision, which never changes, and what is done,
+ * The data of the crew's pages: the plan at one revision, which never changes, and the progress,
  * which others change too.
  */
 import { useQuery } from "@tanstack/react-query";
@@ -14,8 +14,8 @@ const ASK_AGAIN_MS = 10_000;
 export const workKey = (plan: string, revision: number) => ["work", plan, revision] as const;
 
 /**
- * Racks, devices and cables of a revision; kept while the page is open, so that a crew can go on
- * without a connection.
+ * Racks, devices and cables of a revision; cached while the page is open, so that a crew can
+ * continue without a connection.
  */
 export function useModelAt(plan: string, revision: number, spec: PlanSpec) {
   const documents = useQuery({

@@ -1,5 +1,5 @@
 /**
- * Ticks that the server does not have yet. Each is kept under a key of its own, so that two tabs do
+ * Ticks that the server does not have yet. Each is stored under a separate key, so that two tabs do
  * not overwrite each other.
  */
 
@@ -12,7 +12,10 @@ export type Waiting = ReadonlyMap<number, Tick>;
 
 const prefixOf = (plan: string, revision: number) => `cubeyard.crew.${plan}.${revision}.`;
 
-/** What was kept for a revision, also by an earlier visit. Unreadable entries are passed over. */
+/**
+ * The stored ticks of a revision, including those of earlier visits. Unreadable entries are
+ * ignored.
+ */
 export function readWaiting(store: Storage, plan: string, revision: number): Map<number, Tick> {
   const prefix = prefixOf(plan, revision);
   const found = new Map<number, Tick>();
@@ -56,7 +59,8 @@ export function forget(store: Storage, plan: string, revision: number, cable: nu
 const same = (a: Tick | undefined, b: Tick) => a?.state === b.state && a.note === b.note;
 
 /**
- * What still waits after `sent` arrived: a tick that was changed meanwhile has to be sent again.
+ * The ticks that still wait after `sent` arrived: a tick that was changed meanwhile must be sent
+ * again.
  */
 export function withoutSent(waiting: Waiting, sent: Waiting): Map<number, Tick> {
   return new Map([...waiting].filter(([cable, tick]) => !same(sent.get(cable), tick)));

@@ -1,4 +1,4 @@
-/** The session at one time: its picture, its charts, its log, and what can be done to it. */
+/** The session at one time: its picture, its charts, its log, and its controls. */
 import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
@@ -139,7 +139,7 @@ export function Cockpit({
   );
 }
 
-/** The shells that are open, whatever is selected meanwhile. */
+/** The open shells, independent of the selection. */
 function Terminals({ run }: { run: string }) {
   const open = useTerminals((state) => state.run === run && state.open.length > 0);
   const closeAll = useTerminals((state) => state.closeAll);
@@ -189,7 +189,7 @@ function useShown(session: Session, network: Network, eventsUrl: string) {
   return { playback, setPlayback, following, at, replay, show, window, tick, shownAt, broken };
 }
 
-/** What is selected, which side panel is open, and what is about to be broken. */
+/** The selection, the open side panel, and the targets of a fault that is being prepared. */
 function useChoice(network: Network, over: boolean) {
   const search = useSearch({ strict: false }) as RunSearch;
   const setSearch = useRunSearch();
@@ -220,8 +220,8 @@ function useChoice(network: Network, over: boolean) {
 const round = (secs: number) => Math.round(secs * 10) / 10;
 
 /**
- * What the session came to, once there is a report; the verdict of each hypothesis if there are
- * several.
+ * The findings of the session, once there is a report; if there are several hypotheses, the verdict
+ * of each.
  */
 function Findings({ session, run }: { session: Session; run: CockpitProps["run"] }) {
   const { report, live } = session;

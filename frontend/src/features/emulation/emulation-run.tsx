@@ -30,7 +30,7 @@ export default function EmulationRun({ run, experiment }: RunViewProps) {
   const stop = useStopAll(run.id);
   useEffect(() => useGuide.getState().reach("emulate"), []);
   const { mutate: stopAll, isPending: stopping, isSuccess: stopped } = stop;
-  // Made once: what a tick changes is told to the parts that show it, not to the whole page.
+  // Created once: only the parts that show ticks update with them, not the whole page.
   const body = useMemo(
     () => <Body run={run} experiment={experiment!} onStopAll={stopAll} />,
     [run, experiment, stopAll],

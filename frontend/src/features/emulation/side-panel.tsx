@@ -1,4 +1,4 @@
-/** Beside the picture: the selected thing, what is broken and may be, and the log. */
+/** Next to the picture: the selected item, faults and the form to inject one, and the log. */
 import { lazy, Suspense, useId } from "react";
 import { Icon } from "@/ui/icon";
 import { Tabs } from "@/ui/tabs";

@@ -1,6 +1,6 @@
 /**
- * What the switching chip of every server runs: the paper's program, or one's own, checked while it
- * is typed.
+ * The program of every server's switching chip: the paper's, or the user's, which is checked while
+ * it is typed.
  */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useId, useMemo } from "react";
@@ -20,10 +20,10 @@ export default function ChipProgramField({
   onProgram,
 }: {
   plan: JsonObject;
-  /** What runs if none is given. */
+  /** The default program. */
   own: string;
   program: string | undefined;
-  /** What the server said of it. */
+  /** The server's message about it. */
   message: Parameters<typeof Field>[0]["message"];
   onProgram: (program: string | undefined) => void;
 }) {

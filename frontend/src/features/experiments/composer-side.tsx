@@ -1,4 +1,4 @@
-/** What the experiment would take, or the document that it is; and those that were asked before. */
+/** The estimated cost of the experiment, or its document; and the saved experiments. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ApiError } from "@/api/client";
 import { Skeleton } from "@/ui/marks";

@@ -1,4 +1,4 @@
-/** The form of an experiment, with what it would take beside it. */
+/** The form of an experiment, with its estimate next to it. */
 import { useEffect, useRef } from "react";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { plural } from "@/units";
@@ -22,7 +22,7 @@ export function Composer({
 }: {
   draft: Draft;
   change: (draft: Draft) => void;
-  /** What was taken of a plan that is too large to be emulated. */
+  /** The part chosen from a plan that is too large to be emulated. */
   taken: Taken | null;
   onTaken: (draft: Draft, taken: Taken) => void;
 }) {

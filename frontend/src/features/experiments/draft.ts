@@ -32,7 +32,7 @@ export function readDraft(value: unknown): Draft | null {
   return { ...value, plan: value.plan, workload: isObject(workload) ? workload : { kind: "all-to-all" } };
 }
 
-/** A new draft that asks what an experiment asked. */
+/** A new draft with the settings of an existing experiment. */
 export function draftOf(experiment: Experiment): Draft {
   const reference = ({
     id,
@@ -70,7 +70,7 @@ export function draftOf(experiment: Experiment): Draft {
     seeds: experiment.seeds,
     axes: axesBody,
   };
-  // A merge patch leaves out what is null.
+  // A merge patch removes fields that are null.
   return mergePatch(
     { plan: reference(plan) },
     {
@@ -105,9 +105,9 @@ export function failuresOf(draft: Draft): FailureAxis[] {
 }
 
 /**
- * Which kinds the sweep goes through, in the order of `FAILURE_KINDS`; all share their ratios. A
- * sweep that begins keeps no links: of so many points they are computed again when they are asked
- * for.
+ * Sets the kinds of failures in the sweep, in the order of `FAILURE_KINDS`; all use the same
+ * ratios. A new sweep does not save link loads: for so many points they are computed again on
+ * request.
  */
 export function withFailures(draft: Draft, kinds: readonly FailureKind[], ratios: readonly number[]): Draft {
   const begins = failuresOf(draft).length === 0 && kinds.length > 0;

@@ -1,7 +1,4 @@
-/**
- * How real packets are sent: where servers live, at what rate and for how long, what is expected of
- * them.
- */
+/** The settings of an emulation: location of servers, rates, duration, and hypotheses. */
 import { lazy, Suspense, useEffect } from "react";
 import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
@@ -30,7 +27,7 @@ interface NumberField {
   label: string;
   unit?: string;
   otherwise: string;
-  /** What is typed times this is what is sent. */
+  /** The factor between the typed value and the value that is sent. */
   factor?: number;
   integer?: boolean;
   /** Least and greatest value; without them any that is not negative. */
@@ -95,7 +92,7 @@ const TIMES: readonly NumberField[] = [
   { path: "settle_secs", label: "Settle for", unit: "s", otherwise: "3" },
 ];
 
-/** The forwarding whose chips can tell sources of congestion. */
+/** The forwarding whose chips can notify sources of congestion. */
 const NOTIFYING = "serverswitch";
 const QUEUE_AIM: NumberField = {
   path: "congestion.queue_kb",
@@ -106,7 +103,7 @@ const QUEUE_AIM: NumberField = {
   help: "Q_EQ of QCN: at how many bytes in the queue sources neither slow down nor speed up.",
 };
 
-/** For MPTCP alone. */
+/** Settings that apply to MPTCP only. */
 const SUBFLOWS: readonly NumberField[] = [
   {
     path: "subflows",
@@ -153,7 +150,7 @@ export function EmulationSection({
   const change = (path: string, value: Json | undefined) => onChange(withChange(draft, path, value));
   const { modes } = machine.data ?? {};
   const only = modes?.length === 1 ? modes[0] : undefined;
-  // A machine that can do one thing is asked for that.
+  // If the machine supports only one option, it is selected.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the machine's answer is the trigger
   useEffect(() => {
     if (only && settings.mode === undefined && only !== "containers") change("mode", only);
@@ -200,7 +197,8 @@ export function EmulationSection({
         </Suspense>
       )}
       <SliceFields draft={draft} messages={messages} onChange={onChange} />
-      {/* Of a plan whose servers host none, what was chosen before is still there to be removed. */}
+      {/* If the plan's servers support no services, earlier choices are still listed, so that they
+          can be removed. */}
       {(protocol?.services.length || servicesOf(draft).length > 0) && (
         <Suspense>
           <ServicesField
@@ -226,8 +224,8 @@ export function EmulationSection({
 }
 
 /**
- * Images are for containers; where servers are namespaces, what was chosen before is still there to
- * be removed.
+ * Images are for containers; if servers are namespaces, earlier choices are still listed, so that
+ * they can be removed.
  */
 function Images(props: Pick<Parameters<typeof ImagesField>[0], "draft" | "messages" | "onChange">) {
   const inContainers = (emulationOf(props.draft).mode ?? "containers") === "containers";
@@ -287,7 +285,7 @@ function Forwarding({
         change={(path, dataplane) => {
           const chosen = options.find(({ name }) => name === dataplane);
           const changed = withEmulation(draft, path, dataplane);
-          // A program is for chips alone, and only those in the kernel tell sources of their
+          // A program is for chips only, and only chips in the kernel notify sources of their
           // queues.
           const fitting = chosen?.program ? changed : withEmulation(changed, "chip_program", undefined);
           const notifies = dataplane === NOTIFYING && !ofSwitches;
@@ -312,7 +310,7 @@ function Forwarding({
   );
 }
 
-/** Whether queues tell sources of congestion, and which length they aim at. */
+/** Whether queues notify sources of congestion, and their target length. */
 function CongestionFields({
   draft,
   fields,
@@ -346,7 +344,7 @@ function CongestionFields({
               const kept = isObject(congestion) ? { ...congestion, answers: undefined } : {};
               const notices =
                 chosen === "none" ? undefined : chosen === "silent" ? { ...kept, answers: false } : kept;
-              // One queue for all flows is what is looked at.
+              // Notifications watch a single queue for all flows.
               const shared = notices ? withEmulation(draft, "queues", undefined) : draft;
               onChange(withEmulation(shared, "congestion", notices as Json | undefined));
             }}
@@ -358,7 +356,7 @@ function CongestionFields({
   );
 }
 
-/** What every field of the emulation's settings reads and changes. */
+/** The properties of every field of the emulation's settings. */
 interface SettingsProps {
   settings: JsonObject;
   messages: Messages;
@@ -370,7 +368,7 @@ interface Choice {
   label: string;
   title?: string;
   widthPx: number;
-  /** The first one is what holds when nothing is chosen. */
+  /** The first option is the default. */
   options: { value: string; label: string }[];
 }
 
@@ -411,8 +409,8 @@ const CHOICES: readonly Choice[] = [
 ];
 
 /**
- * The draft with a setting changed; only MPTCP has subflows, and fair queues tell nobody of
- * congestion.
+ * The draft with a changed setting; only MPTCP has subflows, and fair queues send no congestion
+ * notifications.
  */
 function withChange(draft: Draft, path: string, value: Json | undefined): Draft {
   const changed = withEmulation(draft, path, value);

@@ -14,8 +14,8 @@ const TEXTS: Record<Engine, string> = {
 };
 
 /**
- * Random faults of the kinds that an engine knows; the flow engine computes one state, which has
- * none.
+ * Keeps the random faults of kinds that an engine supports; the flow engine computes a single
+ * state, so it supports none.
  */
 function knownSchedules(draft: Draft, engine: Engine): Draft {
   const kinds = new Set(
@@ -30,7 +30,7 @@ function knownSchedules(draft: Draft, engine: Engine): Draft {
   return withSchedules(draft, known);
 }
 
-/** The same question to another engine, with what that engine knows. */
+/** Switches the draft to another engine, and keeps the fields that the engine supports. */
 export const toEngine = (draft: Draft, engine: Engine): Draft =>
   answeredHypotheses(knownSchedules(withEngine(withHypotheses(draft, hypothesesOf(draft)), engine), engine));
 

@@ -1,23 +1,23 @@
-/** Which engine answers a draft, and what of the draft each engine knows. */
+/** The engine of a draft, and the fields of a draft that each engine supports. */
 import { faultKind } from "../shared/fault-kinds";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
 import { type Draft, faultsOf, plansOf, seedsOf, withFaults } from "./draft";
 
 export type Engine = "flow" | "packet" | "emulation";
 
-/** Sixteen servers: what any machine carries with real packets. */
+/** Sixteen servers, which any machine can emulate. */
 export const SMALL_PLAN: JsonObject = { topology: { family: "bcube", n: 4, k: 1 } };
-/** What the server takes for the rate of a link when none is given. */
+/** The server's default for the rate of a link. */
 export const DEFAULT_LINK_GBPS = 0.1;
 
 export const engineOf = (draft: Draft): Engine =>
   draft.engine === "emulation" || draft.engine === "packet" ? draft.engine : "flow";
 
 /**
- * The same question to the other engine. Real packets are sent once, over one plan and with one
- * seed; of ways to break predictions know that things are down, or that links carry less. A rate
- * that suits real packets is none for the engines that compute, so it goes; a simulation and a
- * prediction share theirs.
+ * Switches a draft to another engine. An emulation runs once, on one plan with one seed.
+ * Predictions support only faults that take things down or reduce capacity. A link rate for an
+ * emulation does not suit the other engines, so it is removed; simulations and predictions share
+ * theirs.
  */
 export function withEngine(draft: Draft, engine: Engine): Draft {
   const from = engineOf(draft);

@@ -17,8 +17,8 @@ export type Estimate = components["schemas"]["ExperimentEstimate"];
 const QUIET_MS = 400;
 
 /**
- * What a run of the draft would take, and whether it can be asked at all: the server says both in
- * one call.
+ * The estimated cost of a run of the draft, and whether the draft is valid: the server returns both
+ * in one call.
  */
 export function useEstimate(draft: Draft | null) {
   const settled = useSettled(draft, QUIET_MS);
@@ -35,7 +35,7 @@ export function useEstimate(draft: Draft | null) {
   return {
     estimate: query.error ? undefined : query.data,
     error: query.error,
-    /** Of the draft as it stands now. */
+    /** Of the current draft. */
     pending: query.isFetching || settled !== draft,
     retry: query.refetch,
   };
@@ -49,7 +49,7 @@ export function secsText({ secs }: Estimate): string {
   return `${about}, at most ${durationText(high)}`;
 }
 
-/** What would be run, as a product, and how long it takes here. */
+/** The number of points as a product, and the time they take here. */
 export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Estimate }) {
   const failures = failuresOf(draft);
   const factors = [
@@ -128,7 +128,7 @@ function failedText(failed: Estimate["topologies"][number]["failed"]): string {
   return parts.length > 0 ? parts.join(", ") : "none";
 }
 
-/** What random faults will be, before anything runs. */
+/** The random faults as they will be drawn, before the run. */
 function DrawnFaults({ faults }: { faults: readonly Fault[] }) {
   if (faults.length === 0) return null;
   return (

@@ -16,7 +16,7 @@ import styles from "./experiments.module.css";
 
 const PAGE = 30;
 
-/** What was asked before: to run it once more, to look at its runs, or to begin another from it. */
+/** Saved experiments: run one again, open its runs, or start a new one from it. */
 export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: string | undefined) => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();

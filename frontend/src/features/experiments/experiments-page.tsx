@@ -7,7 +7,7 @@ import { Shell } from "../shared/shell";
 import { Composer } from "./composer";
 import { useDraft } from "./use-draft";
 
-/** Write an experiment and run it; and those that were written before. */
+/** Write an experiment and run it, and open saved experiments. */
 export default function ExperimentsPage() {
   const { draft, error: unreadable, change, taken, onTaken } = useDraft();
   useEffect(() => {

@@ -14,7 +14,7 @@ const FORMS: { value: TargetForm; label: string }[] = [
   { value: "words", label: "Selector" },
 ];
 
-/** One fault: what it affects, when, and how. */
+/** One fault: its targets, times and kind. */
 export function FaultFields({
   number,
   fault,

@@ -17,7 +17,7 @@ export function FaultKindFields({
 }: {
   number: number;
   fault: JsonObject;
-  /** They know more ways to break than the engine. */
+  /** An emulation supports more kinds of faults than the flow engine. */
   realPackets: boolean;
   onChange: (fault: JsonObject) => void;
 }) {

@@ -7,7 +7,7 @@ import styles from "./experiments.module.css";
 import { FaultFields } from "./fault-fields";
 import type { Messages } from "./messages";
 
-/** What breaks, when, and until when. */
+/** The faults of an experiment, with their times. */
 export function FaultsSection({
   faults,
   messages,
@@ -17,7 +17,7 @@ export function FaultsSection({
 }: {
   faults: JsonObject[];
   messages: Messages;
-  /** They know more ways to break than the engine. */
+  /** An emulation supports more kinds of faults than the flow engine. */
   realPackets: boolean;
   onChange: (faults: JsonObject[]) => void;
   /** Below the listed faults. */

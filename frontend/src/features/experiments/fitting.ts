@@ -1,6 +1,6 @@
 /**
- * What the server takes of a plan that is too large to be emulated, and which draft it was taken
- * of.
+ * The part that the server chooses from a plan that is too large to be emulated, and the draft from
+ * which it was chosen.
  */
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
@@ -18,7 +18,7 @@ export interface Taken {
 
 const KEY = "cubeyard.taken";
 
-/** `servers`: at most so many; chosen by the server if left out. */
+/** `servers`: the most servers to choose; chosen by the server if omitted. */
 export const fitOf = (draft: Draft, servers?: number, signal?: AbortSignal): Promise<Fitted> =>
   take(
     api.POST("/api/v1/emulation/fit", {
@@ -27,12 +27,12 @@ export const fitOf = (draft: Draft, servers?: number, signal?: AbortSignal): Pro
     }),
   );
 
-/** The draft with what was taken; null if the server sent none. */
+/** The draft with the chosen part; null if the server sent none. */
 export const draftTaken = ({ experiment }: Fitted): Draft | null => readDraft(experiment);
 
 /**
- * What is taken of a draft that leaves nothing out, so that nobody has to agree. Null where the
- * whole is run, or nothing can be.
+ * The choice for a draft if it omits nothing, so that the user need not agree. Null if the whole
+ * plan runs, or nothing can run.
  */
 export async function fitAtOnce(before: Draft): Promise<{ draft: Draft; taken: Taken } | null> {
   try {
@@ -41,21 +41,21 @@ export async function fitAtOnce(before: Draft): Promise<{ draft: Draft; taken: T
     if (!draft || fitted.kind === "whole" || fitted.outside.length > 0) return null;
     return { draft, taken: { before, fitted } };
   } catch {
-    return null; // the estimate says why
+    return null; // the estimate shows the reason
   }
 }
 
-/** What makes two drafts run on the same part of a plan. */
+/** The fields that decide on which part of a plan a draft runs. */
 const partOf = (draft: Draft): string =>
   canonical({ plan: draft.plan, slice: emulationOf(draft).slice ?? null });
 
-/** Whether the draft still runs on what was taken. */
+/** Whether the draft still runs on the chosen part. */
 export function isOf(draft: Draft, taken: Taken): boolean {
   const fitted = draftTaken(taken.fitted);
   return fitted !== null && draft.engine === "emulation" && partOf(fitted) === partOf(draft);
 }
 
-/** The draft as it is now, of the plan that it was taken of: what was changed since stays. */
+/** The current draft, on the plan before the choice: later changes stay. */
 export function beforeTaken(draft: Draft, { before, fitted }: Taken): Draft {
   const given = canonical(fitted.experiment.workload as JsonObject) === canonical(draft.workload);
   const whole = { ...draft, plan: before.plan, workload: given ? before.workload : draft.workload } as Draft;
@@ -63,7 +63,7 @@ export function beforeTaken(draft: Draft, { before, fitted }: Taken): Draft {
   return { ...whole, emulation: settings };
 }
 
-/** Kept for as long as the browser's tab, so that a reload still says what was taken. */
+/** Stored for the browser's tab, so that a reload still shows the choice. */
 export function remember(taken: Taken): void {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(taken));

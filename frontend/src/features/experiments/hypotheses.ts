@@ -1,6 +1,6 @@
 /**
- * What an experiment is expected to hold, in its draft: metrics, their units, and which engine
- * answers which.
+ * The hypotheses of an experiment in its draft: metrics, their units, and the engines that support
+ * them.
  */
 import type { components } from "@/api/schema";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
@@ -12,7 +12,7 @@ export type Metric = components["schemas"]["StatedHypothesis"]["metric"];
 export interface MetricLook {
   label: string;
   unit: string;
-  /** What one of the unit is in the server's. */
+  /** The factor from this unit to the server's. */
   factor: number;
   /** The bound to begin with. */
   bound: number;
@@ -91,7 +91,7 @@ export function hypothesesOf(draft: Draft): JsonObject[] {
   return [...(isObject(hypothesis) ? [{ metric: "goodput-share", ...hypothesis }] : []), ...listed];
 }
 
-/** All of them stand in one list afterwards. */
+/** Replaces all hypotheses by this list. */
 export function withHypotheses(draft: Draft, hypotheses: readonly JsonObject[]): Draft {
   const plain = isObject(draft.emulation)
     ? { ...draft, emulation: setIn(draft.emulation, "hypothesis", undefined) }
@@ -104,7 +104,7 @@ export const newHypothesis = (engine: Engine): JsonObject =>
     ? { metric: "goodput-share", bound: 0.6, abort: false }
     : { metric: "goodput-share", bound: 0.6 };
 
-/** Another engine is told only what it answers. */
+/** Keeps only the hypotheses that the new engine supports. */
 export function answeredHypotheses(draft: Draft): Draft {
   const all = hypothesesOf(draft);
   const engine = engineOf(draft);

@@ -1,4 +1,4 @@
-/** What the run is to hold: metrics, their bounds, and how long an emulation may be out of them. */
+/** The hypotheses of a run: metrics, their bounds, and how long an emulation may violate them. */
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import type { Json, JsonObject } from "../shared/spec";
@@ -128,9 +128,7 @@ function HypothesisFields({
   );
 }
 
-/**
- * Of a run in progress: how long a violation is forgiven, and whether a longer one ends the run.
- */
+/** For an emulation: how long a violation is tolerated, and whether a longer one ends the run. */
 function DurationFields({
   stated,
   message,

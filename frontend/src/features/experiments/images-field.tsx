@@ -1,6 +1,6 @@
 /**
- * Programs of the user's own in images, beside servers: what is run, where, and what the server
- * says of each field.
+ * The user's programs in container images, next to servers: the command, the servers, and the
+ * server's message about each field.
  */
 import { useState } from "react";
 import { Button, IconButton } from "@/ui/button";
@@ -27,7 +27,7 @@ export default function ImagesField({
   onChange,
 }: {
   draft: Draft;
-  /** Whether servers are containers: a namespace has none beside it. */
+  /** Whether servers are containers: images cannot run next to a namespace. */
   inContainers: boolean;
   messages: Messages;
   onChange: (draft: Draft) => void;
@@ -150,7 +150,7 @@ function ImageFields({
   );
 }
 
-/** Text that stands for something else: kept as it was typed, not as that would be written. */
+/** Text that represents another value: it is kept as typed, not replaced by the formatted value. */
 function useTyped(text: string, onText: (text: string) => void) {
   const [typed, setTyped] = useState(text);
   return {

@@ -1,6 +1,6 @@
 /**
- * What this machine, or the hosts that runs are spread over, have and lack, with the reason and
- * what to do about it.
+ * The capabilities that this machine, or the hosts of a distributed run, have and lack, with the
+ * reason and the fix.
  */
 import type { components } from "@/api/schema";
 import { Button } from "@/ui/button";

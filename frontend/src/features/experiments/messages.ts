@@ -27,7 +27,7 @@ export function messagesOf(error: unknown): Messages {
   return messages;
 }
 
-/** What is said about a field or anything in it. */
+/** The message about a field or anything in it. */
 export function messageAt(messages: Messages, path: string): string | undefined {
   const own = messages.get(path);
   if (own !== undefined) return own;

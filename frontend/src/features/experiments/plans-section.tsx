@@ -11,7 +11,7 @@ import styles from "./experiments.module.css";
 import { type Messages, messageAt } from "./messages";
 import { planKey, type usePlanChoices } from "./use-plans";
 
-/** The plan that is asked about; further ones are overlaid with it. */
+/** The plan of the experiment, and further plans to compare. */
 export function PlansSection({
   plans,
   choices,
@@ -29,7 +29,7 @@ export function PlansSection({
   onChange: (plans: JsonObject[]) => void;
 }) {
   const chosen = new Set(plans.map(planKey));
-  // What was told of a plan stays true while the next estimate is on its way.
+  // The estimate of a plan stays valid while the next one is loading.
   const told = useRef(new Map<string, Estimate["topologies"][number]>()).current;
   if (estimate?.topologies.length === plans.length)
     plans.forEach((plan, at) => {

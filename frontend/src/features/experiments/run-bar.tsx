@@ -1,6 +1,6 @@
 /**
- * Whether the draft can be run and how long it would take, beside the button that runs it; and what
- * to do where it cannot.
+ * Whether the draft can run and its estimated duration, next to the button that runs it; and fixes
+ * if it cannot.
  */
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode, RefObject } from "react";
@@ -97,7 +97,7 @@ function Notice({ text, bad, children }: { text: string; bad?: boolean; children
   );
 }
 
-/** What the server would take of a plan that it refuses, with what would be left out. */
+/** The part that the server would choose from a plan that it rejects, with the omitted parts. */
 function Offer({ taken: { offer, accept } }: { taken: ComposerState["taken"] }) {
   if (!offer) return null;
   const { servers, outside, sentence } = offer;
@@ -122,10 +122,10 @@ function Offer({ taken: { offer, accept } }: { taken: ComposerState["taken"] }) 
   );
 }
 
-/** What can be done about a field that the form does not have. */
+/** The fixes for a field that the form does not have. */
 function Way({ path, draft, change }: { path: string; draft: Draft; change: (draft: Draft) => void }) {
   const navigate = useNavigate();
-  // Of a list, all of it: what its other items say is on no page either.
+  // For a list, removes all of it: the form does not show the messages of its other items either.
   const given = path.replace(/\.\d+(\..*)?$/, "");
   if (getIn(draft, given) !== undefined && !["plan", "workload"].includes(given))
     return (

@@ -15,7 +15,7 @@ const MOST_BYTES = 1_000_000;
 
 interface Opened {
   name: string;
-  /** What is wrong with it, each with its line; empty: it is in the form. */
+  /** The errors in it, each with its line; empty if it was loaded into the form. */
   problems: string[];
 }
 
@@ -46,7 +46,7 @@ async function draftIn(files: readonly File[]): Promise<{ name: string; draft: D
   return { name: file.name, draft };
 }
 
-/** Saves what is being written as a file for git and CI. */
+/** Saves the draft as a file for git and CI. */
 async function saveScenario(draft: Draft): Promise<void> {
   try {
     const response = await call(

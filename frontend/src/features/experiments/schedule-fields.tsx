@@ -1,6 +1,6 @@
 /**
- * Background schedules of random faults: kinds, intervals, repairs and a seed. What they draw is
- * listed by the estimate.
+ * Schedules of random faults: kinds, intervals, repairs and a seed. The estimate lists the faults
+ * that they draw.
  */
 import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput } from "@/ui/form";

@@ -1,6 +1,6 @@
 /**
- * Services of the user's own on every server: their modules as files, chosen or dropped, and what
- * the server says of each field.
+ * The user's services on every server: their modules as files, chosen or dropped, and the server's
+ * message about each field.
  */
 import { useRef, useState } from "react";
 import { IconButton } from "@/ui/button";

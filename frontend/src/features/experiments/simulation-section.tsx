@@ -1,6 +1,6 @@
 /**
- * The settings of a simulation, as the engine describes them. What is not set has the default that
- * stands in the field.
+ * The settings of a simulation, as described by the engine. A setting without a value shows its
+ * default in the field.
  */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
@@ -10,7 +10,7 @@ import type { Draft } from "./draft";
 import styles from "./experiments.module.css";
 import { type Messages, messageAt } from "./messages";
 
-/** Shown at once; the others stand below a line that opens. */
+/** These settings are always visible; the others are in a collapsed section. */
 const FIRST = [
   "transport",
   "recovery",
@@ -74,7 +74,7 @@ export function SimulationSection({
   const heat = getIn(draft, "packet.link_heat");
   const notices = getIn(draft, "packet.congestion_notices") === "qcn";
   const first = FIRST.flatMap((name) => form.filter((setting) => setting.name === name));
-  // What only QCN knows stays out of sight without it.
+  // Settings of QCN are hidden without it.
   const others = form.filter(({ name }) => !FIRST.includes(name) && (notices || !name.startsWith("qcn_")));
   return (
     <Section title="Packets">

@@ -19,7 +19,7 @@ import { type Messages, messageAt } from "./messages";
 import { SimulationSection } from "./simulation-section";
 import { ReadInput } from "./texts";
 
-/** What is varied: failing kinds and ratios, and the seeds that all random choices come from. */
+/** The values to vary: failing kinds and ratios, and the seeds of all random choices. */
 export function SweepSection({
   draft,
   messages,

@@ -1,4 +1,6 @@
-/** Says what was taken of a plan that is too large, and takes another size of it. */
+/**
+ * Shows which part of a plan that is too large was chosen, and lets the user choose another size.
+ */
 import { useState } from "react";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";

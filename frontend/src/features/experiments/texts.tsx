@@ -1,11 +1,11 @@
-/** Inputs for what is typed as text and kept as something else. */
+/** Inputs for values that are typed as text. */
 import { useEffect, useState } from "react";
 import { TextInput } from "@/ui/form";
 import { useUnreadable } from "@/ui/unreadable";
 
 /**
- * A text that `read` turns into a value. What cannot be read stays in the field, marked, with
- * `hint` beside it.
+ * A text that `read` parses into a value. A text that cannot be parsed stays in the field, marked,
+ * with `hint` next to it.
  */
 export function ReadInput<T>({
   value,
@@ -21,7 +21,7 @@ export function ReadInput<T>({
   /** Null for a text that means nothing. */
   read: (text: string) => T | null;
   onChange: (value: T) => void;
-  /** What to type. */
+  /** Explains the format. */
   hint?: string;
   invalid?: boolean;
   placeholder?: string;

@@ -25,7 +25,7 @@ export function TrafficSection({
   /** The schemes that serve every plan of the draft. */
   routings: readonly Routing[];
   messages: Messages;
-  /** What flows send and links carry is asked with the other settings of real packets. */
+  /** For an emulation, the sizes of flows and the rates of links are among its other settings. */
   realPackets: boolean;
   set: (path: string, value: Json | undefined) => void;
 }) {
@@ -171,7 +171,7 @@ function WorkloadInput({
   );
 }
 
-/** A matrix is typed, pasted or read from a file; what cannot be read says which line. */
+/** A matrix is typed, pasted or read from a file; an error names its line. */
 function MatrixInput({
   value,
   message,

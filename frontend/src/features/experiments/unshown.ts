@@ -1,6 +1,6 @@
 /**
- * Messages of the server beside their fields: which are nowhere on the page, and the way to one
- * that is.
+ * Finds messages of the server whose field is not visible on the page, and scrolls to a visible
+ * one.
  */
 import { type RefObject, useEffect, useState } from "react";
 import type { Messages } from "./messages";

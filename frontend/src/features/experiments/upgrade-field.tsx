@@ -1,6 +1,6 @@
 /**
- * What the plan becomes while packets flow: a choice with its work order, and when it begins.
- * [subways §4.3]
+ * The upgrade of the plan while packets flow: a choice of plans with work orders, and the start
+ * time. [subways §4.3]
  */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
@@ -136,7 +136,7 @@ function WorkOrder({ steps }: { steps: readonly Work[] }) {
   );
 }
 
-/** What is done at a switch, in words. */
+/** The work at a switch, in words. */
 export const workText = ({ plug_in, take_out, faster, gbps }: Work): string =>
   [
     take_out.length > 0 && `take out ${take_out.join(", ")}`,

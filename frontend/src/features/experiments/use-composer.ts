@@ -1,5 +1,5 @@
 /**
- * What the form of an experiment knows beside its draft: choices, estimate, what is wrong, and
+ * The state of an experiment's form in addition to its draft: choices, estimate, errors, and
  * starting the run.
  */
 import { useMutation } from "@tanstack/react-query";

@@ -1,6 +1,6 @@
 /**
- * The draft and the URL that holds it: a link to what is being written, to a plan, or to an
- * experiment to begin from.
+ * The draft and the URL that contains it: a link to a draft, to a plan, or to an experiment to
+ * start from.
  */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -23,7 +23,7 @@ export function useDraft() {
   const client = useQueryClient();
   const [draft, setDraft] = useState<Draft | null>(null);
   const [error, setError] = useState<unknown>(null);
-  // What this page wrote into the URL itself is no reason to load it again.
+  // A URL that this page wrote itself must not be loaded again.
   const written = useRef<string | null>(null);
   const [taken, setTaken] = useState<Taken | null>(null);
   const onTaken = useCallback((next: Draft, what: Taken) => {

@@ -15,7 +15,7 @@ export interface PlanChoice {
 export const planKey = (plan: JsonObject): string =>
   typeof plan.id === "string" ? `id ${plan.id}` : `spec ${canonical(readSpec(plan)?.topology ?? plan)}`;
 
-/** What can be predicted: the saved plans and the examples; and what any plan is called. */
+/** The plans that can be predicted (saved plans and examples), and the name of any plan. */
 export function usePlanChoices() {
   const saved = useQuery({
     queryKey: ["plans", 50],
@@ -39,7 +39,7 @@ export function usePlanChoices() {
       },
     ];
   }, [saved.data]);
-  /** `title` is what the server calls it, once it has told. */
+  /** `title` is the server's name for it, once it has loaded. */
   const nameOf = useCallback(
     (plan: JsonObject, title?: string): string => {
       const key = planKey(plan);

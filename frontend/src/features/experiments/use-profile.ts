@@ -12,7 +12,7 @@ export async function specOf(plan: JsonObject, signal: AbortSignal): Promise<Jso
   return saved.spec as JsonObject;
 }
 
-/** What of a plan can be emulated: the engine's catalogue of protocols, with their settings. */
+/** The options for emulating a plan: the engine's catalogue of protocols, with their settings. */
 export function useProfile(plan: JsonObject): EmulationProfile | undefined {
   const { data } = useQuery({
     queryKey: ["emulation-profile", plan],

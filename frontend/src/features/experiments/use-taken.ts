@@ -1,6 +1,6 @@
 /**
- * What is taken of the draft's plan for an emulation: offered where the draft is refused, and taken
- * again with another size.
+ * Chooses a part of the draft's plan for an emulation: offered if the draft is rejected, and
+ * repeated for another size.
  */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { ApiError } from "@/api/client";
@@ -40,7 +40,7 @@ export function useTaken(
   });
   return {
     current,
-    /** What can be taken of a draft that is refused. */
+    /** The offer for a draft that was rejected. */
     offer: refused && offer?.kind !== "whole" ? offer : null,
     looking: isFetching,
     accept: () => offer && accept(offer, draft),

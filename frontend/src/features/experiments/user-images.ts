@@ -8,7 +8,7 @@ import { emulationOf, withEmulation } from "./engine";
 
 export const MOST_IMAGES = 16;
 
-/** Empty where there are none, or what was typed as JSON is no list of them. */
+/** Empty if there are none, or if the JSON typed by the user contains no list of them. */
 export function imagesOf(draft: Draft): JsonObject[] {
   const { images } = emulationOf(draft);
   return Array.isArray(images) && images.every(isObject) ? images : [];
@@ -18,8 +18,8 @@ export const withImages = (draft: Draft, images: readonly JsonObject[]): Draft =
   withEmulation(draft, "images", images.length > 0 ? [...images] : undefined);
 
 /**
- * The words of a line as a shell has them: quotes keep spaces, a backslash keeps what follows. None
- * for an empty line.
+ * Splits a line into words like a shell: quotes keep spaces, a backslash escapes the next
+ * character. None for an empty line.
  */
 export function wordsOf(line: string): string[] | undefined {
   const words: string[] = [];
@@ -63,7 +63,7 @@ export function namesOf(text: string): string[] | undefined {
   return names.length > 0 ? names : undefined;
 }
 
-/** NAME=VALUE, one a line. What has no sign of equality yet is a name without a value. */
+/** Parses NAME=VALUE, one per line. A line without an equals sign is a name without a value. */
 export function variablesOf(text: string): JsonObject | undefined {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return undefined;

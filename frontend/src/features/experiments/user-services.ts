@@ -8,8 +8,8 @@ import { emulationOf, withEmulation } from "./engine";
 
 export const MOST_SERVICES = 4;
 /**
- * A module’s text format may be this long: in base64 it fits a request. How long a binary one may
- * be, the server says.
+ * The most bytes of a module’s text format: in base64 it fits into a request. The server sends the
+ * limit of binary modules.
  */
 export const MOST_FILE_BYTES = 1_000_000;
 export const FIRST_ID = 256;
@@ -17,7 +17,7 @@ export const LAST_ID = 65_535;
 
 const NAME_CHARACTERS = 32;
 
-/** Empty where there are none, or what was typed as JSON is no list of them. */
+/** Empty if there are none, or if the JSON typed by the user contains no list of them. */
 export function servicesOf(draft: Draft): JsonObject[] {
   const { services } = emulationOf(draft);
   return Array.isArray(services) && services.every(isObject) ? services : [];
@@ -45,7 +45,7 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** How long what is in base64 is, in bytes. */
+/** The number of bytes that a base64 text encodes. */
 export function bytesIn(base64: string): number {
   return Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
 }
@@ -61,7 +61,7 @@ export function withModule(services: readonly JsonObject[], file: string, module
   return [...services, { name, id: Math.min(LAST_ID, Math.max(FIRST_ID - 1, ...ids) + 1), module }];
 }
 
-/** What is wrong with a file before it is read; null if it can be sent. */
+/** The problem of a file before it is read; null if it can be sent. */
 export function fileProblem(
   file: { name: string; size: number },
   services: readonly JsonObject[],

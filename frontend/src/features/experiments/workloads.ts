@@ -4,7 +4,7 @@ export interface WorkloadField {
   name: string;
   label: string;
   kind: "name" | "names" | "count" | "number" | "matrix";
-  /** What is taken when it is left out. */
+  /** The default value. */
   otherwise: string;
 }
 

@@ -100,9 +100,7 @@ function FigureView({ id }: { id: string }) {
   );
 }
 
-/**
- * The figure with its latest run: what starts and cancels it, and what there is to show meanwhile.
- */
+/** The figure with its latest run: the actions that start and cancel it, and the partial result. */
 function useFigureRun(id: string, asked: Asked) {
   const client = useQueryClient();
   const query = useQuery({

@@ -1,5 +1,5 @@
 /**
- * A figure's result: its curves, the paper's numbers beside ours, and what we chose where the paper
+ * A figure's result: its curves, our numbers next to the paper's, and our choices where the paper
  * is silent.
  */
 import { useMemo } from "react";

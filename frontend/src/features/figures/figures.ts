@@ -1,5 +1,5 @@
 /**
- * What the pages of figures say about a result: verdicts, papers, numbers and lines; no drawing.
+ * The results of figures prepared for the pages: verdicts, papers, numbers and lines; no drawing.
  */
 import type { Figure, FigureResult, FigureSummary, PaperCount } from "@/api/types";
 import type { LineSeries, Point } from "@/charts";
@@ -122,8 +122,8 @@ export function valueText(value: Maybe, digits = 4): string {
 }
 
 /**
- * A paper's number with every digit that it prints; one that was computed from two of them with
- * four.
+ * A paper's number with all its printed digits; a number computed from two printed ones has four
+ * digits.
  */
 export function printedText(value: Maybe): string {
   const printed = value !== null && value !== undefined && Number(value.toPrecision(6)) === value;
@@ -158,14 +158,14 @@ interface Provenance {
   engine?: string;
   engine_version?: string;
   seeds?: number[];
-  /** Of so many equal parts of the paper's data one was simulated. */
+  /** One of this number of equal parts of the paper's data was simulated. */
   parts?: number;
-  /** Of a measured figure, with what follows. */
+  /** For a measured figure, with the next field. */
   host?: { cpu: string; cores: number; kernel: string; load_before: number; load_after: number };
   fidelity?: Fidelity;
 }
 
-/** Whoever makes a figure adds fields to its document that the schema leaves open. */
+/** Figures can add fields to their document that the schema does not define. */
 interface Document {
   axes?: { x: string; y: string };
   choices?: string[];
@@ -236,7 +236,7 @@ export function provenanceText(figure: Figure): string {
     .join(" · ");
 }
 
-/** What the engine adds to a line. */
+/** Fields that the engine adds to a line. */
 interface Line {
   deviation?: (number | null)[];
   /** The paper's own numbers: single points. */
@@ -255,9 +255,9 @@ export function axisFormat(
 const PAPER = /^paper:\s*(the )?/i;
 
 /**
- * Looks of lines by their names: the paper's values have the look of our line that they belong to,
- * "paper: BCube" and "paper: BCube is over" that of "BCube", "paper: type 2D" that of "Type 2D,
- * measured". Others have looks of their own.
+ * Chooses the look of each line by its name. Values of the paper get the look of the matching line
+ * of ours: "paper: BCube" and "paper: BCube is over" that of "BCube", "paper: type 2D" that of
+ * "Type 2D, measured". Other lines have separate looks.
  */
 export function looksOf(names: readonly string[]): number[] {
   const ours = names.filter((name) => !PAPER.test(name));
@@ -269,16 +269,16 @@ export function looksOf(names: readonly string[]): number[] {
     const of = ours
       .map((line, at) => ({ line: line.toLowerCase(), at }))
       .filter(({ line }) => said === line || said.startsWith(`${line} `) || line.startsWith(`${said},`))
-      // Of several that begin as the paper's ("A, measured", "A, ideal fluid") the first; else the
-      // one that says most.
+      // If several lines start with the paper's name ("A, measured", "A, ideal fluid"), take the
+      // first; otherwise the longest match.
       .sort((a, b) => Math.min(b.line.length, said.length) - Math.min(a.line.length, said.length))[0];
     return of ? looks[of.at]! : free++;
   });
 }
 
 /**
- * The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. The
- * paper's numbers are open points beside them.
+ * The lines of the chart; a rate over time is constant until it changes, so it is drawn in steps.
+ * The paper's numbers are shown as open points.
  */
 export function linesOf(result: FigureResult): LineSeries[] {
   const steps = axesOf(result).x.startsWith("time");

@@ -1,6 +1,6 @@
 /**
- * What a figure with real packets says beside its numbers: whether to trust them, and whether this
- * machine can measure.
+ * The notes next to the numbers of a measured figure: their fidelity, and whether this machine can
+ * measure.
  */
 import type { FigureResult } from "@/api/types";
 import { Icon } from "@/ui/icon";

@@ -5,7 +5,7 @@ import { isOver, type LiveRun, liveRun } from "../shared/runs";
 
 interface Followed {
   live: Partial<LiveRun> | null;
-  /** What there is of the figure so far. */
+  /** The partial result of the figure. */
   partial: FigureResult | null;
 }
 

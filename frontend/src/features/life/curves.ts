@@ -20,8 +20,8 @@ export function bandSeries(
 }
 
 /**
- * By policy, the median of what was computed at each month that has any: what the curve is
- * interpolated from.
+ * By policy, the median of the computed values at each month that has any, from which the curve is
+ * interpolated.
  */
 export function computedSeries(document: LifeDocument): LineSeries[] {
   return document.policies.flatMap(({ title, computed_abt }, index) => {

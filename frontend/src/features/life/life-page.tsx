@@ -22,13 +22,13 @@ import { answered, type LifeDocument, type LifeState, useLife } from "./use-life
 
 const DEFAULT_PLAN = "ex.bcube";
 
-/** A plan as the API is asked for it. */
+/** A plan in the form of the API's requests. */
 const planOf = ({ id, revision, spec }: ComparedRef): LifeQuestion["plan"] =>
   id ? { id, ...(revision && { revision }) } : { ...spec };
 
 /**
- * `/life?plan=…`: years, visits, spares and rates on the left, what is left of the plan on the
- * right.
+ * `/life?plan=…`: years, visits, spares and rates on the left, the remaining capacity of the plan
+ * on the right.
  */
 export default function LifePage() {
   useEffect(() => {
@@ -125,8 +125,8 @@ export default function LifePage() {
 }
 
 /**
- * The answer, or before the first question the one that comes with the program: of the standard
- * plan alone.
+ * The answer, or before the first question the built-in answer, which is for the standard plan
+ * only.
  */
 function Answer({ life, seeds, standard }: { life: LifeState; seeds: number; standard: boolean }) {
   const example = useQuery({

@@ -13,7 +13,7 @@ export const UNIT_NAMES: Record<UnitKind, string> = {
 export interface Values {
   years: number;
   seeds: number;
-  /** Multiplies every hazard. */
+  /** Multiplies all failure rates. */
   factor: number;
   shape: number;
   /** Months between visits; null: no such policy. */
@@ -67,7 +67,7 @@ export function questionOf(values: Values, plan: LifeQuestion["plan"]): LifeQues
   };
 }
 
-/** What is wrong with a field, by the names that the engine uses. */
+/** The error of a field, by the engine's field names. */
 export const messageOf = (field: string, findings: readonly Finding[]): string | undefined => {
   const found = findings.find(({ where }) => where === field || where.endsWith(`.${field}`));
   return found && `${found.message} ${found.hint}`;

@@ -32,7 +32,7 @@ import { useSave } from "./state/use-save";
 import { Figures } from "./totals/figures";
 import { longestCable } from "./totals/totals";
 
-/** What is on paper only. Loaded after the page. */
+/** Content that is only printed. Loaded after the page. */
 const PrintHead = lazy(() => import("./print/print-head"));
 const PrintSheet = lazy(() => import("./print/print-sheet"));
 
@@ -148,10 +148,7 @@ function PlanColumns({ document, plan, picture }: Pick<Page, "document" | "plan"
   );
 }
 
-/**
- * The plan that is open: what is edited, what was computed of it, how it is drawn, and what can be
- * done with it.
- */
+/** The state of the open plan: edits, computed results, drawings, and actions. */
 function usePlanPage() {
   const document = usePlanDocument();
   const { opened, spec, saved, dirty } = document;
@@ -190,10 +187,7 @@ function usePlanPage() {
   };
 }
 
-/**
- * What is edited and saved. The name is null for a plan that goes by the title that the engine
- * gives it.
- */
+/** The edited and the saved plan. The name is null if the plan uses the engine's title. */
 function usePlanDocument() {
   const opened = useOpenPlan();
   const spec = usePlan((state) => state.history.present);
@@ -205,7 +199,7 @@ function usePlanDocument() {
   return { opened, spec, past, saved, dirty, name };
 }
 
-/** The handles of the drawings, which printing needs too, and what was drawn last. */
+/** The handles of the drawings, which printing needs too, and the last drawn state. */
 function usePictures(computed: Computed | undefined, canvas: RefObject<PlanCanvasHandle | null>) {
   const elevations = useRef<PlanCanvasHandle | null>(null);
   const handles = useMemo(() => [canvas, elevations], [canvas]);

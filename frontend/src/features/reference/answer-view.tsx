@@ -7,7 +7,7 @@ import type { Answer } from "./use-send";
 /** As much of an answer as a person reads; the rest is in the file. */
 const SHOWN_CHARACTERS = 20_000;
 
-/** What came back: state, time, size, and its text as far as it is one. */
+/** The response: status, time, size, and its body if it is text. */
 export function AnswerView({ answer, fileName }: { answer: Answer; fileName: string }) {
   return (
     <section aria-label="Response" aria-live="polite">

@@ -13,7 +13,7 @@ import styles from "./reference-page.module.css";
 import { SchemaTable } from "./schema-table";
 import { type Parsed, parse, TryCall } from "./try-call";
 
-/** One call: what it takes and gives, and a form to make it. */
+/** One call: its parameters and responses, and a form to send it. */
 export function EndpointView({ document, endpoint }: { document: Document; endpoint: Endpoint }) {
   const { operation, method, path } = endpoint;
   const parameters = useMemo(

@@ -1,4 +1,4 @@
-/** Makes the call from the page and shows what comes back. */
+/** Sends the call from the page and shows the response. */
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { curlOf, type ScreenRequest } from "../shared/curl";

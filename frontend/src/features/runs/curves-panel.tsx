@@ -1,6 +1,6 @@
 /**
- * What a sweep found, over the failure ratio: topologies overlaid, one chart a kind of failure, all
- * on one scale.
+ * The results of a sweep over the failure ratio: topologies overlaid, one chart per kind of
+ * failure, all on one scale.
  */
 import { useMemo } from "react";
 import type { Experiment } from "@/api/types";
@@ -39,7 +39,7 @@ export function CurvesPanel({
   provenance: string;
 }) {
   const curves = useMemo(() => curvesOf(points, metric.of), [points, metric]);
-  // A throughput of few survivors may look like a good one: what was dropped stands below it.
+  // A throughput of few survivors can look good, so the number of dropped flows is shown below it.
   const dropped = useMemo(() => {
     const lost = metrics.find(({ id }) => id === "dropped");
     if (metric.id !== "abt" || !lost || !points.some(({ result }) => result.dropped_flows > 0)) return null;

@@ -1,5 +1,5 @@
 /**
- * What links of a simulation carry at a moment of its time, over the plan; while it runs, the
+ * The load of a simulation's links at a moment of its time, over the plan; during the run, the
  * newest.
  */
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -54,7 +54,7 @@ export default function HeatInTime({
   topology: number;
   heat: Heat;
   simulatedSecs: number;
-  /** Of the whole run. */
+  /** The length of the whole run. */
   over: boolean;
   provenance: string;
 }) {

@@ -1,4 +1,4 @@
-/** What every link carries at one point: as the run kept it, or asked for once more. */
+/** The load of every link at one point: as saved with the run, or computed again. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, take } from "@/api/client";
@@ -14,7 +14,7 @@ import styles from "./runs.module.css";
 
 export interface HeatPanelProps extends LinkPicturesProps {
   experiment: Experiment;
-  /** What the run kept of this point's links. */
+  /** The saved link loads of this point. */
   load: LinkLoad | undefined;
 }
 

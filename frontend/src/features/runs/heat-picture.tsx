@@ -1,6 +1,6 @@
 /**
- * A quantity of every link over the plan: the views, the picture with what is selected, its files
- * and its legend.
+ * A quantity of every link over the plan: the views, the picture with the selection, its files and
+ * its legend.
  */
 import { useCallback, useId, useMemo, useRef } from "react";
 import { HeatLegend } from "@/render/heat-legend";
@@ -21,7 +21,7 @@ const VIEWS = [
   { id: "logical", label: "Logical" },
 ] as const;
 
-/** What of a picture lives in the address. */
+/** The part of a picture's state that is in the address. */
 export interface PictureView {
   view: "floor" | "logical";
   onView: (view: "floor" | "logical") => void;
@@ -54,7 +54,7 @@ export function HeatPicture({
   heat: LinkHeat;
   selection: Selection;
   select: (selection: Selection) => void;
-  /** Of its files, without their ending. */
+  /** The name of its files, without the extension. */
   name: string;
   provenance: string;
   describedBy: string;

@@ -4,10 +4,12 @@ import { cableName, formatCount, levelShortLabel } from "@/units";
 import { placeName } from "../shared/names";
 import type { LinkLoad } from "../shared/run-points";
 
-/** A load to sort by; of an unknown one less than any. */
+/** A load to sort by; unknown loads sort below all others. */
 const known = (load: number | undefined) => (load === undefined || Number.isNaN(load) ? -1 : load);
 
-/** The table of links: both ends and what goes each way. A link's row is its cable's number. */
+/**
+ * The table of links: both ends and the load in each direction. A link's row is its cable's number.
+ */
 export function linkColumns(
   model: PlanModel,
   { a_to_b, b_to_a }: LinkLoad,

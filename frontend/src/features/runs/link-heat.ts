@@ -1,4 +1,4 @@
-/** What links of a simulation carried in time, frame by frame. No drawing. */
+/** The load of a simulation's links over time, frame by frame. No drawing. */
 import type { components } from "@/api/schema";
 import type { LinkLoad } from "../shared/run-points";
 
@@ -17,8 +17,8 @@ export function boundsOf({ step_secs }: HeatInTime, frame: number, simulatedSecs
 }
 
 /**
- * Shares of the rate by cable and direction. A link that carried nothing has 0; of one that carried
- * something and is not told, being none of the busiest, nothing is known.
+ * Shares of the rate by cable and direction. A link that carried nothing has 0. A link that carried
+ * something but is not among the busiest is not in the data, so its share is unknown.
  */
 export function utilisationOf(
   { links, links_used, permille }: HeatInTime,

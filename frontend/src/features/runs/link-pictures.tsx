@@ -1,4 +1,4 @@
-/** What links carry, drawn over the plan, then their distribution and a table. */
+/** The load of links, drawn over the plan, then their distribution and a table. */
 import { useId, useMemo } from "react";
 import type { LinkHeat } from "@/scene/heat";
 import { Skeleton } from "@/ui/marks";

@@ -10,7 +10,9 @@ import type { LinkLoad } from "../shared/run-points";
 import { linkColumns } from "./link-columns";
 import styles from "./runs.module.css";
 
-/** What links carry, as rows, the fullest first; those of the selection when there is one. */
+/**
+ * The load of links as rows, the most loaded first; only those of the selection if there is one.
+ */
 export function LinksTable({
   id,
   model,
@@ -26,12 +28,12 @@ export function LinksTable({
   selection: Selection;
   select: (selection: Selection) => void;
   name: string;
-  /** Of a load; a count if not given. */
+  /** The format of a load; a count if not given. */
   format?: (value: number) => string;
 }) {
   const [sort, setSort] = useState<SortBy | null>({ column: "most", descending: true });
   const columns = useMemo(() => linkColumns(model, load, format), [model, load, format]);
-  // A selected link stands among all of them; what holds several links shows its own.
+  // A selected link is shown among all links; a selected item with several links shows only these.
   const within = selection !== null && selection.kind !== "cable" ? selection : null;
   const rows = useMemo(
     () => [

@@ -4,7 +4,7 @@
 import type { LineSeries } from "@/charts";
 import type { LinkLoad } from "../shared/run-points";
 
-/** At most about so many x values, over all levels together. */
+/** Approximate maximum of x values, over all levels together. */
 const LOADS_AT_MOST = 240;
 /** Room before the least load, as a share of the range of loads. */
 const LEAD = 0.04;

@@ -111,14 +111,14 @@ function tilesOf(result: Answer): Tile[] {
           },
         ]
       : []),
-    // Runs of before do not say.
+    // Older runs do not have this field.
     ...((failures.degraded_links ?? 0) > 0
       ? [{ name: "Degraded", value: `${formatCount(failures.degraded_links)} links` }]
       : []),
   ];
 }
 
-/** What all flows together get, until the last has ended. A rate holds until it changes. */
+/** The total rate of all flows, until the last has ended. A rate is constant until it changes. */
 function CompletionChart({ result, provenance }: { result: Answer; provenance: string }) {
   const theme = useTheme((state) => state.name);
   const crosshair = useCrosshair("time");

@@ -19,7 +19,7 @@ export interface PacketLog {
   live: LiveRun;
   /** In the order they came. */
   points: readonly Simulated[];
-  /** Of a point that is not whole yet. */
+  /** The result of an incomplete point. */
   soFar: Simulating | null;
 }
 
@@ -42,7 +42,7 @@ export function reducePackets(log: PacketLog, events: readonly ServerEvent[]): P
   return { live: { ...live, points_done: Math.max(live.points_done, points.length) }, points, soFar };
 }
 
-/** What is shown: the chosen point, else what is being computed, else the first one. */
+/** The point to show: the chosen one, else the one being computed, else the first. */
 export function shownOf(
   { points, soFar }: PacketLog,
   chosen: number | undefined,
@@ -55,7 +55,7 @@ export function shownOf(
   );
 }
 
-/** Whether a result is of the whole run: only then it says what was chosen. */
+/** Whether a result is complete: only then it includes the choices. */
 export const isWhole = (result: SoFar): result is Whole => "choices" in result;
 
 /** The share of complete flows by time: as simulated, and as fluids where that is known. */
@@ -103,7 +103,7 @@ export function columnSeries(
   return { id, label, points: (values ?? []).map((y, at) => ({ x: (at + 1) * step, y })) };
 }
 
-/** What waits at the watched link, and the queue that congestion notices aim at. */
+/** The bytes that wait at the watched link, and the target queue of congestion notifications. */
 export function queueSeries(result: SoFar): LineSeries[] {
   const waiting = columnSeries(result, "queue", "Waiting", result.series.queue_bytes);
   const choices: Record<string, unknown> = isWhole(result) ? result.choices : {};
@@ -113,7 +113,7 @@ export function queueSeries(result: SoFar): LineSeries[] {
   return [waiting, { id: "aim", label: "Q_EQ", points: ends.map((point) => ({ x: point!.x, y: aim })) }];
 }
 
-/** What congestion notices limit the watched flow to, while they do. */
+/** The rate limit that congestion notifications set for the watched flow, while there is one. */
 export function limitSeries({ series }: SoFar): LineSeries {
   const points = (series.limit_gbps ?? []).flatMap((y, at) =>
     y === null ? [] : [{ x: (at + 1) * series.step_secs, y }],

@@ -1,6 +1,6 @@
 /**
- * A run of the packet engine: completion times beside the prediction, and throughput, queue, drops
- * and timeouts in time.
+ * A run of the packet engine: completion times compared with the prediction, and throughput, queue,
+ * drops and timeouts over time.
  */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
@@ -310,7 +310,7 @@ function Charts({ result, provenance }: { result: SoFar; provenance: string }) {
   );
 }
 
-/** Every setting of the run, and what was assumed where nothing is set. */
+/** Every setting of the run, and the assumptions where nothing is set. */
 function Choices({ result }: { result: Whole }) {
   const { assumptions, ...settings } = result.choices;
   return (

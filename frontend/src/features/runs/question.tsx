@@ -1,4 +1,4 @@
-/** What a run was asked, in words; and where its numbers come from, in one line. */
+/** The setup of a run in words, and the source of its numbers in one line. */
 import { Link } from "@tanstack/react-router";
 import type { Experiment, Fault, Run } from "@/api/types";
 import { buttonClass } from "@/ui/button";
@@ -44,7 +44,7 @@ export function faultText(fault: Fault): string {
   return `${targetText(fault)}: ${from}, ${until}`;
 }
 
-/** The parameters of a workload beside its kind, short. */
+/** The parameters of a workload except its kind, in short form. */
 function parametersText(workload: Experiment["workload"]): string {
   return Object.entries(workload)
     .filter(([key, value]) => key !== "kind" && value !== null && value !== undefined)

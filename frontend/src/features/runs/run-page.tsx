@@ -16,7 +16,7 @@ export interface RunViews {
   engines: Readonly<Record<string, ComponentType<RunViewProps>>>;
 }
 
-/** Keyed by the run: what was seen of one is not the next one's. */
+/** Keyed by the run, so that the state of one run is not reused for the next. */
 export default function RunPage({ views }: { views: RunViews }) {
   const { id } = useParams({ strict: false }) as { id: string };
   const run = useQuery({

@@ -18,7 +18,7 @@ const options = (all: string, values: readonly string[]) => [
   ...values.map((value) => ({ value, label: value[0]!.toUpperCase() + value.slice(1) })),
 ];
 
-/** Every run, the latest first: what it was, how far it is, and a way to stop or forget it. */
+/** Every run, the latest first: its kind, its progress, and buttons to cancel or delete it. */
 export default function RunsPage() {
   const search: RunsSearch = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -20,8 +20,7 @@ export function formatSecs(secs: number): string {
 }
 
 /**
- * Units of time that names end with, and how a number of that unit reads. What is counted keeps its
- * name.
+ * Units of time in the endings of names, and the format of their numbers. Counts keep their name.
  */
 const UNITS: readonly (readonly [string, (value: number) => string])[] = [
   ["secs", formatSecs],

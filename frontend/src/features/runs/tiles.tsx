@@ -1,6 +1,6 @@
 import styles from "./runs.module.css";
 
-/** A number of a result with its name; the note stands small beside the value. */
+/** A number of a result with its name; the note is shown small next to the value. */
 export interface Tile {
   name: string;
   value: string;

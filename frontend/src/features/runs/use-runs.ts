@@ -1,7 +1,4 @@
-/**
- * The runs that the address asks for, cancelling and deleting one of them, and the calls that do
- * it.
- */
+/** The list of runs for the address's filters, and the actions to cancel and delete a run. */
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";
@@ -12,10 +9,10 @@ import { isOver } from "../shared/runs";
 import { TYPING_MS, useSettled } from "../shared/use-settled";
 
 const PAGE = 50;
-/** While something runs, the list is asked again so often. */
+/** The list is reloaded at this interval while a run is active. */
 const REFRESH_MS = 1500;
 
-/** The runs that the address asks for, page by page; asked again while one of them is under way. */
+/** The runs for the address's filters, page by page; reloaded while one of them is active. */
 export function useRuns({ state, kind, experiment, q }: RunsSearch) {
   const filter = {
     state: state && [state],

@@ -71,7 +71,7 @@ export function FrontView({ search, asked, metrics }: Props) {
   );
 }
 
-/** Amounts are in the price book's currency, which the end of the search tells. */
+/** Amounts are in the price book's currency, which arrives at the end of the search. */
 const withUnit = (metric: SearchMetric, currency = "") => {
   const unit = metric.unit === "money" ? currency : metric.unit;
   return unit === "" ? metric.title : `${metric.title} (${unit})`;

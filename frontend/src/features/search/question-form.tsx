@@ -97,7 +97,7 @@ export function QuestionForm({ values, onValues, metrics, families, findings }: 
   );
 }
 
-/** What fails before ABT is judged again. */
+/** The failures after which ABT is computed again. */
 function Failures({ values, set }: { values: Values; set: (change: Partial<Values>) => void }) {
   return (
     <Section title="Failures">

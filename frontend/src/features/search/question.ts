@@ -69,7 +69,7 @@ export function questionOf(values: Values, families: readonly string[]): SearchQ
   };
 }
 
-/** What is wrong with a row, by the fields that the engine names. */
+/** The error of a row, by the engine's field names. */
 export function messageOf(
   index: number,
   findings: readonly { where: string; message: string; hint: string }[],

@@ -77,7 +77,7 @@ function CreateForm({ busy, onCreate }: { busy: boolean; onCreate: (name: string
       className={styles.create}
       onSubmit={(event) => {
         event.preventDefault();
-        // What went wrong was told; the name stays in the field.
+        // The error was shown already; the name stays in the field.
         void onCreate(name.trim()).then(
           () => setName(""),
           () => {},

@@ -4,7 +4,9 @@ import { ApiError } from "@/api/client";
 import { readEvents } from "@/api/events";
 import type { Finding } from "@/api/types";
 
-/** What every answer has while it comes; each adds what its own events say. */
+/**
+ * The fields that every answer has while it is streamed; each kind adds the data of its own events.
+ */
 export interface Answering {
   state: "idle" | "running" | "cancelled" | "done" | "failed";
   error: unknown;
@@ -21,9 +23,9 @@ export interface AnswerStream<State extends Answering> {
   address: string;
   /** Before the first question. */
   empty: State;
-  /** The state after an event of its own; `problem` is told for all. */
+  /** The state after one of its own events; `problem` events are handled for all kinds. */
   after: (state: State, told: Told) => State;
-  /** What to say where the server goes before it has said all. */
+  /** The message if the server disconnects before the end. */
   unfinished: string;
 }
 
@@ -75,8 +77,8 @@ export function afterEvent<State extends Answering>(
 }
 
 /**
- * A stream that is over has told the result or the problem before; without either, the server has
- * gone.
+ * A complete stream has sent the result or an error before its end; without either, the server has
+ * disconnected.
  */
 export function ended<State extends Answering>(stream: AnswerStream<State>, state: State): State {
   return state.state === "running"

@@ -1,4 +1,4 @@
-/** What the page can do now: one list behind the palette, the shortcuts and their help. */
+/** The available commands of the page: one list for the palette, the shortcuts and their help. */
 import { useEffect } from "react";
 import { create } from "zustand";
 import type { IconName } from "@/ui/icon";
@@ -11,7 +11,7 @@ export interface Command {
   icon?: IconName;
   /** `mod+z`: mod is Ctrl, or Cmd on a Mac. */
   keys?: string;
-  /** Shown in the help but dispatched elsewhere (inside a table, say). */
+  /** Shown in the help but handled elsewhere (inside a table, for example). */
   local?: boolean;
   run: () => void;
 }
@@ -116,12 +116,10 @@ export function matchScore(text: string, query: string): number | null {
   return score;
 }
 
-/** So many results a search shows. */
+/** The most results that a search shows. */
 const RESULTS_AT_MOST = 60;
 
-/**
- * What the search offers for a query: things by name first, then commands, the best match first.
- */
+/** The results of a search: items by name first, then commands, the best match first. */
 export function commandsFor(
   sources: readonly { commands: readonly Command[]; search?: CommandSearch }[],
   query: string,

@@ -1,4 +1,4 @@
-/** "Copy as curl": each screen says which REST calls it stands for. */
+/** "Copy as curl": each screen registers the REST calls that correspond to it. */
 import { useEffect } from "react";
 import { create } from "zustand";
 import type { Json } from "./spec";

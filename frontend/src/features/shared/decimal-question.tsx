@@ -3,7 +3,7 @@ import { Button } from "@/ui/button";
 
 export type Mark = "point" | "comma";
 
-/** Whether the file may be read once somebody says which mark is the decimal one. */
+/** Whether the file could be read if the user chose the decimal mark. */
 export const asksForDecimal = (error: unknown): boolean =>
   error instanceof ApiError && error.errors.some(({ field }) => field === "query.decimal");
 

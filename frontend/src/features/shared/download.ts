@@ -19,7 +19,7 @@ export function fileNameOf(disposition: string | null, fallback: string): string
   return disposition?.match(/filename="?([^";]+)"?/i)?.[1] ?? fallback;
 }
 
-/** Saves what `path` answers; a refusal is told, not thrown. */
+/** Saves the response of `path`; an error is shown, not thrown. */
 export async function downloadFrom(path: string, fallbackName: string): Promise<void> {
   try {
     const response = await call(new Request(path));

@@ -5,10 +5,10 @@
 import { DEFAULT_SPEC, type PlanSpec, type TopologySpec } from "./spec";
 
 export interface Example {
-  /** Stands in URLs: `ex:dcell`. */
+  /** The part in URLs: `ex:dcell`. */
   slug: string;
   title: string;
-  /** For a chip. */
+  /** A short name for a chip. */
   short: string;
   detail: string;
   spec: PlanSpec;

@@ -18,8 +18,8 @@ const FAMILIES = [
 const LOOKS = 6;
 
 /**
- * Looks of series by their names. Where several families are compared, the first series of each has
- * its family's own, and the others those that are left; otherwise they count up.
+ * Looks of series by their names. If several families are compared, the first series of each gets
+ * its family's look, and the others get the remaining ones; otherwise looks are numbered in order.
  */
 export function familyLooks(names: readonly string[]): number[] {
   const families = names.map((name) => FAMILIES.findIndex((family) => family.test(name)));

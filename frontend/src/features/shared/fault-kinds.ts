@@ -15,7 +15,7 @@ export interface FaultParameter {
   name: string;
   label: string;
   unit: string;
-  /** What is typed times this is what is sent. */
+  /** The factor between the typed value and the value that is sent. */
   factor: number;
   /** As typed, as are the limits. */
   otherwise: number;
@@ -29,9 +29,9 @@ export interface FaultKindForm {
   title: string;
   detail: string;
   parameter?: FaultParameter;
-  /** The flow engine predicts its effect; of other kinds it knows nothing. */
+  /** The flow engine predicts its effect; it ignores other kinds. */
   predicted: boolean;
-  /** What it affects still carries packets, but worse. */
+  /** Its target still carries packets, but worse. */
   degrades: boolean;
 }
 
@@ -81,7 +81,7 @@ export function setFaultKinds(kinds: readonly Described[]): void {
   }));
 }
 
-/** Asks for the catalogue once: it changes with the program only. */
+/** Loads the catalogue once: it changes only with the program. */
 export async function loadFaultKinds(): Promise<void> {
   if (catalogue.length === 0) setFaultKinds((await take(api.GET("/api/v1/fault-kinds"))).items);
 }
@@ -90,12 +90,12 @@ export async function loadFaultKinds(): Promise<void> {
 export const kindsOf = (realPackets: boolean): FaultKindForm[] =>
   catalogue.filter(({ predicted }) => realPackets || predicted);
 
-/** The general kind, which hits anything: what a fault is if it names no kind. */
+/** The general kind, which can affect any target: the kind of a fault that names none. */
 export const generalKind = (): FaultKind => catalogue.find(({ strikes }) => strikes === "any")!.kind;
 
 /**
- * The form of a kind, of the general kind if a fault names none; one that the catalogue lacks goes
- * by its name.
+ * The form of a kind, or of the general kind if a fault names none; a kind missing in the catalogue
+ * is shown by its name.
  */
 export function faultKind(kind: unknown): FaultKindForm {
   const name = kind ?? generalKind();

@@ -10,7 +10,7 @@ test("terms are in order, each once, and explained in one or two sentences", () 
   }
 });
 
-/** Words that the page no longer uses, and what it says instead (one word for one thing). */
+/** Words that the page no longer uses, because there is one word for each thing. */
 const REPLACED = ["mend", "so manieth", "for good", "of before", "asked", "strikes"];
 
 test("no meaning uses a word that was replaced", () => {

@@ -1,7 +1,4 @@
-/**
- * Terms that the page, the CLI and the docs use, each with one meaning. A term means the same
- * wherever it stands.
- */
+/** Terms that the page, the CLI and the docs use, each with a single meaning. */
 export interface Term {
   term: string;
   meaning: string;

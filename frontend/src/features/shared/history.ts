@@ -4,7 +4,7 @@ export interface History<T> {
   past: T[];
   present: T;
   future: T[];
-  /** What the last edit changed and when, so that typing one number is one step. */
+  /** The field and time of the last edit, so that typing one number is one undo step. */
   lastEdit: { key: string; atMs: number } | null;
 }
 

@@ -8,7 +8,8 @@ import { canonical, type PlanSpec } from "./spec";
 const KEY = "cubeyard.kept-spec";
 
 /**
- * What stands in the address instead. The same spec keeps its code; of two specs the last is kept.
+ * The code that the address contains instead. Equal specs have the same code; only the last spec is
+ * stored.
  */
 export function keepSpec(spec: PlanSpec): string {
   const text = canonical(spec);
@@ -18,12 +19,12 @@ export function keepSpec(spec: PlanSpec): string {
   try {
     sessionStorage.setItem(KEY, `${next}\n${text}`);
   } catch {
-    // The tab has no room: it works on, and a reload says what happened.
+    // The tab's storage is full: work continues, and after a reload a message explains it.
   }
   return next;
 }
 
-/** Throws an Error that says what to do where this tab does not have it. */
+/** Throws an Error with a fix if this tab does not have it. */
 export function keptSpec(code: string): PlanSpec {
   const [known, text] = read();
   if (known !== code)

@@ -59,7 +59,7 @@ export function legsOf(model: PlanModel, cable: number): number[] {
     .sort((one, other) => leg[one]! - leg[other]!);
 }
 
-/** "Leg 2 of 4 of C00012"; empty for a cable of its own. */
+/** "Leg 2 of 4 of C00012"; empty for a cable without legs. */
 export function breakoutText(model: PlanModel, cable: number): string {
   const { leg, lead } = model.cables;
   if (!leg[cable]) return "";

@@ -17,12 +17,12 @@ export function ProblemView({
   error: unknown;
   onRetry?: () => void;
   title?: string;
-  /** What else can be done, beside trying again. */
+  /** Other actions than trying again. */
   children?: ReactNode;
 }) {
   const api = error instanceof ApiError ? error : null;
   const away = error instanceof UnreachableError;
-  // What the server has against an address says nothing to who followed a link.
+  // Messages about parts of the address mean nothing to users who followed a link.
   const misled = api?.status === 422 && api.errors.some(({ field }) => field.startsWith("path."));
   const errors = misled ? [] : (api?.errors ?? []);
   // The detail of one refused field is that field's message.

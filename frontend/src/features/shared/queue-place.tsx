@@ -1,6 +1,6 @@
 /**
- * Where a queued run waits: how many come first, and for about how long. Asked again until it
- * starts.
+ * The position of a queued run: the number of runs before it, and the approximate waiting time.
+ * Polled until it starts.
  */
 import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";

@@ -1,6 +1,6 @@
 /**
- * The plans of a comparison as they stand in its URL: a saved id, one of its revisions as `id@2`,
- * `ex.dcell` for an example, `z.…` for a packed spec.
+ * The plans of a comparison in its URL: a saved id, one of its revisions as `id@2`, `ex.dcell` for
+ * an example, `z.…` for a packed spec.
  */
 import { exampleBySlug } from "./examples";
 import { decodeSpec } from "./share";

@@ -21,8 +21,8 @@ const FLOWS = [
 ] as const;
 
 /**
- * What the server makes of a run's results, so far as it has come; `flows`: it keeps the times of
- * each flow.
+ * The files that the server generates from a run's current results; `flows`: it also has the times
+ * of each flow.
  */
 export function Downloads({ run, flows = false }: { run: Run; flows?: boolean }) {
   const entry = (id: string, label: string, hint: string, path: string, name: string) => ({

@@ -12,7 +12,7 @@ const state = (id: number, name: string): ServerEvent => ({
 
 type Connection = { pieces: ServerEvent[][]; end: "over" | "ended" | Error };
 
-/** Follows a run whose connections go as written, and says what came of it. */
+/** Follows a run whose connections behave as scripted, and returns the result. */
 async function follow(connections: Connection[]) {
   const frames: string[] = [];
   const states: FeedState[] = [];

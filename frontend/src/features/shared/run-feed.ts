@@ -1,6 +1,6 @@
 /**
- * Following a run: its frames once and in order, over as many connections as it takes. Live,
- * reconnect and replay are the same; whoever listens need not know which it is.
+ * Follows a run: delivers its frames once and in order, over any number of connections. Live,
+ * reconnect and replay are the same for the listener.
  */
 import { useEffect, useRef, useState } from "react";
 import { ApiError } from "@/api/client";
@@ -8,8 +8,8 @@ import { readEvents, type ServerEvent } from "@/api/events";
 import { isOver, type RunState } from "./runs";
 
 /**
- * `lost`: what is shown may be old; another connection is being tried. `refused`: the server's last
- * word.
+ * `lost`: the displayed state may be old; a reconnect is in progress. `refused`: the server
+ * rejected the request permanently.
  */
 export type FeedState = "connecting" | "live" | "lost" | "over" | "refused";
 
@@ -25,7 +25,7 @@ const RETRY_MS = [250, 1000, 2000, 4000];
 
 export const retryMs = (attempt: number): number => RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!;
 
-/** Follows until the run is over or the returned function is called. */
+/** Follows until the run has ended or the returned function is called. */
 export function followRun(
   path: string,
   listener: FeedListener,
@@ -86,8 +86,8 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 const GATHER_MS = 100;
 
 /**
- * What `reduce` makes of all frames of a run so far. `reduce` gets them in order, each once, and
- * gives a new value. `path` is the run's `events_url`; null follows nothing.
+ * Reduces all frames of a run so far with `reduce`. `reduce` gets them in order, each once, and
+ * returns a new value. `path` is the run's `events_url`; null follows nothing.
  */
 export function useRunFeed<T>(
   path: string | null,

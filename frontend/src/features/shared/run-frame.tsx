@@ -1,6 +1,6 @@
 /**
- * Around every run, whatever its engine: what it is, how far, whether what is shown is live, and
- * how to stop it.
+ * The frame around every run, common to all engines: its name, progress, whether the view is live,
+ * and how to stop it.
  */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -23,7 +23,8 @@ import { Shell } from "./shell";
 import { UntilComplete } from "./until-complete";
 
 /**
- * What a view of a run is given. One view an engine; the app says which (see app/run-route.tsx).
+ * The properties of a view of a run. There is one view per engine; the app chooses (see
+ * app/run-route.tsx).
  */
 export interface RunViewProps {
   run: Run;
@@ -45,7 +46,7 @@ export function RunFrame({
   feed: FeedState;
   error: unknown;
   basis?: "modelled" | "measured";
-  /** Downloads and the like, in the bar. */
+  /** Actions in the bar, such as downloads. */
   actions?: ReactNode;
   children: ReactNode;
 }) {
@@ -98,7 +99,7 @@ export function RunFrame({
   );
 }
 
-/** What can be done to a run: cancel it, run its experiment again, delete it. */
+/** The actions on a run: cancel it, run its experiment again, delete it. */
 function useRunOrders(run: Run, over: boolean) {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -184,7 +185,7 @@ function useRunScreen(run: Run, over: boolean, repeatable: boolean, { cancel, ag
   useCommands("run", commands);
 }
 
-/** What the run is, and how far. */
+/** The name of the run and its progress. */
 function RunHead({
   run,
   live,

@@ -68,8 +68,7 @@ export const emptyLog = (run: Run): RunLog => ({
 });
 
 /**
- * Link loads of more points than this are not kept: they are computed again when they are asked
- * for.
+ * Link loads are saved for at most this many points; with more, they are computed again on request.
  */
 const KEPT_LOADS = 24;
 
@@ -105,12 +104,14 @@ export type MetricId = "abt" | "dropped" | "hops" | "most" | "median" | "last";
 export interface Metric {
   id: MetricId;
   title: string;
-  /** For a tab. */
+  /** The label of a tab. */
   short: string;
   /** For a chart's title, before "under switch failures". */
   subject: string;
   of: (result: Answer) => number | null;
-  /** With its unit; of a point's own answer where answers may differ in it. */
+  /**
+   * Formats a value with its unit; `result` is the point's own answer, if the unit depends on it.
+   */
   format: (value: number, result?: Answer) => string;
   /** At an axis that names the unit. */
   tick: (value: number) => string;
@@ -211,8 +212,8 @@ export interface Curve {
 }
 
 /**
- * A curve for each kind of failure and topology, in that order: the mean over the seeds so far, and
- * the least and the most of them. Points without a ratio stand at 0.
+ * A curve for each kind of failure and topology, in that order: mean, minimum and maximum over the
+ * seeds so far. Points without a ratio are at 0.
  */
 export function curvesOf(points: readonly Point[], of: Metric["of"]): Curve[] {
   const gathered = new Map<string, { curve: Curve; byRatio: Map<number, number[]> }>();
@@ -256,7 +257,7 @@ function firstOf(points: readonly Point[]): Point | undefined {
   );
 }
 
-/** What each link carries in its fuller direction. */
+/** The load of each link in its more loaded direction. */
 export function fullerDirection({ a_to_b, b_to_a }: LinkLoad): Uint32Array {
   return Uint32Array.from(a_to_b, (forth, link) => Math.max(forth, b_to_a[link] ?? 0));
 }
@@ -281,9 +282,7 @@ export function failureAxes(axes: Experiment["axes"]): { kind: FailureKind; rati
   return Array.isArray(failure) ? failure : [failure];
 }
 
-/**
- * What each topology is called in charts and tables; equal names are told apart by their number.
- */
+/** The name of each topology in charts and tables; equal names get a number. */
 export function topologyNames({ topologies }: Pick<Experiment, "topologies">): string[] {
   const names = topologies.map(({ name, title }) => name ?? title);
   return names.map((name, at) =>

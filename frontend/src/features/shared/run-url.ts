@@ -1,6 +1,6 @@
 /**
- * What of the pages of experiments and runs lives in the URL. Anything unreadable falls back to the
- * default.
+ * The state of the pages of experiments and runs that is in the URL. Unreadable values fall back to
+ * the default.
  */
 import { compact, oneOf, text } from "./url-state";
 
@@ -13,7 +13,7 @@ export interface ExperimentsSearch {
   from?: string;
   /** Real packets instead of a prediction, for a draft that begins. */
   engine?: "emulation";
-  /** What of the right side is shown. */
+  /** The view on the right side. */
   as?: "json";
   /** Words of the names in the list. */
   q?: string;
@@ -55,9 +55,9 @@ export interface RunSearch {
   /** The point whose numbers and links are shown. */
   point?: number;
   view?: "floor" | "logical";
-  /** What is selected in the picture, by name. */
+  /** The selection in the picture, by name. */
   sel?: string;
-  /** Of real packets: stand at a time instead of following the newest. */
+  /** For an emulation: stay at a time instead of following the newest data. */
   mode?: "live" | "replay";
   /** That time, in seconds of the session; negative while it settles. */
   at?: number;

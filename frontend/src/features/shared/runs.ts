@@ -1,4 +1,4 @@
-/** What every page that shows runs says about them. */
+/** Texts about runs, shared by all pages that show them. */
 import type { Experiment, Run } from "@/api/types";
 import { plural } from "@/units";
 
@@ -14,12 +14,12 @@ export const keepsFlowTimes = ({ packet }: Experiment): boolean => packet?.flow_
 export const isOver = (state: RunState): boolean =>
   state === "succeeded" || state === "failed" || state === "cancelled";
 
-/** A run as far as its stream has told. */
+/** The state of a run, from its stream. */
 export type LiveRun = Pick<Run, "state" | "reason" | "progress" | "points_done" | "points_total"> & {
   remaining_secs: number | null;
 };
 
-/** What `state` and `progress` events say; any other event changes nothing here. */
+/** Applies `state` and `progress` events; other events change nothing. */
 export function liveRun<T extends Partial<LiveRun>>(run: T, event: { event: string; data: string }): T {
   if (event.event === "progress") return { ...run, ...(JSON.parse(event.data) as Partial<LiveRun>) };
   if (event.event !== "state") return run;
@@ -36,7 +36,7 @@ export function remainingText(secs: number | null | undefined): string {
 export const aboutText = (secs: number): string =>
   secs < 1 ? durationText(secs) : `about ${durationText(secs)}`;
 
-/** A time as people say it: "less than a second", "12 seconds", "3 minutes", "1 h 20 min". */
+/** A duration in words: "less than a second", "12 seconds", "3 minutes", "1 h 20 min". */
 export function durationText(secs: number): string {
   if (secs < 1) return "less than a second";
   if (secs < 90) return plural(Math.round(secs), "second");

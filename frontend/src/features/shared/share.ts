@@ -10,7 +10,7 @@ const VERSION = "1";
  */
 const MAX_CODE_CHARACTERS = 64_000;
 const MAX_JSON_BYTES = 1_000_000;
-/** What begins a code that this tab alone knows. */
+/** The prefix of codes that are stored in this tab only. */
 const KEPT = "kept-";
 
 export const encodeSpec = (spec: PlanSpec): Promise<string> => pack(spec);
@@ -26,7 +26,8 @@ export async function linkSpec(spec: PlanSpec): Promise<string | null> {
 }
 
 /**
- * What stands in the address of this tab: the spec itself, or where this tab keeps a larger one.
+ * The code in the address of this tab: the spec itself or, for a large spec, the code under which
+ * this tab stores it.
  */
 export async function addressSpec(spec: PlanSpec): Promise<string> {
   return (await linkSpec(spec)) ?? (await import("./kept")).keepSpec(spec);
@@ -51,7 +52,7 @@ export async function decodeSpec(code: string): Promise<PlanSpec> {
 /** Whether `unpack` takes a code: with a longer one in it, a link is of no use. */
 export const fitsLink = (code: string): boolean => code.length <= MAX_CODE_CHARACTERS;
 
-/** The text of what was packed. Throws an Error a person can read when the code is none of ours. */
+/** The unpacked text. Throws an Error with a readable message if the code is invalid. */
 export async function unpack(code: string): Promise<string> {
   if (!fitsLink(code)) throw new Error("This link is too long to be a Cubeyard link.");
   if (code[0] !== VERSION) throw new Error("This link was made by another version of Cubeyard.");

@@ -86,7 +86,7 @@ export function Shell({
   );
 }
 
-/** What can be done on every page. */
+/** The commands that are available on every page. */
 function useShellCommands() {
   const { choose } = useTheme();
   const navigate = useNavigate();

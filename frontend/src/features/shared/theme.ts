@@ -28,8 +28,8 @@ function apply(choice: ThemeChoice): ThemeName {
 }
 
 /**
- * The theme the user chose, and the one it comes to now. public/theme.js sets the same before the
- * first paint.
+ * The theme that the user chose, and the resulting theme now. public/theme.js sets the same before
+ * the first paint.
  */
 export const useTheme = create<{
   choice: ThemeChoice;

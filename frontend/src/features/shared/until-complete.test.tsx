@@ -7,7 +7,7 @@ import type { FeedState } from "./run-feed";
 import type { RunState } from "./runs";
 import { UntilComplete } from "./until-complete";
 
-/** What is on screen after each of these states of a run and its feed. */
+/** The texts on screen after each of these states of a run and its feed. */
 function shown(steps: readonly (readonly [RunState, FeedState])[]): string[] {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const host = document.createElement("div");

@@ -1,6 +1,6 @@
 /**
- * What of the plan page lives in the URL beside the plan itself. Anything unreadable falls back to
- * the default.
+ * The state of the plan page that is in the URL in addition to the plan itself. Unreadable values
+ * fall back to the default.
  */
 
 export const VIEWS = ["floor", "logical", "matrix", "3d"] as const;
@@ -18,7 +18,7 @@ export interface PlanSearch {
   color?: string;
   links?: Links;
   tab?: Tab;
-  /** The tables' filter. */
+  /** The filter of the tables. */
   q?: string;
   /** How tables are sorted: `cables.-routed,bom.price`. */
   sort?: string;
@@ -26,7 +26,7 @@ export interface PlanSearch {
   spec?: string;
   /** The spec as readable JSON: a topology or a whole plan. */
   topology?: string;
-  /** Copies of notes, packed, beside a packed spec. */
+  /** Packed copies of notes, next to a packed spec. */
   notes?: string;
   /** An earlier revision of a saved plan. */
   revision?: number;
@@ -41,7 +41,7 @@ export function text(value: unknown, max: number): string | undefined {
   return typeof value === "string" && value !== "" && value.length <= max ? value : undefined;
 }
 
-/** Keeps only what is set: a default never makes the URL longer. */
+/** Removes fields that are not set, so that defaults never lengthen the URL. */
 export function compact<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
@@ -71,7 +71,7 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
 /** The filters of the change log. */
 export interface ChangesSearch {
   kind?: string;
-  /** The id of a saved plan: it and what belongs to it. */
+  /** The id of a saved plan, with its related fields. */
   plan?: string;
   who?: string;
   q?: string;
@@ -88,7 +88,7 @@ export const readChangesSearch = (search: Record<string, unknown>): ChangesSearc
 /** The column that each table is sorted by; tables in their natural order have none. */
 export type Sorts = Partial<Record<Tab, { column: string; descending: boolean }>>;
 
-/** Reads `cables.-routed,bom.price`; a minus is for descending. What cannot be read is left out. */
+/** Parses `cables.-routed,bom.price`; a minus means descending. Unreadable parts are ignored. */
 export function readSorts(value: string | undefined): Sorts {
   const sorts: Sorts = {};
   for (const part of value?.split(",") ?? []) {
@@ -111,7 +111,7 @@ export function writeSorts(sorts: Sorts): string | undefined {
 export type SelectionKind = "rack" | "device" | "cable" | "tray" | "bundle" | "level" | "group";
 const KINDS: readonly SelectionKind[] = ["rack", "device", "cable", "tray", "bundle", "level", "group"];
 
-/** What is selected, by the names that every table, label and export uses. */
+/** The selection by the names that every table, label and export uses. */
 export interface NamedSelection {
   kind: SelectionKind;
   names: string[];

@@ -24,14 +24,15 @@ export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
 }
 
 /**
- * Longer than between two keys of someone who types: what is asked for a typed text waits so long.
+ * Longer than the time between two keys while typing: requests that depend on typed text wait this
+ * long.
  */
 export const TYPING_MS = 250;
 
 /**
- * A text as it is typed, told on at once: a reload right after the last key keeps it. What it is
- * told to should wait for `useSettled(…, TYPING_MS)` before it asks the server. A change from
- * outside (Back, a link) replaces the text.
+ * A text field that passes on every change at once, so that a reload right after the last key keeps
+ * the text. Receivers should wait for `useSettled(…, TYPING_MS)` before they send requests. A
+ * change from outside (Back, a link) replaces the text.
  */
 export function useTypedText(
   value: string,

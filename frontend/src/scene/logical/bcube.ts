@@ -1,8 +1,9 @@
 /**
  * BCube drawn as it is built [ours]: digit i of an address is a step along x when i is even and
- * along y when i is odd, each two levels a block of blocks [bcube §3.1]. A level-l switch has every
- * digit but digit l; it stands in one more place after the last of that digit, so that it closes
- * the row or column of servers it joins, and every link is a straight run along one axis.
+ * along y when i is odd, and every two levels form a block of blocks [bcube §3.1]. The address of a
+ * level-l switch has every digit except digit l; the switch is drawn in an extra position after the
+ * last value of that digit, at the end of the row or column of servers that it joins, so that every
+ * link is a straight line along one axis.
  */
 import type { PlanModel } from "../model";
 import type { Bus, LogicalLayout } from "./layout";
@@ -130,7 +131,9 @@ function stridesOf(sizes: readonly number[]): { strides: number[]; slots: number
   return { strides, slots };
 }
 
-/** For each level above the block, one ribbon a row or column of blocks, in the gap beside them. */
+/**
+ * For each level above the block, one ribbon per row or column of blocks, in the gap next to them.
+ */
 function busesOf(
   sizes: readonly number[],
   slots: readonly number[],

@@ -63,7 +63,7 @@ function onCircles(model: PlanModel, circles: { label: string; switches: number[
   const { devices } = model;
   const servers = serversOf(model);
   const most = Math.max(0, ...[...servers.values()].map((list) => list.length));
-  // Servers of a switch stand in a block two wide, outwards.
+  // The servers of a switch form a block two wide, outwards.
   const deep = Math.ceil(most / 2) * SERVER_STEP;
   const largest = Math.max(...circles.map(({ switches }) => switches.length));
   const inner = Math.max(1.5, (largest * 2.2) / (2 * Math.PI));

@@ -1,6 +1,7 @@
 /**
- * Trees, fat-trees, leaf-spines and Subways in layers: servers below in the order of the switch
- * they hang on, one row a switch tier above. Any family without a picture of its own is drawn so.
+ * Trees, fat-trees, leaf-spines and Subways in layers: servers at the bottom in the order of their
+ * switches, and one row per switch tier above. Families without a specific picture are drawn like
+ * this too.
  */
 import { csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
@@ -8,11 +9,11 @@ import { Bounds, GroupCollector } from "./parts";
 
 /** Width over height of the whole picture. */
 const ASPECT = 1.75;
-/** Trunks are drawn between at most so many parts of a tier. */
+/** Trunks are drawn between at most this many parts of a tier. */
 const PARTS = 32;
 /**
- * Left of the tiers, for their names: of the picture's width, and at least of its height, which
- * decides how large a narrow one is drawn.
+ * Space left of the tiers for their names: a share of the picture's width, and at least a share of
+ * its height, which determines the scale of a narrow picture.
  */
 const GUTTER_SHARE = 0.2;
 const GUTTER_OF_HEIGHT = 0.35;
@@ -22,7 +23,7 @@ export function layeredLayout(model: PlanModel): LogicalLayout {
   const tiers = tiersOf(model);
   const parents = parentsOf(model, tiers[0] ?? []);
   const most = Math.max(1, ...parents.map((list) => list.length));
-  // Servers of one switch stand in a small block, about twice as high as wide.
+  // The servers of one switch form a small block, about twice as high as wide.
   const columns = Math.max(1, Math.round(Math.sqrt(most / 2)));
   const rows = Math.ceil(most / columns);
   const slot = columns + 0.6;

@@ -12,10 +12,7 @@ import { torusLayout } from "./torus";
 export interface LogicalGroup {
   label: string;
   box: Box;
-  /**
-   * What its box is drawn like: a block of servers, a row of switches of one level, or only a
-   * region.
-   */
+  /** The style of its box: a block of servers, a row of switches of one level, or only a region. */
   level: number;
   round?: boolean;
 }
@@ -25,7 +22,7 @@ export interface Bus {
   level: number;
   points: readonly number[];
   label: string;
-  /** Links it stands for. */
+  /** The number of links that it represents. */
   cables: number;
 }
 

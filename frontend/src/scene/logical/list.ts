@@ -108,7 +108,7 @@ function groupLabels(layout: LogicalLayout): Batch {
   return labels.batch({ sizePx: 11, align: "left", baseline: "bottom", halo: "background" });
 }
 
-/** The name of each tier in the gutter beside its row, in the layered picture. */
+/** The name of each tier in the gutter next to its row, in the layered picture. */
 function tierLabels(model: PlanModel, layout: LogicalLayout): Batch[] {
   if (layout.link !== "flow") return [];
   const names = new LabelBuilder();

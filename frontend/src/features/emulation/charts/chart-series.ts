@@ -11,12 +11,12 @@ import type { idealSteps, predictedSteps } from "../session/predicted";
 import { megabits, seriesOf } from "../session/series";
 import type { Session } from "../session/session";
 
-/** So many of the last faults have a marker. */
+/** The number of latest faults that have a marker. */
 const MARKERS_AT_MOST = 12;
 
 type Predicted = ReturnType<typeof predictedSteps>;
 
-/** The last faults that were injected. One that flaps is named once. */
+/** The last injected faults. A flapping fault appears once. */
 export function faultMarkers(faults: Session["faults"], scheduled: number): { x: number; label: string }[] {
   return faults
     .filter(({ state }) => state === "injected")

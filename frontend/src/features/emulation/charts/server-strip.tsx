@@ -1,4 +1,7 @@
-/** What every server received over time, one row a server: a picture of few pixels, drawn large. */
+/**
+ * The received rate of every server over time, one row per server: an image with one pixel per
+ * value, drawn enlarged.
+ */
 import { useMemo, useState } from "react";
 import { ChartFrame } from "@/charts";
 import { paletteOf } from "@/render/resolve";

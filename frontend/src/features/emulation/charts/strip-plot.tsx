@@ -1,5 +1,5 @@
 /**
- * The picture of a strip on the time axis of the other charts, with the servers' names beside it.
+ * The image of a strip on the time axis of the other charts, with the servers' names next to it.
  */
 import { scaleLinear } from "d3-scale";
 import type { ThemeTokens } from "@/units";

@@ -1,6 +1,6 @@
 /**
- * Everything that was told, the newest first; only the rows in sight are in the document, each as
- * high as its text is long.
+ * All events, the newest first. Only visible rows are in the document; each is as high as its text
+ * requires.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
@@ -14,7 +14,7 @@ import type { Session } from "../session/session";
 import styles from "./event-log.module.css";
 import { kindWords, type LogEntry, logOf, matching } from "./event-text";
 
-/** Of a row with one line of text, until it is measured. */
+/** Estimated height of a row until it is measured: one line of text. */
 const ROW_PX = 40;
 
 export function EventLog({

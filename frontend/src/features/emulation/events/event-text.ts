@@ -1,6 +1,6 @@
 /**
- * The session's log in words: what servers and the fabric told, and what was broken and mended, in
- * order of time.
+ * The session's log in words: events of servers and of the fabric, faults and recoveries, in order
+ * of time.
  */
 
 import { formatBytes, formatCount, plural } from "@/units";
@@ -23,7 +23,7 @@ export interface LogEntry {
   tone: "bad" | "good" | "plain";
 }
 
-/** Titles of kinds whose name alone does not say enough. */
+/** Titles of kinds whose name alone is not clear enough. */
 const KIND_WORDS: Record<string, string> = {
   carrier: "Carrier changed",
   failed: "Fault failed",
@@ -63,10 +63,10 @@ const GOOD = new Set(["neighbour-alive", "subflow-up", "recovered", "stop-all", 
 const toneOf = (kind: string): LogEntry["tone"] =>
   BAD.has(kind) ? "bad" : GOOD.has(kind) ? "good" : "plain";
 
-/** The fabric's own word of what `fault` frames tell with their targets. */
+/** Events of the fabric that duplicate `fault` frames, which also have the targets. */
 const TOLD_TWICE = new Set(["fault-injected", "fault-recovered"]);
 
-/** All that the log shows, the newest first. */
+/** All entries of the log, the newest first. */
 export function logOf(session: Session): LogEntry[] {
   const { network } = session;
   if (!network) return [];
@@ -101,7 +101,7 @@ function entryOf(network: Network, event: SessionEvent): LogEntry {
   return {
     at: event.at_secs,
     kind: event.kind === "protocol" ? event.name : event.kind,
-    // A switch that is a router tells what it notices, as servers do.
+    // A switch that is a router reports events, like servers.
     server: network.nodeAt.has(event.server ?? -1) ? serverName(network, event.server) : "",
     text: textOf(network, event),
     flow: "flow" in event ? (event.flow ?? null) : null,
@@ -192,7 +192,8 @@ export function untitledText(network: Network, cell: string, kind: CellKind, val
 type FlowEvent = Extract<SessionEvent, { kind: "path-switched" }>;
 
 /**
- * A flow by its ends; what answers a flow of the workload (TCP's acknowledgements) is called so.
+ * A flow by its ends; the reverse flow of the workload's flow (TCP's acknowledgements) is named as
+ * such.
  */
 function flowText(
   network: Network,

@@ -1,4 +1,4 @@
-/** What is being chosen to break, and the call that it becomes. */
+/** The fault that is being prepared, and the API call for it. */
 import { ApiError } from "@/api/client";
 import type { components } from "@/api/schema";
 import { type FaultKind, faultKind, generalKind, kindsFor } from "../../shared/fault-kinds";
@@ -8,7 +8,7 @@ type LiveFault = components["schemas"]["LiveFault"];
 
 export interface BreakDraft {
   kind: FaultKind;
-  /** Null: whatever the words say. */
+  /** Null: the target is the text of the selector. */
   target: Item | null;
   words: string;
   /** As typed, in the parameter's own unit. */
@@ -26,7 +26,7 @@ export const noBreak = (): BreakDraft => ({
   flapSecs: null,
 });
 
-/** Another target keeps what was chosen as far as that can strike it. */
+/** Changes the target, and keeps the other choices as far as they apply to it. */
 export function withTarget(draft: BreakDraft, target: Item | null): BreakDraft {
   const strikes = target === null || target.kind === "flow" ? null : target.kind;
   const kinds = kindsFor(strikes);

@@ -1,4 +1,4 @@
-/** The session's faults, what became of each, and a button to mend it. */
+/** The session's faults, the state of each, and a button to recover it. */
 import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
@@ -18,7 +18,7 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
   });
   const spans = spansOf(session);
   const scheduled = scheduledFaults(session);
-  // One that flaps has many spans; the last says how it stands.
+  // A flapping fault has many spans; the last one is its current state.
   const latest = [...new Map(spans.map((span) => [span.id, span])).values()].reverse();
   const failed = session.faults.filter(({ state }) => state === "failed");
   return (

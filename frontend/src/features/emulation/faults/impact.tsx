@@ -1,7 +1,4 @@
-/**
- * What a fault would affect, as the prediction says: its targets, the flows without a path, ABT and
- * goodput.
- */
+/** The predicted effect of a fault: its targets, the flows without a path, ABT and goodput. */
 import type { components } from "@/api/schema";
 import { formatBitsPerSec, formatPercent, formatShare, plural } from "@/units";
 import type { Network } from "../session/network";
@@ -20,7 +17,7 @@ export function Impact({
   /** There is a target. */
   chosen: boolean;
   preview: components["schemas"]["BlastRadius"] | undefined;
-  /** The preview was refused; why stands below. */
+  /** The server rejected the preview; the reason is shown below. */
   failed: boolean;
 }) {
   // As everywhere in the run: headers are not goodput.

@@ -1,4 +1,4 @@
-/** The emergency stop: always in sight, one press, and it says when everything is mended. */
+/** The emergency stop: always visible, one press, and it reports when everything has recovered. */
 import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";

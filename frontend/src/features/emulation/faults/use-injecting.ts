@@ -1,4 +1,4 @@
-/** Inject mode: what is being chosen to break, and what that would strike. It ends with the run. */
+/** Inject mode: the fault that is being prepared, and its targets. It ends with the run. */
 import { useCallback, useEffect, useState } from "react";
 import type { Item } from "../session/network";
 import { type BreakDraft, noBreak } from "./break-draft";
@@ -25,7 +25,7 @@ export function useInjecting(over: boolean, onTurnedOn: () => void): Injecting {
     },
     [onTurnedOn],
   );
-  // What is over cannot be broken.
+  // A run that has ended accepts no faults.
   useEffect(() => {
     if (over) turn(false);
   }, [over, turn]);

@@ -14,9 +14,9 @@ export interface InjectionProps {
   network: Network;
   draft: BreakDraft;
   onDraft: (draft: BreakDraft) => void;
-  /** The workload flows. */
+  /** The workload is running. */
   enabled: boolean;
-  /** What it would strike, for the picture. */
+  /** Receives the targets of the fault, to mark them in the picture. */
   onTargets: (targets: readonly Item[]) => void;
 }
 

@@ -11,7 +11,7 @@ import { Facts, type InspectorProps, pathText, rateText } from "./inspector-part
 
 const DOWN: Record<string, string> = { closed: "closed", "no-path": "no path left" };
 
-/** What an MPTCP connection is made of; nothing for other flows. */
+/** The subflows of an MPTCP connection; empty for other flows. */
 function Subflows({
   session,
   network,

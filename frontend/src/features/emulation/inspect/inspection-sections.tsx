@@ -1,7 +1,4 @@
-/**
- * What a server reports about itself: counts, and sections of columns and rows that any protocol
- * may fill.
- */
+/** A server's own report: counters, and sections of columns and rows that any protocol can fill. */
 import type { ReactNode } from "react";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatCount, plural } from "@/units";

@@ -1,4 +1,4 @@
-/** What the inspector's views share. */
+/** Parts that the inspector's views share. */
 import type { ReactNode } from "react";
 import { formatBitsPerSec } from "@/units";
 import type { Tick } from "../session/frames";
@@ -7,14 +7,14 @@ import type { Session } from "../session/session";
 import styles from "./inspector-parts.module.css";
 
 export interface InspectorProps {
-  /** The run, while its servers can be asked; null afterwards and in the past. */
+  /** The id of the run while its servers can be queried; null afterwards and in the past. */
   liveRun: string | null;
   session: Session;
   network: Network;
   item: Item | null;
   tick: Tick | null;
   at: number;
-  /** What broke it, as a kind of fault. */
+  /** The kind of fault that affects it. */
   broken: string | null;
   onSelect: (item: Item | null) => void;
 }

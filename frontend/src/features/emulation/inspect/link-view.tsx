@@ -1,4 +1,4 @@
-/** A link and a switch in the inspector: what goes over their cables. */
+/** A link and a switch in the inspector: the traffic on their cables. */
 import { useMemo } from "react";
 import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatBytes, formatCount, levelShortLabel } from "@/units";
@@ -84,7 +84,7 @@ function LinksTable({
   );
 }
 
-/** What a link has carried in one direction up to a time. */
+/** The traffic of a link in one direction up to a time. */
 interface Sent {
   bytes: number;
   packets: number;

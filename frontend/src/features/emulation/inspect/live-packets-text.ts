@@ -1,6 +1,5 @@
 /**
- * What is known of a stream of packets, from its events, and the commands that give it to
- * Wireshark.
+ * The state of a stream of packets, from its events, and the commands that open it in Wireshark.
  */
 import type { ServerEvent } from "@/api/events";
 import type { components } from "@/api/schema";
@@ -23,7 +22,7 @@ export interface Match {
 export interface Stream {
   packets: number;
   bytes: number;
-  /** The latest last. */
+  /** The packets, the latest last. */
   items: readonly (SeenPacket & { number: number })[];
   /** Why it ended; null while packets flow. */
   end: string | null;
@@ -40,7 +39,7 @@ export function withEvent(stream: Stream, event: ServerEvent): Stream {
   }
   if (event.event !== "packets") return stream;
   const said: News = JSON.parse(event.data);
-  // Of many packets the last ones are told; they are the last of the count.
+  // If there are many packets, only the last ones are sent; they are the last of the count.
   const first = said.packets - said.items.length + 1;
   const items = said.items.map((item, i) => ({ ...item, number: first + i }));
   return {
@@ -82,8 +81,8 @@ export function commandOf(run: string, target: Target, match: Match): string {
 }
 
 /**
- * The command for any machine that reaches this server; one that is not this machine's own asks for
- * a token.
+ * The command for any machine that can reach this server; requests from other machines need a
+ * token.
  */
 export function curlOf(
   run: string,

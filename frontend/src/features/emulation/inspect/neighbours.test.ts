@@ -16,7 +16,7 @@ test("a server's neighbours are those at its switch and those at the far end of 
   for (let row = 0; row < NETWORK.servers; row++) {
     const found = neighboursOf(emptySession({ state: "running" } as Run), NETWORK, row, 0);
     const [direct, shared] = [found.filter(({ by }) => by === null), found.filter(({ by }) => by !== null)];
-    // Of a DCell(4, 1), a server shares its switch with three others and has one cable to another
+    // In a DCell(4, 1), a server shares its switch with three others and has one cable to another
     // group. [dcell §3.1]
     expect(shared).toHaveLength(3);
     expect(direct).toHaveLength(1);

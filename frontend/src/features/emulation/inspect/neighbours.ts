@@ -1,4 +1,4 @@
-/** What was told of a server's neighbours. */
+/** The reported state of a server's neighbours. */
 import type { Network } from "../session/network";
 import type { Session } from "../session/session";
 

@@ -1,4 +1,4 @@
-/** What a server itself reports, read every second while the run lasts. */
+/** A server's own report, polled every second during the run. */
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { api, take } from "@/api/client";
@@ -17,7 +17,7 @@ const ServerChip = lazy(() => import("./server-chip"));
 const Services = lazy(() => import("./services"));
 
 const REFETCH_MS = 1000;
-/** The section of the services' counters, which is shown beside the messages to them. */
+/** The section of the services' counters, which is shown next to the messages to them. */
 const SERVICES = "services";
 /** The sections of a chip that takes calls: in user space, and in the kernel. */
 const CHIP = ["chip-entries", "chip-tcam"];

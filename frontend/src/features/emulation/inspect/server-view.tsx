@@ -1,4 +1,4 @@
-/** A server in the inspector: what it receives and relays, whom it sees, how its flows go. */
+/** A server in the inspector: its received and relayed traffic, its neighbours, and its flows. */
 import { useParams } from "@tanstack/react-router";
 import { Fragment, lazy, Suspense, useMemo } from "react";
 import { Section } from "@/ui/form";
@@ -62,7 +62,8 @@ export function ServerView(props: InspectorProps & { row: number }) {
         </div>
       </Section>
       {liveRun && (
-        // Beside the server's own report: it stays while a frozen server does not answer.
+        // Shown in addition to the server's own report: it stays while a frozen server does not
+        // answer.
         <Suspense>
           <ServerTerminal key={row} run={liveRun} name={nodeName(network, row)} />
         </Suspense>
@@ -72,7 +73,7 @@ export function ServerView(props: InspectorProps & { row: number }) {
   );
 }
 
-/** What was recorded of a server: for the past, where it can no longer be asked. */
+/** The recorded data of a server: for the past, when it can no longer be queried. */
 function ServerRecord({ session, network, tick, at, row, onSelect }: InspectorProps & { row: number }) {
   const { id } = useParams({ strict: false });
   const talked = useMemo(() => hasTalk(session.events), [session.events]);

@@ -3,7 +3,10 @@
  */
 import type { InspectionSection } from "./inspection-sections";
 
-/** What each loss means. It is the service's own: no other service or flow loses a packet by it. */
+/**
+ * The meaning of each loss. A loss concerns the service alone: no other service or flow loses a
+ * packet by it.
+ */
 const REASONS: Record<string, string> = {
   "lost-trapped": "Calls that ended by a trap, like an access outside its memory.",
   "lost-out-of-fuel": "Calls that used all their fuel, as an endless loop does.",
@@ -24,7 +27,7 @@ const REASONS: Record<string, string> = {
 export interface Counter {
   name: string;
   count: number;
-  /** Why packets, calls or answers were lost; none for what is no loss. */
+  /** Why packets, calls or answers were lost; absent for counters that are not losses. */
   reason?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What was said to a service and what it answered, from the events of the run: live and in the
- * replay alike.
+ * The messages to a service and its answers, from the events of the run: the same live and in the
+ * replay.
  */
 import type { SessionEvent } from "../session/frames";
 import { type Network, nodeName } from "../session/network";
@@ -19,12 +19,12 @@ export interface Said {
 }
 
 const KINDS: Record<string, Said["kind"]> = { "service-message": "message", "service-answer": "answer" };
-/** More are not of interest beside a form; the event log has them all. */
+/** A form shows at most this many; the event log has them all. */
 const MOST = 100;
 
 /**
- * Until a time, the newest first. A long text is told in parts, one event each, which are put
- * together.
+ * The messages until a time, the newest first. A long text arrives in parts, one event each, which
+ * are joined.
  */
 export function talkOf(
   network: Network,

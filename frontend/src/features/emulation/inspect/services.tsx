@@ -1,6 +1,6 @@
 /**
- * The services of a server: messages to them while the run lasts, their answers and counters; in
- * the past what was said.
+ * The services of a server: during the run, messages to them, their answers and counters; in the
+ * past, the recorded messages.
  */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useId, useMemo, useState } from "react";

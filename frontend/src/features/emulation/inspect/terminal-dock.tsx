@@ -1,5 +1,5 @@
 /**
- * The open terminals of a live run, below the picture: they go on while something else is selected.
+ * The open terminals of a live run, below the picture: they stay open when the selection changes.
  */
 import { lazy, Suspense, useEffect, useId, useRef } from "react";
 import { Button } from "@/ui/button";

@@ -31,7 +31,9 @@ function themeNow(): ITheme {
   };
 }
 
-/** Leaves the terminal for what is beside it: every other key belongs to the shell. */
+/**
+ * The keys that leave the terminal for the controls next to it: every other key goes to the shell.
+ */
 const leaves = (event: KeyboardEvent): boolean =>
   (event.key === "Escape" && event.ctrlKey && event.shiftKey) || (event.key === "Tab" && event.shiftKey);
 

@@ -1,4 +1,4 @@
-/** What a terminal's WebSocket carries, and what the page knows of it. */
+/** The messages on a terminal's WebSocket, and the terminal's state on the page. */
 
 /** The server takes no longer message. */
 export const MAX_INPUT = 4096;
@@ -6,7 +6,7 @@ export const MAX_INPUT = 4096;
 export interface TerminalStatus {
   state: "connecting" | "open" | "frozen" | "ended";
   text: string;
-  /** The shell's; null while it goes on, and if it was ended from outside. */
+  /** The exit code of the shell; null while it runs, and if it was ended from outside. */
   exitCode: number | null;
 }
 
@@ -27,7 +27,10 @@ export function afterMessage(status: TerminalStatus, message: string): TerminalS
   return { state: said.state === "paused" ? "frozen" : "open", text: said.text ?? "", exitCode: null };
 }
 
-/** The status after the connection was closed: its last message has said why, unless it broke. */
+/**
+ * The status after the connection was closed: its last message has the reason, unless the
+ * connection broke.
+ */
 export function afterClose(status: TerminalStatus): TerminalStatus {
   if (status.state === "ended") return status;
   const never = status.state === "connecting";

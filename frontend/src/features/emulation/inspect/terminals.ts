@@ -1,6 +1,6 @@
 /**
- * The terminals that are open beside a live run. They outlive the selection: a shell goes on while
- * something else is inspected.
+ * The open terminals of a live run. They are independent of the selection: a shell keeps running
+ * when something else is inspected.
  */
 import { create } from "zustand";
 import { CONNECTING, type TerminalStatus } from "./terminal-talk";
@@ -8,7 +8,7 @@ import { CONNECTING, type TerminalStatus } from "./terminal-talk";
 export interface OpenTerminal {
   /** The server's name; a server has one terminal here. */
   name: string;
-  /** Each opening is a shell of its own. */
+  /** Each opening is a new shell. */
   opening: number;
   status: TerminalStatus;
 }
@@ -22,7 +22,7 @@ export interface Terminals {
 
 export const NO_TERMINALS: Terminals = { run: "", open: [], shown: null };
 
-/** A shell more in a server, on top; of a server that has one, a new shell in its place. */
+/** Adds a shell in a server, on top; if the server has one already, a new shell replaces it. */
 export function withShell(terminals: Terminals, run: string, name: string): Terminals {
   const before = terminals.run === run ? terminals.open : [];
   const opening = Math.max(0, ...before.map((one) => one.opening)) + 1;
@@ -32,7 +32,7 @@ export function withShell(terminals: Terminals, run: string, name: string): Term
   return { run, open, shown: name };
 }
 
-/** Without the terminal of a server: the one beside it comes on top. */
+/** Removes the terminal of a server; the one next to it comes on top. */
 export function withoutShell(terminals: Terminals, name: string): Terminals {
   const at = terminals.open.findIndex((one) => one.name === name);
   const open = terminals.open.filter((one) => one.name !== name);
@@ -40,7 +40,7 @@ export function withoutShell(terminals: Terminals, name: string): Terminals {
   return { ...terminals, open, shown: terminals.shown === name ? next : terminals.shown };
 }
 
-/** With what one opening is told; a word of an earlier one is late. */
+/** Updates the status of one opening; a message for an earlier opening is ignored. */
 export function withStatus(terminals: Terminals, opening: number, status: TerminalStatus): Terminals {
   const open = terminals.open.map((one) => (one.opening === opening ? { ...one, status } : one));
   return { ...terminals, open };

@@ -1,4 +1,7 @@
-/** Beside the picture: the run's notes by its clock, and a new one at the moment that is shown. */
+/**
+ * Next to the picture: the run's notes in order of time, and a form for a new note at the moment
+ * that is shown.
+ */
 import { useCallback, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
@@ -67,7 +70,7 @@ export default function MomentNotes({
 /** As the clock shows it. */
 const tenth = (secs: number): number => Math.round(secs * 10) / 10;
 
-/** The moment is the one at which writing began: a run that goes on does not move it. */
+/** The note belongs to the moment at which writing began, even if the run continues. */
 function NewNote({ runId, moment }: { runId: string; moment: number | null }) {
   const [at, setAt] = useState<number | null>(null);
   const write = useNewNote((text) =>

@@ -2,12 +2,14 @@ import type { Note } from "@/api/types";
 import { byMoment } from "../../shared/notes/notes";
 
 export interface Pin {
-  /** Of the first of its notes. */
+  /** The time of its first note. */
   at: number;
   notes: Note[];
 }
 
-/** Notes on a time axis: those that are nearer to a pin's first than `apartSecs` share that pin. */
+/**
+ * Groups notes on a time axis: notes closer than `apartSecs` to a pin's first note share that pin.
+ */
 export function pinsOf(notes: readonly Note[], apartSecs: number): Pin[] {
   const pins: Pin[] = [];
   for (const note of byMoment(notes)) {

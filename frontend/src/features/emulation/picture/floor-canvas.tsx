@@ -1,6 +1,6 @@
 /**
- * Many racks from above: each cable on its trays by its load, what is broken marked, the selection
- * in front.
+ * Many racks from above: each cable on its trays by its load, faults marked, the selection in
+ * front.
  */
 import { useCallback, useMemo } from "react";
 import { HeatLegend } from "@/render/heat-legend";
@@ -16,7 +16,7 @@ import { floorSelection, struckOf } from "./floor-items";
 import { BrokenLegend } from "./live-legend";
 import type { TopologyHandle, TopologyViewProps } from "./topology-view";
 
-/** Above so many cables a floor takes longer to draw than a tick lasts. */
+/** With more cables than this, drawing a floor takes longer than a tick. */
 const MANY_CABLES = 1000;
 
 export function FloorCanvas({

@@ -1,4 +1,4 @@
-/** What the session speaks of by rows, by the plan's devices and cables. */
+/** Converts between the session's rows and the plan's devices and cables. */
 import type { Selection } from "@/scene/selection";
 import type { Struck } from "@/scene/struck";
 import { faultKind } from "../../shared/fault-kinds";
@@ -7,7 +7,7 @@ import { type Broken, type Item, type Network, type Node, nodeOf, type Step } fr
 const deviceOf = ({ frame: { servers, switches } }: Network, node: Node): number =>
   (node < servers.id.length ? servers.id[node] : switches.id[node - servers.id.length]) ?? -1;
 
-/** What is broken, each with its fault in words. */
+/** The failed and degraded items, each with its fault in words. */
 export function struckOf(network: Network, { nodes, links, degraded }: Broken): Struck {
   const named = (of: ReadonlyMap<number, string>, idOf: (row: number) => number) =>
     new Map([...of].map(([row, kind]) => [idOf(row), faultKind(kind).title.toLowerCase()]));

@@ -1,4 +1,4 @@
-/** What the marks of the live picture mean. */
+/** The meanings of the marks in the live picture. */
 import { paletteOf } from "@/render/resolve";
 import { HEAT_CLASSES, heatColour } from "@/scene";
 import { formatBitsPerSec, type ThemeName } from "@/units";
@@ -43,7 +43,7 @@ export function LiveLegend({
   );
 }
 
-/** What is broken on a floor of many racks. */
+/** The legend of faults on a floor of many racks. */
 export function BrokenLegend({ theme }: { theme: ThemeName }) {
   const { tokens } = paletteOf(theme);
   return (

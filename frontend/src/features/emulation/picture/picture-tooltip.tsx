@@ -1,4 +1,4 @@
-/** What the picture says of the thing under the pointer or the keys. */
+/** The tooltip of the item under the pointer or at the keyboard focus. */
 import type { CSSProperties } from "react";
 import { formatBitsPerSec, formatPercent, plural } from "@/units";
 import { faultKind } from "../../shared/fault-kinds";
@@ -52,7 +52,7 @@ export function PictureTooltip({
   );
 }
 
-/** The same in one sentence, for who hears the page. */
+/** The same in one sentence, for screen readers. */
 export function spokenOf(network: Network, tick: Tick | null, broken: Broken, hover: Hover | null): string {
   if (!hover) return "";
   const item = hoveredItem(network, hover);
@@ -77,7 +77,7 @@ function placeOf(
   };
 }
 
-/** A device's host name, what broke an item, and what a tick says of it, in lines. */
+/** A device's host name, the fault of an item, and its values in a tick, as lines. */
 function linesOf(network: Network, tick: Tick | null, broken: Broken, item: Item): string[] {
   const isDevice = item.kind === "server" || item.kind === "switch";
   const hostName = isDevice ? hostNameOf(network, nodeOf(network, item)) : null;

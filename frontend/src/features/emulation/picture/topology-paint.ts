@@ -14,7 +14,7 @@ export interface PictureState {
   layout: Layout;
   tick: Tick | null;
   broken: Broken;
-  /** Emphasised nodes and links: the selection, and what is about to be broken. */
+  /** Emphasised nodes and links: the selection, and the targets of a fault being prepared. */
   selectedNodes: readonly Node[];
   selectedLinks: readonly number[];
   /** The way of the selected flow, and the one it left. */
@@ -28,7 +28,10 @@ export interface PictureState {
 
 type Context = CanvasRenderingContext2D;
 
-/** Above so many links both directions of one are a single line in the colour of the fuller. */
+/**
+ * With more links than this, both directions of a link are drawn as one line in the colour of the
+ * more loaded one.
+ */
 const PAIRS_UP_TO = 320;
 const APART_PX = 1.9;
 const WIDEST = 2.1;
@@ -86,8 +89,8 @@ function paintTiers(context: Context, { layout }: PictureState, { tokens }: Pale
 }
 
 /**
- * A link's line, or one beside it: of upright links to the right, of those that bend around
- * outside, else beside the line from a to b.
+ * The line of a link, or a line parallel to it: for vertical links on the right, for links that
+ * bend around outside also outside, else next to the line from a to b.
  */
 function curve(context: Context, { curves, lines, stubs }: Layout, link: number, shiftPx = 0): void {
   const c = curves.subarray(link * 8, link * 8 + 8);
@@ -105,8 +108,8 @@ function curve(context: Context, { curves, lines, stubs }: Layout, link: number,
 }
 
 function freeCurve(context: Context, c: Float32Array, stub: boolean, shiftPx: number): void {
-  // Beside each end, at right angles to how the line leaves it; handles that lie on their end have
-  // no direction.
+  // Next to each end, perpendicular to the direction of the line there; handles at the position of
+  // their end have no direction.
   const beside = (dx: number, dy: number): [number, number] => {
     const length = Math.hypot(dx, dy);
     return length === 0 ? [0, 0] : [(-dy / length) * shiftPx, (dx / length) * shiftPx];
@@ -293,7 +296,7 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
   const onPath = new Set<Node>(state.path.flatMap(({ link }) => [network.a[link]!, network.b[link]!]));
   context.textAlign = "center";
   context.textBaseline = "middle";
-  // Names keep their size whatever the zoom, so that zooming in shows more of them.
+  // Names keep their size at any zoom, so that zooming in shows more of them.
   const namePx = 11 / zoom;
   const nodes = network.servers + network.switches;
   for (let node = 0; node < nodes; node++) {
@@ -303,7 +306,7 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
     const fill = dead ? tokens.background : level < 0 ? tokens.panel : levelColour(tokens, level);
     context.beginPath();
     context.roundRect(x, y, width, height, Math.min(5, width / 3));
-    // What steps back still covers the cables behind it; what is broken never does.
+    // Dimmed nodes still hide the cables behind them; failed nodes are never dimmed.
     context.globalAlpha = 1;
     context.fillStyle = tokens.background;
     context.fill();
@@ -353,13 +356,16 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
   context.globalAlpha = 1;
 }
 
-/** A name needs so much of a box's height, in pixels on the screen. */
+/** Height of a name, which its box must have, in pixels on the screen. */
 const NAME_PX = 10;
-/** Where a server lies flat in its rack, its meter is beside its name. */
+/** If a server is drawn flat in its rack, its meter is next to its name. */
 const METER_LEFT = 0.45;
 const isFlat = (layout: Layout) => layout.lines === "sideways";
 
-/** What a server receives, and above that what it relays, of what its links could bring it. */
+/**
+ * Draws the received traffic of a server and, above it, the relayed traffic, relative to the
+ * capacity of its links.
+ */
 function paintMeter(
   context: Context,
   { network, layout }: PictureState,

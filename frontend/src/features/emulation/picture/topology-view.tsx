@@ -1,6 +1,6 @@
 /**
- * The network as it is now: what every link carries each way, what every server receives, what is
- * broken, how a flow goes.
+ * The current state of the network: the load of every link in both directions, the received traffic
+ * of every server, faults, and the path of a flow.
  */
 import {
   type RefObject,
@@ -40,7 +40,7 @@ export interface TopologyViewProps {
   tick: Tick | null;
   broken: Broken;
   selection: Item | null;
-  /** What is about to be broken. */
+  /** The targets of a fault being prepared. */
   targets: readonly Item[];
   path: readonly Step[];
   formerPath: readonly Step[];
@@ -190,7 +190,7 @@ function usePainted({
   return { canvas, zoom };
 }
 
-/** What others can do with the picture. */
+/** The methods that the picture offers to other components. */
 function useHandle(
   handleRef: RefObject<TopologyHandle | null> | undefined,
   canvas: RefObject<HTMLCanvasElement | null>,

@@ -1,6 +1,6 @@
 /**
- * Pointer and keys over the picture: what lies under them, choosing it, stepping through
- * everything, moving the view.
+ * Pointer and keyboard input on the picture: finding and selecting the item at a position, stepping
+ * through all items, moving the view.
  */
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, type RefObject, useRef } from "react";
 import { PAN_STEP_PX, type useZoom, ZOOM_STEP } from "@/render/use-zoom";
@@ -15,7 +15,7 @@ const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = 
   ArrowDown: [0, 1],
 };
 
-/** A link may be missed by so much. */
+/** The pointer selects a link up to this distance. */
 const REACH_PX = 6;
 /** A pointer that moved further than this has dragged, not clicked. */
 const DRAG_PX = 3;

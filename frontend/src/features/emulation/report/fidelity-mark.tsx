@@ -21,7 +21,7 @@ const LOOKS: Record<Look, { icon: IconName; text: string }> = {
 const lookOf = ({ verdict, cause = "none" }: Fidelity): Look =>
   verdict === "faithful" && cause !== "none" ? "below" : verdict;
 
-/** Without a verdict: the run goes on, or it is `over` and never got one. */
+/** Without a verdict: the run is in progress, or it is `over` and never got one. */
 export function FidelityMark({ fidelity, over = false }: { fidelity: Fidelity | null; over?: boolean }) {
   const look = fidelity ? lookOf(fidelity) : "unknown";
   const { icon, text } = LOOKS[look];

@@ -1,6 +1,6 @@
 /**
- * What the session came to: the verdict, before, during and after the faults, and how fast each was
- * noticed and survived.
+ * The report of the session: the verdict, values before, during and after the faults, and the
+ * detection and recovery times of each.
  */
 import type { ReactNode } from "react";
 import { Icon } from "@/ui/icon";

@@ -45,7 +45,7 @@ test("a run that is over has means of the run, and a moment of it that moment's 
       predicted: { ideal_bits_per_sec: 400e6, abt_bits_per_sec: 320e6 },
     },
   };
-  // From 6 s on a fault halves what can be carried.
+  // From 6 s on a fault halves the achievable throughput.
   const predicted = [{ at_secs: 6, ideal_bits_per_sec: 200e6, abt_bits_per_sec: 160e6 }];
   const session = {
     ...emptySession({ ...RUN, state: "succeeded" } as Run),

@@ -1,4 +1,4 @@
-/** How far the session is, and its numbers now. Their worth stands in the verdict. */
+/** The progress of the session and its current numbers. The verdict shows how reliable they are. */
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
@@ -77,8 +77,8 @@ function cpuLately({ history }: Session): number {
 }
 
 /**
- * Goodput, ABT and CPU at the shown time; means of the run once it is over, unless a moment of it
- * is replayed.
+ * Goodput, ABT and CPU at the shown time; means over the run once it has ended, unless a moment of
+ * it is replayed.
  */
 function shownNumbers(session: Session, tick: Tick | null, following: boolean) {
   const total = following ? session.report?.total : undefined;

@@ -1,6 +1,6 @@
 /**
- * Values that a protocol reports, by the kind that it declares for them: the page knows no protocol
- * of its own.
+ * Formats values that a protocol reports, by the kind that it declares for them: the page contains
+ * no code per protocol.
  */
 import type { components } from "@/api/schema";
 import { formatBitsPerSec, formatCount, formatShort } from "@/units";
@@ -32,7 +32,7 @@ export function serverName(network: Network, id: unknown): string {
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-/** In plain text; a value that is missing, or not what its kind says, is a dash. */
+/** As plain text; a value that is missing, or has the wrong type for its kind, is a dash. */
 export function cellText(network: Network, kind: CellKind, value: unknown): string {
   if (value === null || value === undefined) return "–";
   const number = typeof value === "number" && Number.isFinite(value) ? value : null;

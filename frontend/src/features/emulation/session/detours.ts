@@ -1,17 +1,21 @@
-/** The ways around hot racks at a time, from what controllers told. */
+/** The detours around hot racks at a time, from the controllers' events. */
 import type { SessionEvent } from "./frames";
 import type { Network, Node } from "./network";
 
 export interface Detour {
   /** The rack that is hot, by its number. */
   rack: number;
-  /** The ToRs that its packets pass: a relay lies between each and the next, and the last sends them up. What goes to the rack
-   * passes them all the other way. */
+  /**
+   * The ToRs that its packets pass: a relay lies between each and the next, and the last one sends
+   * them up. Traffic to the rack passes them in reverse order.
+   */
   tors: readonly Node[];
 }
 
-/** Detours in use at a time. Each event of a rack tells all of its ways in one direction anew, or that they have ended. `events`
- * ascend in time. */
+/**
+ * The detours in use at a time. Each event of a rack lists all its detours in one direction again,
+ * or reports that they have ended. `events` ascend in time.
+ */
 export function detoursAt(network: Network, events: readonly SessionEvent[], at: number): Detour[] {
   const latest = new Map<string, Detour[]>();
   for (const event of events) {

@@ -1,6 +1,6 @@
 /**
  * The frames of an emulation's stream, in the types that the API declares, and a tick as it is
- * kept. Columns of a tick stand in the order of the `network` frame's columns: they are rows, not
+ * stored. Columns of a tick are in the order of the `network` frame's columns: they are rows, not
  * ids.
  */
 import type { components } from "@/api/schema";
@@ -18,8 +18,7 @@ export type StopAllFrame = Frames["stop-all"];
 export type UpgradeFrame = Frames["upgrade"];
 export type TickFrame = Frames["tick"];
 /**
- * Ten ticks added up: what is told of the time that is long ago. Rates and CPU are means, queues
- * the longest.
+ * Ten ticks added up, for the older part of a session. Rates and CPU are means, queues are maxima.
  */
 export type SecondFrame = Frames["second"];
 export type Report = Frames["report"];
@@ -33,11 +32,12 @@ export type SessionEvent = NonNullable<TickFrame["events"]>[number];
 export type TickPhase = TickFrame["phase"];
 
 type Pairs = NonNullable<TickFrame["retransmits"]>;
-/** Of links: what is sent from a to b, and from b to a. */
+/** Values of links: from a to b, and from b to a. */
 type BothWays = NonNullable<TickFrame["queues"]>;
 
 /**
- * A tick, or a second of them, as it is kept. Bytes since the one before, unless said otherwise.
+ * A tick, or a second of ticks, as it is stored. Bytes are since the previous one, unless stated
+ * otherwise.
  */
 export interface Tick {
   /** Number of its frame in the run. */
@@ -46,8 +46,8 @@ export interface Tick {
   /** Since the one before. */
   secs: number;
   /**
-   * Of `secs`, what is longer than a tick, or a second of them, normally takes: nothing was sampled
-   * then. 0 for small delays.
+   * The part of `secs` in excess of the normal length of a tick or second, in which nothing was
+   * sampled. 0 for small delays.
    */
   missingSecs: number;
   phase: TickPhase;
@@ -66,7 +66,7 @@ export interface Tick {
   retransmits: Pairs;
   linkDrops: BothWays;
   queues: BothWays;
-  /** Of requests that were answered; null without any. */
+  /** Latency of the answered requests; null without any. */
   latency: Latency | null;
   /** Bytes of MPTCP's subflows, by `SUBFLOWS` times the row of the flow plus the subflow. */
   subflows: Pairs;
@@ -80,22 +80,22 @@ export const SUBFLOWS = 9;
 const NO_PAIRS: Pairs = [];
 const NO_LINKS: BothWays = [];
 const NOTHING: Readonly<Record<string, number>> = {};
-/** Of the fabric's clock: what a tick stands for when there is none before it. */
+/** The length of a tick without a predecessor, by the fabric's clock. */
 const TICK_SECS = 0.1;
-/** A tick that comes so much later than it is due is late, not missing. */
+/** A tick that is later than due by up to this counts as late; beyond it, ticks are missing. */
 const LATE_SECS = 0.15;
 /** Ticks of a frame that adds them up. */
 export const TICKS_OF_SECOND = 10;
 
-/** The time that a tick stands for. */
+/** The time that a tick covers. */
 export function secsOf(frame: TickFrame, before: Tick | undefined): number {
   const since = before ? frame.at_secs - before.at : TICK_SECS;
   return since > 0 ? since : TICK_SECS;
 }
 
 /**
- * Of the seconds since the one before, how many nothing was sampled in; `ticks` are added up in the
- * frame.
+ * The part of the seconds since the previous tick in which nothing was sampled; `ticks` is the
+ * number of ticks added up in the frame.
  */
 function missingSecsOf(secs: number, ticks: number): number {
   const due = ticks * TICK_SECS;

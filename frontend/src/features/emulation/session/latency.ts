@@ -3,7 +3,7 @@ import type { components } from "@/api/schema";
 
 type Counts = components["schemas"]["LatencyCounts"];
 
-/** Of the answers of a tick, in seconds. */
+/** Latencies of a tick's answers, in seconds. */
 export interface Latency {
   median: number;
   p99: number;

@@ -1,6 +1,6 @@
 /**
- * The session for whoever shows it: every tick for the picture, and at most twice a second for
- * charts, tables and the page's frame, which need not follow each.
+ * The session for the components that show it: every tick for the picture, and at most two updates
+ * per second for charts, tables and the page's frame.
  */
 import { createContext, useContext } from "react";
 import type { Session } from "./session";

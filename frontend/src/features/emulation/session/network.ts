@@ -32,8 +32,8 @@ export interface Network {
   /** Links of each node. */
   linksOf: readonly (readonly number[])[];
   /**
-   * -1 for a server, else the switch's level; of runs recorded before frames told it, the highest
-   * level of its links.
+   * -1 for a server, else the switch's level; in old recordings without levels, the highest level
+   * of its links.
    */
   level: Int8Array;
   /** Ends of each flow, as rows of servers. */
@@ -107,18 +107,18 @@ export function nodeName({ frame }: Pick<Network, "frame">, node: Node): string 
   return (node < count ? servers.name[node] : switches.name[node - count]) ?? "?";
 }
 
-/** In the plan's tables, labels and exports; null in runs recorded before frames told it. */
+/** The name in the plan's tables, labels and exports; null in old recordings without host names. */
 export function hostNameOf({ frame }: Pick<Network, "frame">, node: Node): string | null {
   const { servers, switches } = frame;
   const count = servers.id.length;
   return (node < count ? servers.host_name?.[node] : switches.host_name?.[node - count]) ?? null;
 }
 
-/** What a link carries at most, each way. */
+/** The capacity of a link in each direction. */
 export const rateOf = ({ frame }: Pick<Network, "frame">, link: number): number =>
   frame.links.rate_bits_per_sec?.[link] ?? frame.rate_bits_per_sec;
 
-/** What the fastest link carries at most, each way. */
+/** The capacity of the fastest link in each direction. */
 export const fastestOf = ({ frame }: Pick<Network, "frame">): number =>
   Math.max(frame.rate_bits_per_sec, ...(frame.links.rate_bits_per_sec ?? []));
 
@@ -210,7 +210,7 @@ export interface Broken {
   degraded: ReadonlyMap<number, string>;
 }
 
-/** What a fault of this kind affects still carries packets. */
+/** Whether the target of a fault of this kind still carries packets. */
 export const degrades = (kind: string): boolean => faultKind(kind).degrades;
 
 export function brokenItems(
@@ -230,7 +230,7 @@ export function brokenItems(
   return { nodes, links, degraded };
 }
 
-/** What broke an item, as a kind of fault; null where nothing did. */
+/** The kind of fault that affects an item; null if none does. */
 export function breakOf(network: Network, { nodes, links, degraded }: Broken, item: Item): string | null {
   if (item.kind === "link") return links.get(item.row) ?? degraded.get(item.row) ?? null;
   return item.kind === "flow" ? null : (nodes.get(nodeOf(network, item)) ?? null);

@@ -1,6 +1,6 @@
 /**
- * What the flow engine expects of the session, in steps over time: it changes with each fault and
- * each recovery.
+ * The flow engine's predictions for the session, in steps over time: they change with each fault
+ * and each recovery.
  */
 import type { Session } from "./session";
 
@@ -28,7 +28,7 @@ export function predictedSteps(
       goodput: ideal_bits_per_sec * header_efficiency,
       abt: abt_bits_per_sec * header_efficiency,
     };
-    // What happens at the same moment, such as a stop of all, is one step.
+    // Simultaneous changes, such as a stop of all faults, are one step.
     if (steps.at(-1)?.x === at_secs) steps.pop();
     steps.push(step);
   }
@@ -59,7 +59,7 @@ const at = <Step extends { x: number }>(
 ): Step | null =>
   steps(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY).findLast(({ x }) => x <= time) ?? null;
 
-/** What is expected at a time. */
+/** The prediction at a time. */
 export const predictedAt = (session: Session, time: number): PredictedStep | null =>
   at((...range) => predictedSteps(session, ...range), time);
 
@@ -67,7 +67,7 @@ export const predictedAt = (session: Session, time: number): PredictedStep | nul
 export const idealAt = (session: Session, time: number): number | null =>
   at((...range) => idealSteps(session, ...range), time)?.goodput ?? null;
 
-/** The mean over the first `secs` seconds of what steps say, each of which lasts until the next. */
+/** The mean over the first `secs` seconds of steps, each of which lasts until the next. */
 function meanOf<Step extends { x: number }>(
   steps: readonly Step[],
   value: (step: Step) => number,
@@ -79,8 +79,8 @@ function meanOf<Step extends { x: number }>(
 }
 
 /**
- * What is expected of a whole run of so many seconds, and the most goodput without a fault; null
- * before the network is known.
+ * The predicted means of a whole run of `secs` seconds, and the highest goodput without a fault;
+ * null before the network is known.
  */
 export function predictedMeans(
   session: Session,

@@ -10,9 +10,9 @@ import type { Tick } from "./frames";
 const MAX_POINTS = 500;
 
 /**
- * A value of each tick over time. Of a long run the least and the greatest of each stretch: no dip
- * is lost, and since stretches double, points that are drawn once stay where they are. Where ticks
- * are missing the line has a gap, unless the gap is shorter than a stretch.
+ * A value of each tick over time. A long run is reduced to the least and the greatest value of each
+ * interval, so that no dip is lost. Intervals double in length, so that drawn points stay at their
+ * positions. Missing ticks leave a gap in the line, unless the gap is shorter than an interval.
  */
 export function seriesOf(ticks: readonly Tick[], of: (tick: Tick) => number): Point[] {
   const [first, last] = [ticks[0], ticks.at(-1)];
@@ -63,11 +63,11 @@ export interface Strip {
   to: number;
   columns: number;
   rows: number;
-  /** [row * columns + column]; NaN where nothing was told. */
+  /** Indexed by [row * columns + column]; NaN where there is no data. */
   values: Float64Array;
 }
 
-/** A tick's bytes lie evenly over the time that it stands for. */
+/** A tick's bytes are spread evenly over the time that it covers. */
 export function stripOf(
   ticks: readonly Tick[],
   rows: number,
@@ -92,7 +92,7 @@ export function stripOf(
         sums[row * columns + column]! += ((bytes[row] ?? 0) * 8 * within) / tick.secs;
     }
   }
-  // A column that hardly anything was told of says nothing yet.
+  // A column with data for a tenth of its time or less is not shown yet.
   const told = (column: number) => secs[column]! > wide / 10;
   const values = sums.map((bits, i) => (told(i % columns) ? bits / secs[i % columns]! : Number.NaN));
   return { from, to, columns, rows, values };

@@ -1,6 +1,6 @@
 /**
- * Frames to state: what the stream of an emulation has told so far. Pure, so that live, reconnect
- * and replay agree.
+ * Reduces the frames of an emulation's stream to its state. Pure functions, so that live view,
+ * reconnect and replay agree.
  */
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
@@ -37,7 +37,7 @@ export interface Session {
   phases: readonly PhaseFrame[];
   /** The latest, ascending in time; negative while the traffic settles. */
   ticks: readonly Tick[];
-  /** All that was told in whole seconds. */
+  /** All data in whole seconds. */
   seconds: readonly Tick[];
   /** The whole session: seconds as far as there are no ticks, then the ticks. */
   history: readonly Tick[];
@@ -45,7 +45,7 @@ export interface Session {
   lastTick: number;
   events: readonly SessionEvent[];
   faults: readonly FaultFrame[];
-  /** What is expected, from each time on that something broke or was mended. */
+  /** The predictions, one from each fault or recovery on. */
   predicted: readonly PredictedFrame[];
   stops: readonly StopAllFrame[];
   /** Steps of the upgrade that were carried out. */
@@ -85,16 +85,16 @@ const NOTHING_YET: Omit<Session, "live"> = {
 
 /** More events than this are not kept: an hour of a flapping cable would fill the page's memory. */
 const KEPT_EVENTS = 20_000;
-/** Five minutes of ticks; what is older is kept in seconds. */
+/** Five minutes of ticks; older ones are kept as seconds. */
 const KEPT_TICKS = 3000;
-/** So many more may come before the oldest are let go of. */
+/** The number of additional ticks before the oldest are dropped. */
 const SLACK_TICKS = 600;
 /** Ways of one flow. */
 const KEPT_ROUTES = 500;
 
 export function reduceSession(session: Session, frames: readonly ServerEvent[]): Session {
   let { live, ...told } = session;
-  // Copied once a batch, whatever the number of its frames.
+  // Copied once per batch, for any number of frames.
   let [ticks, seconds, events] = [[...told.ticks], [...told.seconds], [...told.events]];
   let [phases, faults, predicted, stops, upgrades] = [
     [...told.phases],
@@ -116,7 +116,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
     const unitBytes = told.network?.frame.unit_bytes ?? 1;
     switch (frame.event) {
       case "network":
-        // Another attempt: what an earlier one told is not this one's.
+        // Another attempt of the run: data of an earlier attempt does not belong to it.
         told = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
         [ticks, seconds, events, routes] = [[], [], [], new Map()];
         [phases, faults, predicted, stops, upgrades] = [[], [], [], [], []];
@@ -137,7 +137,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
         seconds.push(
           keptTick(Number(frame.id), second, { secs: second.secs, ticks: TICKS_OF_SECOND }, unitBytes),
         );
-        // Its ticks were told before, or are left out because they are long ago.
+        // Its ticks arrived before, or are omitted because they are old.
         if (second.tick !== told.lastTick) hear(second);
         break;
       }
@@ -183,7 +183,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
 export const scheduledFaults = ({ network }: Pick<Session, "network">): number =>
   network?.frame.schedule.length ?? 0;
 
-/** The ticks without those that whole seconds stand for and that are long ago. */
+/** The ticks without those that are old and covered by whole seconds. */
 function latest(ticks: Tick[], seconds: readonly Tick[]): Tick[] {
   const last = seconds[lastIndexAt(seconds, ticks.at(-KEPT_TICKS)!.at)];
   return last ? ticks.slice(lastIndexAt(ticks, last.at) + 1) : ticks;
@@ -218,7 +218,7 @@ export function lastIndexAt(items: readonly { at: number }[], at: number): numbe
   return low - 1;
 }
 
-/** What is broken at a time: by fault, its latest frame, if that injected it. */
+/** The faults in force at a time: by fault, its latest frame, if that injected it. */
 export function brokenAt(faults: readonly FaultFrame[], at: number): FaultFrame[] {
   const latest = new Map<string, FaultFrame>();
   for (const fault of faults)
@@ -243,7 +243,7 @@ export function waysAt(
   return { route: routes?.[index] ?? null, former: routes?.[index - 1] ?? null };
 }
 
-/** One fault's life on the time axis; one that flaps has several. */
+/** One period of a fault on the time axis; a flapping fault has several. */
 export interface Span {
   id: string;
   kind: string;
@@ -255,7 +255,7 @@ export interface Span {
   waiting: boolean;
 }
 
-/** Every fault as spans: those that struck, then those that the schedule still holds. */
+/** Every fault as spans: first those injected, then those still scheduled. */
 export function spansOf(session: Session): Span[] {
   const spans: Span[] = [];
   const open = new Map<string, Span>();

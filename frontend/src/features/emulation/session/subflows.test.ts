@@ -52,8 +52,8 @@ test("subflows are those of the flow, up or down as they were told last", () => 
 
 const tickAt = (at: number, subflows: [number, number][]) => ({ at, secs: 0.1, subflows }) as unknown as Tick;
 /**
- * Three seconds of ticks in which a flow's one subflow carries 1,000 bytes a second, told at these
- * ticks.
+ * Three seconds of ticks in which a flow's one subflow carries 1,000 bytes per second, reported at
+ * these ticks.
  */
 const told = (...reports: number[]) =>
   Array.from({ length: 30 }, (_, index) => {

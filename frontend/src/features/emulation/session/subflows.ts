@@ -1,6 +1,5 @@
 /**
- * The subflows of an MPTCP connection at a time, from what the fabric told, and what each of them
- * carries.
+ * The subflows of an MPTCP connection at a time, from the fabric's events, and the rate of each.
  */
 import { type SessionEvent, SUBFLOWS, type Tick } from "./frames";
 import type { Network, Node } from "./network";
@@ -48,9 +47,9 @@ const REPORT_SECS = 1;
 const SILENT_SECS = 3;
 
 /**
- * Bits per second of each subflow of a flow, by number; only of those that carried something. They
- * are of its latest report, and of those before it within a second, over the time since the report
- * before them all.
+ * Bits per second of each subflow of a flow, by number; only of those that carried something. The
+ * rate is the sum of its latest report and the reports within the second before it, divided by the
+ * time since the report before these.
  */
 export function subflowRates(history: readonly Tick[], flow: number, at: number): Map<number, number> {
   const bytes = new Map<number, number>();
@@ -59,7 +58,7 @@ export function subflowRates(history: readonly Tick[], flow: number, at: number)
   for (let index = lastIndexAt(history, at); index >= 0; index -= 1) {
     const tick = history[index]!;
     const rows = tick.subflows.filter(([row]) => Math.floor(row / SUBFLOWS) === flow);
-    // Nine tenths: reports keep their second as exactly as ticks tell it.
+    // Nine tenths of the interval, because reports arrive only as exactly as ticks.
     if (latest !== null && secs - latest >= REPORT_SECS * 0.9 && rows.length > 0)
       return ratesOf(bytes, secs - latest);
     if (rows.length > 0) latest ??= secs;

@@ -1,4 +1,6 @@
-/** An upgrade at a time: which of its steps are done, and what is not yet as after it. */
+/**
+ * An upgrade at a time: the completed steps, and the links that are not yet in their final state.
+ */
 import { type Network, nodeName, rateOf } from "./network";
 import type { Session } from "./session";
 
@@ -6,7 +8,7 @@ export interface UpgradeStep {
   switch: string;
   /** Cables that are plugged in, by their ends. */
   cables: readonly string[];
-  /** Those that are taken out. */
+  /** The links that are removed. */
   removed: readonly string[];
   /** Those whose ports get faster, and their rates then. */
   faster: readonly string[];
@@ -39,8 +41,8 @@ export function upgradeStepsAt(network: Network, { upgrades }: Told, at: number)
 }
 
 /**
- * What is not plugged in, not yet or no more, as if it had been pulled, and what is slow yet as if
- * its rate had been lowered.
+ * Links that are not plugged in (not yet, or no longer) count as unplugged, and links that are
+ * still slow as having a lowered rate.
  */
 export const unpluggedAt = (network: Network, told: Told, at: number) =>
   upgradeStepsAt(network, told, at).flatMap(({ doneAt, cables, removed, faster }) =>

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { type Command, useCommands } from "../../shared/commands";
 
-/** What the command palette offers of a session. */
+/** The commands of a session in the command palette. */
 export function useSessionCommands({
   over,
   injecting,

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 
 /**
- * `value`, told on at most once in `everyMs`; the last one always comes. For what need not follow
- * every tick.
+ * `value`, updated at most once in `everyMs`; the last value always arrives. For components that
+ * need not follow every tick.
  */
 export function useThrottled<T>(value: T, everyMs: number): T {
   const [shown, setShown] = useState(value);

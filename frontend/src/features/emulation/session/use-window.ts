@@ -1,7 +1,4 @@
-/**
- * Ticks of a time that is kept in seconds: asked for again around the moment that the replay stands
- * at.
- */
+/** Loads the ticks around the replay's position if the session has only seconds for that time. */
 import { useEffect, useRef, useState } from "react";
 import { readEvents } from "@/api/events";
 import { keptTick, secsOf, type Tick, type TickFrame } from "./frames";
@@ -9,11 +6,11 @@ import { lastIndexAt, type Session } from "./session";
 import { useThrottled } from "./use-throttled";
 
 /**
- * A window begins at a multiple of this and reaches twice as far: the next one is there before it
- * is needed.
+ * A window begins at a multiple of this and is twice as long, so that the next one is loaded before
+ * it is needed.
  */
 const STEP_SECS = 10;
-/** While the bar is dragged not more is asked for than this. */
+/** While the bar is dragged, at most one request is sent per interval. */
 const DRAG_MS = 200;
 const NONE: readonly Tick[] = [];
 
@@ -34,7 +31,7 @@ export function windowStart(
 const reaches = (window: readonly Tick[], at: number) =>
   window.length > 0 && at >= window[0]!.at - 1 && at <= window.at(-1)!.at;
 
-/** Empty where it is not needed, and until it is there. */
+/** Empty if not needed, and until it is loaded. */
 export function useWindow(eventsUrl: string, session: Session, at: number | null): readonly Tick[] {
   const [window, setWindow] = useState(NONE);
   const latest = useRef(session);
@@ -49,7 +46,7 @@ export function useWindow(eventsUrl: string, session: Session, at: number | null
     const stop = new AbortController();
     const unitBytes = network?.frame.unit_bytes ?? 1;
     void readTicks(eventsUrl, start, from + 2 * STEP_SECS, unitBytes, stop.signal).then(setWindow, () => {
-      // Seconds are shown instead; the next step asks again.
+      // Seconds are shown instead; the next step tries again.
     });
     return () => stop.abort();
   }, [eventsUrl, step]);
@@ -75,8 +72,8 @@ async function readTicks(
 }
 
 /**
- * The tick at a time: of the window if it reaches there. A hair more, for times that went through
- * the address bar.
+ * The tick at a time: from the window if it covers that time. The time is raised a little, because
+ * the address bar rounds it.
  */
 export function tickAt(history: readonly Tick[], window: readonly Tick[], at: number): Tick | null {
   const ticks = reaches(window, at) ? window : history;

@@ -11,7 +11,7 @@ import styles from "./fault-bars.module.css";
 
 const ROW_PX = 18;
 const ROWS_AT_MOST = 6;
-/** Of a letter, about. */
+/** Approximate width of a letter. */
 const LETTER_PX = 6;
 
 export function FaultBars({
@@ -100,7 +100,7 @@ export function FaultBars({
   );
 }
 
-/** One time that a fault was in force, with its name where there is room beside the bar. */
+/** One period of a fault, with its name if there is space next to the bar. */
 function FaultBar({
   span,
   row,

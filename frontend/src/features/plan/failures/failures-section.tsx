@@ -1,4 +1,7 @@
-/** What the plan carries when a part of it fails, beside a fat-tree of as many servers. */
+/**
+ * The throughput of the plan when a part of it fails, compared with a fat-tree of the same number
+ * of servers.
+ */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
@@ -36,7 +39,7 @@ export function FailuresSection({ computed, model }: { computed: Computed; model
   const settled = useSettled(computed, QUIET_MS);
   const [asked, setChosen] = useState<FailureKind | typeof RACK>("switch");
   const kinds = kindsOf(settled.summary.counts);
-  // Of another family, when the plan changes.
+  // The kind may belong to the previous family after a change of the plan.
   const chosen = asked === RACK || kinds.some(({ value }) => value === asked) ? asked : kinds[0]!.value;
   const { mark, seen } = useSeen();
   return (
@@ -211,7 +214,7 @@ function Rack({ computed, names }: { computed: Computed; names: readonly string[
   );
 }
 
-/** What is dead and cut off, and where the number comes from. */
+/** The dead and cut-off servers, and the source of the number. */
 function Losses({ point, reference }: { point: Prediction | undefined; reference?: Reference }) {
   const failures = point?.failures;
   const said = failures

@@ -1,5 +1,6 @@
 /**
- * Predictions over the share that failed: which are asked for, and what stands between two of them.
+ * Predictions over the share of failures: the points to compute, and the interpolation between two
+ * of them.
  */
 import type { components } from "@/api/schema";
 
@@ -18,13 +19,11 @@ export const kindsOf = (counts: { switches: number }): typeof KINDS =>
 
 export const MOST = 0.2;
 export const STEP = 0.01;
-/**
- * Computed without being asked for, in this order: the ends first, so that there is a line soon.
- */
+/** Computed automatically, in this order: the ends first, so that a line appears soon. */
 export const COARSE: readonly number[] = [0, 0.2, 0.1, 0.05];
 export const SEED = 7;
 
-/** What fails: a share of a kind, or one rack. */
+/** The failed part: a share of a kind, or one rack. */
 export type Failure = { kind: FailureKind; ratio: number } | { rack: string };
 
 /** The fault of a question; none where nothing fails. */
@@ -34,7 +33,7 @@ export function faultsOf(failure: Failure): FaultRequest[] {
   return [{ kind: "down", at_secs: 0, target: { kind: failure.kind, ratio: failure.ratio } }];
 }
 
-/** What is known by share. */
+/** The computed predictions by share. */
 export type Points = ReadonlyMap<number, Prediction>;
 
 export interface Value {
@@ -63,9 +62,9 @@ export function abtAt(points: Points, ratio: number): Value | null {
 export const onGrid = (ratio: number): number => Math.round(ratio / STEP) / Math.round(1 / STEP);
 
 /**
- * The rate of a network's slowest links, those of its servers: what the fat-tree beside it gets.
- * Faster links between switches would give that fat-tree's servers ports that the plan's servers do
- * not have.
+ * The rate of a network's slowest links, those of its servers, which is also used for the fat-tree.
+ * With the rate of faster links between switches, the fat-tree's servers would get ports that the
+ * plan's servers do not have.
  */
 export const slowestGbps = (point: Prediction): number | null =>
   (point as { link_gbps?: { min: number } }).link_gbps?.min ?? null;

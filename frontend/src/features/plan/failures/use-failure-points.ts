@@ -25,7 +25,7 @@ interface Network {
 
 export interface Curves {
   plan: Points;
-  /** The fat-tree of as many servers. */
+  /** The fat-tree with the same number of servers. */
   reference: Points;
 }
 
@@ -52,7 +52,7 @@ function prediction({ spec, linkGbps }: Network, failure: Failure) {
   });
 }
 
-/** The fat-tree of as many servers, whose links have the rate of the plan's. */
+/** The fat-tree with the same number of servers, whose links have the rate of the plan's. */
 function useReference(servers: number) {
   return useQuery<Reference>({
     queryKey: ["reference-network", servers],
@@ -64,9 +64,9 @@ function useReference(servers: number) {
 }
 
 /**
- * Both networks over the share that failed: the coarse points one after the other, then the exact
- * one at `wanted`. One question at a time; one that nobody waits for any longer is taken back, and
- * the server stops computing it.
+ * Predicts both networks over the share of failures: the coarse points one after the other, then
+ * the exact one at `wanted`. One request at a time; a request that is no longer needed is
+ * cancelled, and the server stops computing it.
  */
 export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureKind, wanted: number) {
   const client = useQueryClient();
@@ -114,7 +114,7 @@ export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureK
   return { curves, reference: reference.data, error: error ?? reference.error };
 }
 
-/** What is left when one rack fails, whole. */
+/** The prediction for the failure of one whole rack. */
 export function useRackFailure(spec: PlanSpec, rack: string | null) {
   return useQuery({
     ...prediction({ spec, linkGbps: null }, { rack: rack ?? "" }),

@@ -9,8 +9,8 @@ import { type Consequence, consequences, type Known } from "./consequences";
 import styles from "./refused-banner.module.css";
 
 /**
- * What the latest change brought with it, and the ways back: the number of servers as before, or no
- * change at all.
+ * The side effects of the latest change, with two ways to undo them: restore the number of servers,
+ * or undo the change.
  */
 export function ConsequencesNote({ computed, past }: { computed: Computed; past: PlanSpec[] }) {
   const { before, found } = useConsequences(computed, past);
@@ -42,7 +42,7 @@ export function ConsequencesNote({ computed, past }: { computed: Computed; past:
   );
 }
 
-/** Of the step from the spec before, when its plan was on the page. */
+/** The side effects relative to the previous spec, if its plan was on the page. */
 function useConsequences(
   computed: Computed,
   past: PlanSpec[],

@@ -1,6 +1,6 @@
 /**
- * What a change of the parameters brought with it that nobody typed: other servers, another
- * enclosure.
+ * Side effects of a change of parameters that the user did not type: another number of servers,
+ * another enclosure.
  */
 import type { Summary } from "@/api/types";
 import { formatCount } from "@/units";
@@ -26,8 +26,8 @@ const ENCLOSURES: Record<string, string> = {
 };
 
 /**
- * Of a change within one family; nothing where the user asked for it: a number of servers, an
- * enclosure, another family.
+ * The side effects of a change within one family; empty if the user requested the change: a number
+ * of servers, an enclosure, another family.
  */
 export function consequences(before: Known, after: Known): Consequence[] {
   const [a, b] = [before.spec, after.spec];
@@ -52,7 +52,7 @@ export function consequences(before: Known, after: Known): Consequence[] {
   return found;
 }
 
-/** Whether two topologies differ in nothing but how many of their servers are there. */
+/** Whether two topologies differ only in the number of servers that exist. */
 function sameShape(a: TopologySpec, b: TopologySpec): boolean {
   const shape = ({ servers: _, ...rest }: TopologySpec) => canonical(rest as TopologySpec);
   return shape(a) === shape(b);

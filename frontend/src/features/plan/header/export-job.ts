@@ -20,8 +20,8 @@ export const jobCalls: JobCalls = {
 };
 
 /**
- * Waits until the job is done and gives the address of its file. An aborted `signal` cancels the
- * job. Throws what went wrong, and the signal's reason when it was aborted.
+ * Waits until the job is done and returns the address of its file. An aborted `signal` cancels the
+ * job. Throws the error of the job, or the signal's reason if it was aborted.
  */
 export async function finishedJob(
   first: Job,

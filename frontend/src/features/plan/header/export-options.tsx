@@ -1,9 +1,9 @@
-/** What may be chosen for one export; loaded when a format that has options is on offer. */
+/** The options of an export; loaded when a format with options is offered. */
 import type { ExportFormat } from "@/api/types";
 import { Field, NumberInput, Select } from "@/ui/form";
 import type { ExportOptions } from "./use-export";
 
-/** Labels on the largest stock; the server knows the plan's and refuses more. */
+/** Labels on the largest stock; the server checks against the plan's stock. */
 const MAX_FIRST_LABEL = 189;
 
 export default function ExportOptionFields({

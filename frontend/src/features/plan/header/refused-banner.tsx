@@ -6,8 +6,8 @@ import { usePlan } from "../state/store";
 import styles from "./refused-banner.module.css";
 
 /**
- * The parameters give no plan, or nobody answers: the last drawing stays, and this says why it is
- * old.
+ * The parameters are invalid, or the server does not answer: the last drawing stays, and this
+ * banner explains why it is old.
  */
 export function RefusedBanner({
   error,

@@ -3,13 +3,13 @@ import { useEffect, useState } from "react";
 import { formatBytes, formatPercent } from "@/units";
 import type { Running } from "./use-export";
 
-/** How much of the file is made, or has come; null while nobody knows. */
+/** The share of the file that is generated or downloaded; null while unknown. */
 export function shareOf({ making, received, total }: Running): number | null {
   if (making) return making.share;
   return total ? received / total : null;
 }
 
-/** `short`: without what is being done. */
+/** `short`: without a description of the step. */
 export function RunningWords({ running, short }: { running: Running; short?: boolean }) {
   const { making, received } = running;
   const secs = useSecs();

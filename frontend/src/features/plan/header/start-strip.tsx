@@ -31,10 +31,7 @@ function rememberHidden() {
   }
 }
 
-/**
- * For a plan that is not saved: what to start from, what to go on with. The plan below it is drawn
- * already.
- */
+/** For an unsaved plan: starting points and next steps. The plan is drawn below. */
 export function StartStrip({ spec }: { spec: PlanSpec }) {
   const [open, setOpen] = useState(() => !hiddenBefore());
   const openSpec = useOpenSpec();
@@ -127,8 +124,8 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
 }
 
 /**
- * What Cubeyard is for, in four steps, for somebody who has run nothing yet; and the guide that
- * leads through them.
+ * The purpose of Cubeyard in four steps, for users who have not run anything yet; and the guide
+ * through these steps.
  */
 function FirstSteps({ spec }: { spec: PlanSpec }) {
   const navigate = useNavigate();

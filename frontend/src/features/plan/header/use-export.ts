@@ -14,10 +14,7 @@ export interface Running {
   format: ExportFormat;
   received: number;
   total: number | null;
-  /**
-   * Of a file that is being made in the background: how much of it, from 0 to 1, and what is being
-   * done.
-   */
+  /** For a file generated in the background: the progress from 0 to 1, and the current step. */
   making: { share: number; doing: string } | null;
 }
 
@@ -46,9 +43,9 @@ export function useExportFormats() {
 }
 
 /**
- * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there
- * is one, with the prices it keeps, else of the spec in one stateless call. The server answers a
- * large export of a saved plan with a job, which is followed.
+ * Exports the plan as it is drawn now, read as a stream: the saved revision if there is one, with
+ * its prices, else the spec in one stateless call. The server answers a large export of a saved
+ * plan with a job, which is followed.
  */
 export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
   const [running, setRunning] = useState<Running | null>(null);
@@ -83,8 +80,8 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
           : null;
       const response = file ? await call(new Request(file, { signal })) : first;
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
-      // The bar of a file that was made in the background stood at its end: its download must not
-      // take it back.
+      // For a file generated in the background, the progress bar is already at its end: the
+      // download must not move it back.
       const total = file ? null : Number(response.headers.get("content-length")) || null;
       const reader = response.body.getReader();
       const chunks: Uint8Array<ArrayBuffer>[] = [];

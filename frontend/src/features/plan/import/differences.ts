@@ -1,4 +1,4 @@
-/** What differs between a plan in a file and the same spec planned now. */
+/** The differences between a plan in a file and the same spec planned now. */
 import type { Summary } from "@/api/types";
 import { formatCount, formatMetres } from "@/units";
 import type { PlanFile } from "./plan-file";

@@ -11,11 +11,11 @@ export interface PlanFile {
   spec: PlanSpec;
   /** Name of the plan; null when the file has none. */
   name: string | null;
-  /** What the plan was when the file was made; null for a spec alone. */
+  /** The plan at the time when the file was written; null for a spec alone. */
   made: { hash: string; engine: string; summary: Summary } | null;
 }
 
-/** Throws an Error that says what is wrong with the file. */
+/** Throws an Error that describes the problem of the file. */
 export function readPlanFile(fileName: string, text: string): PlanFile {
   let value: unknown;
   try {

@@ -15,10 +15,7 @@ const MOST_BYTES = 512 * 1024 * 1024;
 /** The file that was opened last, for the note that compares it with the plan. */
 export const useOpenedFile = create<{ file: PlanFile | null }>(() => ({ file: null }));
 
-/**
- * Opens the plan of one file as a plan that is not saved yet. What is wrong with a file is said in
- * a message.
- */
+/** Opens the plan of one file as an unsaved plan. Errors of the file are shown in a message. */
 export function useImport(): (files: readonly File[]) => Promise<void> {
   const openSpec = useOpenSpec();
   return useCallback(
@@ -43,7 +40,7 @@ export function useImport(): (files: readonly File[]) => Promise<void> {
   );
 }
 
-/** Asks the browser for a file and opens it. */
+/** Lets the user choose a file, and opens it. */
 export function chooseFile(open: (files: readonly File[]) => void): void {
   const input = document.createElement("input");
   input.type = "file";

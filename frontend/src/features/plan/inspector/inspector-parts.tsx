@@ -1,4 +1,4 @@
-/** What the inspector's views share. */
+/** Parts that the inspector's views share. */
 import type { ReactNode } from "react";
 import type { Bom } from "@/api/types";
 import type { PlanModel } from "@/scene/model";

@@ -6,7 +6,7 @@ import { type InspectorProps, Rows } from "./inspector-parts";
 const PinnedNotes = lazy(() => import("../notes/pinned-notes"));
 const Selected = lazy(() => import("./selected"));
 
-/** What is selected, and where each of its cables goes. */
+/** The selection, and the path of each of its cables. */
 export function Inspector(props: InspectorProps) {
   const { selection, highlight } = props;
   if (!selection || !highlight)

@@ -5,7 +5,7 @@ import common from "./common.module.css";
 import { type InspectorProps, Rows, To } from "./inspector-parts";
 import { PinForm } from "./pin-form";
 
-/** A rack: what stands in it and what it takes. */
+/** A rack: its devices and its loads. */
 export function RackView({ model, rack, select }: InspectorProps & { rack: number }) {
   const { racks } = model.scene;
   const devices = csrSlice(model.rackDevices, rack);

@@ -1,6 +1,6 @@
 /**
- * The one thing that is selected: what it is, and where each of its cables goes. Loaded with the
- * first selection.
+ * The selected item, with its data and the path of each of its cables. Loaded with the first
+ * selection.
  */
 import { CableView } from "./cable-view";
 import { DeviceView } from "./device-view";

@@ -1,4 +1,4 @@
-/** What holds many cables: a tray of the floor, and a bundle between two racks. */
+/** Items that contain many cables: a tray of the floor, and a bundle between two racks. */
 import { traysOfBundle } from "@/scene/tray-routes";
 import { Badge, Swatch } from "@/ui/marks";
 import { formatCount, formatMetres, formatPercent, levelShortLabel } from "@/units";

@@ -37,7 +37,7 @@ export async function packNotes(notes: readonly Note[]): Promise<string | null> 
 }
 
 /**
- * The notes of a link. What is not a note is left out; throws an Error a person can read for a
+ * The notes of a link. Invalid notes are omitted; throws an Error with a readable message for a
  * damaged code.
  */
 export async function unpackNotes(code: string): Promise<Note[]> {

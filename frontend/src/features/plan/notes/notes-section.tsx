@@ -1,4 +1,4 @@
-/** Beside the plan: every note of it, each leading to what it is pinned to. */
+/** Next to the plan: all its notes, each with a link to its anchor. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -173,7 +173,7 @@ function LinkNotes({ model, select, code, saved }: Props & { code: string; saved
   );
 }
 
-/** A kept copy is written by whoever keeps it, and says who wrote it first. */
+/** A copied note belongs to the user who saved it, and names its original author. */
 function signed(note: Note): string {
   const text = `${note.text}\n(${note.by}, ${note.at.slice(0, 10)}, on ${anchorText(note)})`;
   return text.length > 2000 ? note.text : text;

@@ -135,7 +135,7 @@ test("open notes are marked on the floor, one mark a thing, those at one place a
     title: `${rack.name}: door`,
     selection: { kind: "rack", ids: [0] },
   });
-  // A device is in its rack, so its mark stands above the rack's.
+  // A device is in its rack, so its mark is drawn above the rack's.
   expect(pins[1]).toMatchObject({ x: pins[0]!.x, y: pins[0]!.y, place: 1 });
   const { x, y, depth } = model.racks;
   expect([pins[0]!.x, pins[0]!.y]).toEqual([x[0]!, y[0]! - depth[0]! / 2]);

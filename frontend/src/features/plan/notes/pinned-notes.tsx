@@ -1,5 +1,6 @@
 /**
- * In the inspector: what people wrote on the selected rack, device or cable, and a new note on it.
+ * In the inspector: the notes on the selected rack, device or cable, and a form for a new note on
+ * it.
  */
 import { useCallback, useMemo, useState } from "react";
 import type { Note } from "@/api/types";
@@ -48,13 +49,13 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
   );
 }
 
-/** A cable that had another number when the note was written says so. */
+/** For a cable whose number has changed since the note was written, shows the old number. */
 const nameOf = ({ anchor }: Note, { name }: Place): string =>
   anchor.name === name ? name : `${name} (was ${anchor.name})`;
 
 /**
- * A note is pinned to what the saved revision has: with unsaved edits on screen, the server says
- * what it does not have.
+ * A note is pinned to the saved revision: if unsaved edits are on screen, the server reports items
+ * that the revision does not have.
  */
 function NewNote({ saved, place }: { saved: Saved; place: Place }) {
   const [open, setOpen] = useState(false);

@@ -8,7 +8,7 @@ import { cableName } from "@/units";
 import { deviceIndex, portName, traceOf } from "../../shared/names";
 import type { Place } from "../../shared/notes/use-notes";
 
-/** What a note can be pinned to of a selection: one rack, device or cable. */
+/** The item of a selection to which a note can be pinned: one rack, device or cable. */
 export function placeOf(model: PlanModel, selection: Selection): Place | null {
   if (selection?.ids.length !== 1) return null;
   const { kind } = selection;
@@ -17,8 +17,10 @@ export function placeOf(model: PlanModel, selection: Selection): Place | null {
   return kind === "rack" || kind === "device" ? { kind, name: itemName(model, kind, id) } : null;
 }
 
-/** What a note is pinned to; null if the plan does not have it, or for a moment. A cable is found by its ends: its number may be
- * another cable's by now. */
+/**
+ * The item to which a note is pinned; null if the plan does not have it, or if the note is pinned
+ * to a moment. A cable is found by its ends, because its number may belong to another cable now.
+ */
 export function selectionOf(model: PlanModel, { anchor }: Pick<Note, "anchor">): Selection {
   const { kind, name, ends } = anchor;
   if (kind === "rack") {

@@ -9,7 +9,7 @@ import { useNotes } from "../../shared/notes/use-notes";
 import { usePlan } from "../state/store";
 import { placeOf, selectionOf } from "./places";
 
-/** What a mark's tooltip says of a note at most. */
+/** The most letters of a note in a mark's tooltip. */
 const TITLE_LETTERS = 160;
 
 export function useFloorPins(model: PlanModel): Pin[] {
@@ -19,7 +19,8 @@ export function useFloorPins(model: PlanModel): Pin[] {
 }
 
 /**
- * One mark for each thing that has open notes; what the plan on screen does not have is not marked.
+ * One mark for each item that has open notes; items that the plan on screen does not have get no
+ * mark.
  */
 export function floorPins(model: PlanModel, notes: readonly Note[]): Pin[] {
   const pins = new Map<string, Pin>();

@@ -10,7 +10,7 @@ import styles from "./cabling-section.module.css";
 import type { SpecProps } from "./option-fields";
 
 const PATH = "cabling.breakouts";
-/** Of the networks that have breakouts: more tiers than these have none. */
+/** The levels of networks that support breakouts: networks with more tiers have none. */
 const LEVELS = [0, 1, 2, 3, 4];
 const LINKS = [2, 4, 8];
 const TRUNKS = [

@@ -70,8 +70,8 @@ export function withGroups(topology: TopologySpec, groups: number): TopologySpec
 }
 
 /**
- * The topology with as many servers, by as many levels of a BCube as that takes; null where there
- * is no such network.
+ * The topology with this number of servers, with the number of BCube levels that it requires; null
+ * if there is no such network.
  */
 export function withServers(topology: TopologySpec, servers: number): TopologySpec | null {
   const { n } = topology as unknown as { n: number };

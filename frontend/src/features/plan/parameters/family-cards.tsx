@@ -24,7 +24,7 @@ const SHORT: Record<string, string> = {
 /** The families to choose from, as radio buttons with a drawing each. */
 export function FamilyCards({ families, spec }: { families: Family[]; spec: PlanSpec }) {
   const replace = usePlan((state) => state.replace);
-  // What was set up for each family lately, so that looking at another one loses nothing.
+  // The latest parameters of each family, so that looking at another family loses nothing.
   const remembered = useRef(new Map<string, TopologySpec>());
   remembered.current.set(spec.topology.family, spec.topology);
 

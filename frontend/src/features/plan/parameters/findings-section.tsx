@@ -12,10 +12,7 @@ import { type SiteLimit, siteLimitWords } from "./site-limits";
 const ORDER = { error: 0, warning: 1, info: 2 } as const;
 const ICON = { error: "error", warning: "warning", info: "info" } as const;
 
-/**
- * What the engine says about the plan, worst first, with its own fixes; and what it checked and
- * found right.
- */
+/** The engine's findings about the plan, worst first, with fixes; and the checks that passed. */
 export function FindingsSection({
   findings,
   summary,
@@ -94,7 +91,7 @@ export function FindingsSection({
   );
 }
 
-/** What may be done about a finding: the engine's repair, and accepting it as it is. */
+/** The actions for a finding: the engine's fix, and accepting it as it is. */
 function Remedies({ finding }: { finding: Finding }) {
   const patch = usePlan((state) => state.patch);
   const { fix, accept } = finding;
@@ -122,7 +119,7 @@ function Remedies({ finding }: { finding: Finding }) {
   );
 }
 
-/** What the container or room takes, each limit with its source. */
+/** The limits of the container or room, each with its source. */
 function SiteLimits({ limits }: { limits: SiteLimit[] }) {
   if (limits.length === 0) return null;
   const over = limits.filter((limit) => limit.over > 0).length;

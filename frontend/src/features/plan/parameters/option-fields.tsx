@@ -1,6 +1,4 @@
-/**
- * Fields of a plan's spec that may be left out: what is then taken stands in them as a placeholder.
- */
+/** Optional fields of a plan's spec, which show their default as a placeholder. */
 import type { Finding } from "@/api/types";
 import { Field, NumberInput, Select, TextInput } from "@/ui/form";
 import { getIn, type Json, type PlanSpec } from "../../shared/spec";
@@ -15,7 +13,7 @@ export interface NumberOption {
   min?: number;
   max?: number;
   title?: string;
-  /** Shown where the plan's default is "whatever fits". */
+  /** Shown if the plan's default is "the smallest that fits". */
   none?: string;
   /** Shown times 100: a share as a percentage. */
   percent?: boolean;
@@ -32,7 +30,7 @@ export interface TextOption {
   path: string;
   label: string;
   maxLength: number;
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   none: string;
   title?: string;
 }
@@ -43,7 +41,7 @@ export interface SpecProps {
   findings: Finding[];
 }
 
-/** Number fields, one below the other; what is false does not apply to this plan. */
+/** Number fields, one below the other; `false` entries do not apply to this plan. */
 export function NumberOptions({
   options,
   ...props

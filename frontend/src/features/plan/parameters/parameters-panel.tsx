@@ -13,7 +13,7 @@ import styles from "./parameters-panel.module.css";
 import { SiteSection } from "./site-section";
 import { TopologySection } from "./topology-section";
 
-/** Everything that a plan is made from, and what is said against it. */
+/** All inputs of a plan, with the findings about them. */
 export function ParametersPanel({
   summary,
   onLongest,

@@ -11,7 +11,7 @@ const ENCLOSURES: [string, string][] = [
   ["rows", "Open rows"],
 ];
 
-/** What the plan states of its container or room in place of the catalog. */
+/** The limits of the container or room with which the plan replaces the catalog's. */
 function limitsOf(enclosure: string): (NumberOption | false)[] {
   const where = enclosure === "rows" ? "Room" : "Container";
   const none = "usual";
@@ -56,7 +56,7 @@ function limitsOf(enclosure: string): (NumberOption | false)[] {
   ];
 }
 
-/** How large the container or room is and how racks stand in it. */
+/** The size of the container or room, and the arrangement of racks in it. */
 function sizeOf(enclosure: string): (NumberOption | false)[] {
   const custom = enclosure === "custom";
   const rows = enclosure === "rows";

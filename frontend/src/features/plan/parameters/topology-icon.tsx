@@ -1,6 +1,5 @@
 /**
- * A tiny picture of each family: what a reader of the papers would sketch. Decoration; the card has
- * the name.
+ * A tiny picture of each family, like a sketch from its paper. Decoration; the card has the name.
  */
 const DRAWINGS: Record<string, string> = {
   bcube:

@@ -112,7 +112,7 @@ function PresetField({ family, spec }: { family: Family; spec: PlanSpec }) {
   );
 }
 
-/** Of a BCube: how many groups of its highest level there are. */
+/** For a BCube: the number of groups at its highest level. */
 function GroupsField({ spec }: { spec: PlanSpec }) {
   const groups = spec.topology.family === "bcube" ? bcubeGroups(spec.topology) : null;
   if (!groups || groups.of > GROUPS_AT_MOST) return null;

@@ -10,11 +10,11 @@ export interface Question {
   spec: PlanSpec;
   source: string;
   destination: string;
-  /** Names of what is unplugged or dead. */
+  /** Names of unplugged or failed items. */
   without: readonly string[];
 }
 
-/** The parallel paths; those of the question before stay until the answer is there. */
+/** The parallel paths; the previous result stays until the new one has loaded. */
 export function usePaths({ spec, source, destination, without }: Question) {
   return useQuery({
     queryKey: ["paths", canonical(spec), source, destination, without],

@@ -179,7 +179,9 @@ const cableEnds = (model: PlanModel, cable: number): string =>
     .map((device) => placeName(model, device))
     .join(" to ");
 
-/** The racks from the front or the rear, below the floor; of a cable the two at its ends. */
+/**
+ * The racks from the front or the rear, below the floor; for a cable, the two racks at its ends.
+ */
 function ElevationsPanel({
   model,
   selection,

@@ -35,7 +35,7 @@ function Drawings({ handles }: { handles: readonly RefObject<PlanCanvasHandle | 
   );
 }
 
-/** Below the drawings: what the engine found, and the whole bill of materials. */
+/** Below the drawings: the engine's findings, and the complete bill of materials. */
 function Sheet({ computed }: { computed: Computed }) {
   const { summary, bom } = computed;
   return (
@@ -87,7 +87,7 @@ function Sheet({ computed }: { computed: Computed }) {
   );
 }
 
-/** What the printer gets below the head. */
+/** The printed content below the head. */
 export default function PrintSheet({
   computed,
   handles,

@@ -1,4 +1,4 @@
-/** What the plan page derives from the server and from its own history. */
+/** Data that the plan page derives from the server and from its own history. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api, take } from "@/api/client";
@@ -35,8 +35,8 @@ export function useReadyMs(computed: Computed | undefined): number | null {
 }
 
 /**
- * What the totals' changes are measured against. Summaries are small: those of the page's whole
- * history are kept.
+ * The base for the changes of totals. Summaries are small, so those of the page's whole history are
+ * kept.
  */
 export function useBase(
   computed: Computed | undefined,

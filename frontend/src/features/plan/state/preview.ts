@@ -1,6 +1,6 @@
 /**
- * From a spec to a computed plan: one stateless call, the newest wins, the old picture stays until
- * the new one is there.
+ * From a spec to a computed plan: one stateless call; the newest call wins, and the old picture
+ * stays until its result arrives.
  */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
@@ -39,7 +39,7 @@ export async function preview(spec: PlanSpec, pin: number | null, signal?: Abort
 export interface Preview {
   /** The newest plan that could be computed; it may be older than the spec. */
   computed: Computed | undefined;
-  /** Being computed now. */
+  /** The request is running. */
   pending: boolean;
   /** Why the spec itself cannot be computed, when it cannot. */
   error: unknown;

@@ -31,7 +31,7 @@ interface PlanState {
   editedAtMs: number;
   open: (spec: PlanSpec, saved: Saved | null, draftName?: string) => void;
   change: (path: string, value: Json | undefined) => void;
-  /** A whole new spec as one step of its own. */
+  /** Replaces the whole spec as one undo step. */
   replace: (spec: PlanSpec, key: string) => void;
   /**
    * A change of several fields from one control; changes from the same control close together are
@@ -103,7 +103,7 @@ export function pinOf({ saved, pin, history }: PlanState): number | null {
   return saved && (named === undefined || named === saved.book || named === saved.spec.catalog) ? pin : null;
 }
 
-/** Whether the plan differs from what is saved. An unsaved plan is dirty once it was edited. */
+/** Whether the plan differs from the saved one. An unsaved plan is dirty once it was edited. */
 export function isDirty(state: PlanState): boolean {
   const { saved, history } = state;
   if (!saved) return history.past.length > 0;

@@ -1,4 +1,4 @@
-/** What is done with the plan on screen: passed on, compared, asked about, saved as a picture. */
+/** Actions on the plan on screen: share, compare, run experiments, save as a picture. */
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";

@@ -1,4 +1,4 @@
-/** Other plans than the one on screen: those that were saved, and those that a link holds. */
+/** Other plans than the one on screen: saved plans, and plans in links. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, take } from "@/api/client";

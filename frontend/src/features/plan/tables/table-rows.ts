@@ -11,8 +11,8 @@ import { bomUse, cableColumns, devicesIn } from "./cable-table";
 import { bomColumns, powerColumns, rackColumns } from "./other-tables";
 
 /**
- * Of every table: its columns if it is open, how many rows it has, and which of them the selection
- * has (null: no selection).
+ * For each table: its columns if it is open, its number of rows, and the rows of the selection
+ * (null: no selection).
  */
 export function useTableRows(tab: Tab, computed: Computed, model: PlanModel, highlight: Highlight | null) {
   const resolved = computed.summary.spec as PlanSpec;

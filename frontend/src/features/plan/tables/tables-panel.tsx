@@ -20,7 +20,7 @@ const TITLES: Record<Tab, string> = { cables: "Cables", bom: "BOM", power: "Powe
 const range = (count: number) => Array.from({ length: count }, (_, at) => at);
 
 /**
- * The plan as tables, filtered by the selection and by text: what every canvas shows, for reading
+ * The plan as tables, filtered by the selection and by text: the data of every canvas, for reading
  * and copying.
  */
 export function TablesPanel({

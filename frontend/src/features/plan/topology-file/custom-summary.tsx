@@ -1,4 +1,4 @@
-/** What the parameters show of a custom topology: its size, and another file in its place. */
+/** The parameters of a custom topology: its size, and a button to replace its file. */
 import { Button } from "@/ui/button";
 import { plural } from "@/units";
 import { isObject, type TopologySpec } from "../../shared/spec";

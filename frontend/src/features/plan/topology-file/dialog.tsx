@@ -1,6 +1,6 @@
 /**
- * A network of another program: what was read of its file, and what may be said about it, before it
- * is planned.
+ * Imports a network of another program: shows the result of reading its file, with options, before
+ * it is planned.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
@@ -115,7 +115,7 @@ function Summary({ found, file }: { found: ImportedTopology; file: File }) {
   );
 }
 
-/** What the user may say; a text counts once its field is left or Enter is pressed. */
+/** The user's options; a text is applied when its field loses focus or Enter is pressed. */
 function Questions({ answers, onChange }: { answers: Answers; onChange: (answers: Answers) => void }) {
   const pattern = (key: "servers" | "switches", label: string, placeholder: string) => (
     <Field label={label} controlWidth={220} title="Patterns with * and ?, with commas between them">

@@ -1,4 +1,4 @@
-/** Sends a file to be read, with what the user said about it. */
+/** Sends a file to the server to be parsed, with the user's options. */
 import { api, take } from "@/api/client";
 import type { ImportedTopology } from "@/api/types";
 

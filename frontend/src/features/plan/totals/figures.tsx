@@ -65,7 +65,7 @@ function NotesWhereThereMayBe(props: Parameters<typeof NotesSection>[0]) {
   );
 }
 
-/** Loaded when somebody asks for the paths. */
+/** Loaded when the user opens the paths. */
 function PathsOnDemand(props: {
   computed: Computed;
   model: PlanModel;

@@ -13,7 +13,7 @@ import rows from "../rows.module.css";
 import { assumedShare, costParts, earlierValue, type TotalRow, totalsOf } from "./totals";
 import styles from "./totals-section.module.css";
 
-/** Of shares in percentage points, of other numbers in their own unit. */
+/** For shares in percentage points, for other numbers in their own unit. */
 const changeText = (row: TotalRow, old: number | null): string =>
   row.format === formatPercent
     ? formatPoints(row.value ?? 0, old ?? 0)
@@ -24,7 +24,7 @@ const changeText = (row: TotalRow, old: number | null): string =>
 
 export type Against = "previous" | "saved" | "opened";
 
-/** The plan in numbers, each beside its change against the chosen state. */
+/** The plan in numbers, each with its change relative to the chosen state. */
 export function TotalsSection({
   summary,
   base,

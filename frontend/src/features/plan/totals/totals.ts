@@ -23,7 +23,7 @@ export interface TotalRow {
   better: Better;
   /** Parts of it have no price or weight. */
   atLeast?: boolean;
-  /** Of money: amounts in different currencies have no difference. */
+  /** The currency of an amount: amounts in different currencies have no difference. */
   currency?: string;
 }
 
@@ -83,7 +83,7 @@ export function longestCable({ cables }: PlanModel): number {
   return longest;
 }
 
-/** Cost by kind, dearest first, only what costs anything. */
+/** Cost by kind, the most expensive first, without kinds that cost nothing. */
 export function costParts(summary: Summary): { title: string; amount: number }[] {
   const { servers, switches, nics, cables, transceivers, racks, trays, labour, ...more } = summary.cost_usd;
   return [
@@ -95,7 +95,7 @@ export function costParts(summary: Summary): { title: string; amount: number }[]
     { title: "Racks", amount: racks },
     { title: "Trays", amount: trays },
     { title: "Labour", amount: labour },
-    // Sums of the parts above are no parts of their own.
+    // Sums of the parts above are not parts themselves.
     ...Object.entries(more)
       .filter(([name, amount]) => typeof amount === "number" && name !== "network" && name !== "total")
       .map(([name, amount]) => ({ title: name[0]!.toUpperCase() + name.slice(1), amount: amount as number })),

@@ -3,7 +3,7 @@ import type { ChipTrace } from "@/api/types";
 import styles from "./chip-trace.module.css";
 import { arrowPath, arrowsOf, BOX_HEIGHT, BOX_WIDTH, BOXES, HEIGHT, lightsOf, WIDTH } from "./pipeline";
 
-/** The pipeline with the packet's path through it. The steps below say the same in words. */
+/** The pipeline with the packet's path through it. The steps below describe the same in words. */
 export function PipelineView({ trace }: { trace: ChipTrace | null }) {
   const lights = useMemo(() => lightsOf(trace), [trace]);
   const arrows = useMemo(() => arrowsOf(lights), [lights]);

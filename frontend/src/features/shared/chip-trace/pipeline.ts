@@ -69,7 +69,7 @@ const ARROWS: readonly (readonly [Stage, Stage])[] = [
 
 const TABLES: ReadonlySet<Stage> = new Set(["em-mac", "em-ipv4", "lpm", "em-mpls", "tcam"]);
 
-/** `passed`: the packet was there; `matched`: a table had an entry for it. */
+/** `passed`: the packet reached this stage; `matched`: a table had an entry for it. */
 export type Light = "passed" | "matched";
 
 /** The stages that a packet lights. */

@@ -5,7 +5,7 @@ import { BOXES } from "./pipeline";
 
 const LABELS = new Map<string, string>(BOXES.map((box) => [box.stage, box.label]));
 
-/** What happened to the packet, stage by stage. */
+/** The steps of the packet through the chip, stage by stage. */
 export function StepsView({ trace }: { trace: ChipTrace }) {
   return (
     <ol className={styles.steps} aria-label="Steps">
@@ -58,7 +58,7 @@ function KeyAndEntry({ step }: { step: ChipStep }) {
   );
 }
 
-/** Rows with changed bytes, before and after; of another length, the whole packet after it. */
+/** Rows with changed bytes, before and after; if the length changed, the whole packet after it. */
 function Change({ before, after, changed }: { before: string; after: string; changed: number[] }) {
   const same = before.length === after.length;
   return (

@@ -7,8 +7,8 @@ const sentTitle = ({ port, cpu, copy, packet }: ChipTrace["sent"][number]) =>
   `${copy ? "Copy" : "Packet"} out of port ${port} (${cpu ? "CPU" : "external"}), ${packet.length / 2} bytes`;
 
 /**
- * A packet's path through a chip: the pipeline with what it passed, the steps, what left, and the
- * entries that it hit.
+ * A packet's path through a chip: the pipeline, the steps, the packets that left, and the entries
+ * that it matched.
  */
 export function TraceView({ trace }: { trace: ChipTrace | null }) {
   return (

@@ -1,5 +1,5 @@
 /**
- * What each step says, and the control that it points at: the first of its hints whose control is
+ * The text of each step, and the control that it points at: the first of its hints whose control is
  * on the page.
  */
 import type { Step } from "./guide-state";

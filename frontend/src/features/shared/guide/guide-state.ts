@@ -16,7 +16,7 @@ interface GuideState {
   start: () => void;
   /** On to the next step, done or not. */
   next: () => void;
-  /** A step was done, by whatever way; it takes the guide on, never back. */
+  /** A step was completed in any way; it moves the guide forward, never back. */
   reach: (step: Step) => void;
   close: () => void;
 }
@@ -25,10 +25,7 @@ const KEY = "cubeyard.guide";
 
 type Kept = Pick<GuideState, "at" | "closed">;
 
-/**
- * What the browser remembers; a guide that was never seen when it remembers nothing or something
- * else.
- */
+/** The state stored in the browser; a guide that was never seen if nothing valid is stored. */
 export function readGuide(text: string | null): Kept {
   const fresh: Kept = { at: null, closed: false };
   try {
@@ -53,7 +50,7 @@ function keep({ at, closed }: Kept): void {
   try {
     localStorage.setItem(KEY, JSON.stringify({ at, closed }));
   } catch {
-    // It then starts anew with the next page.
+    // Then it starts again with the next page.
   }
 }
 

@@ -9,7 +9,7 @@ import styles from "./guide.module.css";
 import { type Hint, hintFor, STEP_TITLES } from "./guide-hints";
 import { STEPS, type Step, useGuide } from "./guide-state";
 
-/** So often the page is looked at: controls come and go without the guide being told. */
+/** Interval of polling the page, because controls appear and disappear without notice. */
 const LOOK_MS = 250;
 /** The frame stands so far outside its control. */
 const FRAME_PX = 3;
@@ -41,7 +41,7 @@ export default function Guide() {
   );
 }
 
-/** What the step asks for, and the way to its control by keyboard. */
+/** The instruction of the step, and how to reach its control by keyboard. */
 function Pointing({ step, onNext }: { step: Step; onNext: () => void }) {
   const { hint, found, frame } = usePointing(step);
   return (
@@ -120,7 +120,7 @@ function inSight(control: HTMLElement): boolean {
   return shown !== null && (control.contains(shown) || shown.contains(control));
 }
 
-/** Moves the focus to the control, or to what takes the focus in it. */
+/** Moves the focus to the control, or to the first focusable element in it. */
 function focusOn(step: Step): void {
   const { control } = hintFor(step);
   if (!control) return;

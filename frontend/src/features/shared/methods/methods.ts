@@ -1,5 +1,5 @@
 /**
- * One experiment answered by prediction, simulation and emulation: what lies on one axis. No
+ * One experiment with the results of prediction, simulation and emulation on common axes. No
  * drawing.
  */
 import type { components } from "@/api/schema";
@@ -33,7 +33,7 @@ export interface Answers {
 /** How much is sent is no part of the question: flows of an emulation are mostly unlimited. */
 const SIZES = new Set(["bytes"]);
 
-/** JSON with its keys in order, without what is not set. */
+/** JSON with sorted keys, without fields that are not set. */
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (value === null || typeof value !== "object") return value;
@@ -58,7 +58,7 @@ export function sameQuestion(one: Experiment, other: Experiment): boolean {
   return asked(one) === asked(other);
 }
 
-/** What each flow of a simulation sends, in bytes; null where flows differ. */
+/** The size of each flow of a simulation, in bytes; null if flows differ. */
 export function flowBytesOf({ workload, flow_gigabits }: Experiment, result: Whole): number | null {
   if (["matrix", "listed", "requests"].includes(workload.kind)) return null;
   const { bytes } = workload as { bytes?: unknown };
@@ -128,7 +128,7 @@ export function latencySeries({ packet, emulation }: Answers): LineSeries[] {
 }
 
 /**
- * The share of flows that get at most so much, in Gb/s: fair rates, mean rates to completion, and
+ * The share of flows that get at most a rate, in Gb/s: fair rates, mean rates to completion, and
  * measured means.
  */
 export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {

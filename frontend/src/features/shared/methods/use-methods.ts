@@ -48,7 +48,7 @@ async function readAnswers(runs: readonly MethodRun[], signal: AbortSignal): Pro
   for (const { method, run, experiment } of runs) {
     const path = { id: run.id };
     const call = api.GET("/api/v1/runs/{id}/results", { params: { path }, signal });
-    // Asked for as JSON, so it is no table.
+    // Requested as JSON, so the response is not a table.
     const results = (await take(call)) as Schemas["RunResults"];
     if (method === "emulation") {
       if (results.report) answers.emulation = results.report as unknown as Schemas["ReportFrame"];

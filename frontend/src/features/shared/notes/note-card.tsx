@@ -8,9 +8,7 @@ import { anchorText, endsText, isOpen } from "./notes";
 import styles from "./notes.module.css";
 import type { NoteOrders } from "./use-notes";
 
-/**
- * One note: what it is pinned to, its text, who wrote it and when, and what can be done with it.
- */
+/** One note: its anchor, its text, its author and time, and its actions. */
 export function NoteCard({
   note,
   anchor,
@@ -18,7 +16,7 @@ export function NoteCard({
   orders,
 }: {
   note: Note;
-  /** What it is pinned to, as a link of the page; left out where the page shows nothing else. */
+  /** The anchor as a link of the page; omitted if the page shows only this anchor. */
   anchor?: ReactNode;
   /** Why the anchor cannot be shown, like “not in this revision”. */
   gone?: string;

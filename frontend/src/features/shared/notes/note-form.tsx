@@ -13,10 +13,10 @@ export function NoteForm({
   onSave,
   onCancel,
 }: {
-  /** What is written, like `Note on R03`. */
+  /** The name of the form, like `Note on R03`. */
   label: string;
   text?: string;
-  /** What the button says. */
+  /** The label of the button. */
   save: string;
   busy: boolean;
   onSave: (text: string) => void;

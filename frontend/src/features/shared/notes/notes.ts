@@ -1,10 +1,10 @@
-/** Notes as plain data: what each one is pinned to, and which of them are shown. */
+/** Notes as plain data: the anchor of each, and the filter for those that are shown. */
 import type { Note } from "@/api/types";
 
-/** Of a note's text, as the server has it. */
+/** The most characters of a note's text, equal to the server's limit. */
 export const MAX_TEXT = 2000;
 
-/** `R03`, `C00012`, `12.3 s`: what a note is pinned to, by the name it had when it was written. */
+/** `R03`, `C00012`, `12.3 s`: the anchor of a note, by its name when the note was written. */
 export function anchorText({ anchor }: Pick<Note, "anchor">): string {
   return anchor.kind === "moment" ? `${momentText(anchor.at_secs ?? 0)} of a run` : (anchor.name ?? "–");
 }

@@ -1,4 +1,4 @@
-/** The notes of a plan or of a run: all of them, and what is done with one. */
+/** All notes of a plan or of a run, and the actions on a note. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ApiError, api, take } from "@/api/client";
 import type { Note } from "@/api/types";
@@ -43,7 +43,7 @@ export async function readNotes(of: NotesOf, signal?: AbortSignal): Promise<Note
 
 export type NoteOrders = ReturnType<typeof useNoteOrders>;
 
-/** Editing, resolving and deleting a note. What went wrong is told. */
+/** Editing, resolving and deleting a note. Errors are shown. */
 export function useNoteOrders() {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: [KEY] });

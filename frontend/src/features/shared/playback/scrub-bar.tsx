@@ -1,6 +1,6 @@
 /**
  * The bar to move through a run's time: by pointer, by keys, at any speed; at its end it follows
- * what comes.
+ * new data.
  */
 import { Button } from "@/ui/button";
 import { Select } from "@/ui/form";
@@ -22,7 +22,7 @@ export interface ScrubBarProps {
   over: boolean;
   playback: Playback;
   setPlayback: (change: Partial<Playback>) => void;
-  /** Room beside the slider, where what stands above it has an axis. */
+  /** Space next to the slider, to align it with the axis of the charts above. */
   inset?: boolean;
 }
 

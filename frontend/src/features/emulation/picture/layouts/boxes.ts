@@ -3,8 +3,8 @@ import type { Network } from "../../session/network";
 import { SERVER_PX, SWITCH_PX } from "./layout";
 
 /**
- * Free room between two boxes, for their links: a share of the distance of their centres, or so
- * many pixels.
+ * The free space between two boxes, for their links: a share of the distance of their centres, with
+ * a minimum in pixels.
  */
 const GAP = { share: 0.14, leastPx: 6, mostShare: 0.45 };
 

@@ -1,4 +1,7 @@
-/** The layout of the logical view: the engine says how a network is arranged, one module a way. */
+/**
+ * Chooses the layout of the logical view: the engine reports the arrangement of the network, and
+ * each arrangement has a module.
+ */
 import type { NetworkFrame } from "../../session/frames";
 import type { Network } from "../../session/network";
 import type { Layout } from "./layout";

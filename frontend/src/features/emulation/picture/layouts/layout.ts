@@ -1,4 +1,4 @@
-/** What a layout says of a picture, and what lies where in it. */
+/** The data of a layout, and the search for the item at a point. */
 import type { Network, Node } from "../../session/network";
 
 /** A region around devices. */
@@ -15,9 +15,9 @@ export interface Region {
 export interface Layout {
   width: number;
   height: number;
-  /** Of each node, in CSS pixels: left, top, width, height. */
+  /** For each node, in CSS pixels: left, top, width, height. */
   boxes: Float32Array;
-  /** Of each link: start, two handles, end, as x and y. */
+  /** For each link: start, two handles, end, as x and y. */
   curves: Float32Array;
   /**
    * Links drawn as two short lines, from the start to the first handle and from the second handle
@@ -87,7 +87,7 @@ export function pointOn(
 const REACH_PX = 6;
 const SAMPLES = 24;
 
-/** What lies at a point: a node, else the nearest link within reach. */
+/** The item at a point: a node, else the nearest link within reach. */
 export function hitAt(
   network: Network,
   layout: Layout,

@@ -26,7 +26,7 @@ const CASES = NETWORKS.flatMap(([name, outline]) =>
 
 const nodesOf = ({ servers, switches }: Network) =>
   Array.from({ length: servers + switches }, (_, node) => node);
-/** A float's rounding. */
+/** Tolerance for rounding. */
 const SLACK_PX = 0.01;
 
 test.each(CASES)("$name in $width x $height: every node is in the picture and overlaps no other", (given) => {

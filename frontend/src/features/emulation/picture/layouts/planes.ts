@@ -15,9 +15,9 @@ const MARGIN_STEPS = 0.9;
 const STUB_STEPS = 0.3;
 /** How deep an arc to another plane hangs into the free room below its row. */
 const HANG = 0.75;
-/** A step across beside a step down, at best. */
+/** The preferred ratio of a horizontal step to a vertical step. */
 const ASPECT = 1.5;
-/** Planes are put below each other only if steps become so many times as long. */
+/** Planes are stacked vertically only if that makes steps longer by this factor. */
 const WORTH = 1.4;
 
 interface Grid {
@@ -26,7 +26,7 @@ interface Grid {
   columns: number;
   rows: number;
   planes: number;
-  /** Planes beside each other. */
+  /** Number of planes side by side. */
   across: number;
   step: readonly [x: number, y: number];
   originOf(plane: number): readonly [x: number, y: number];

@@ -1,15 +1,15 @@
 /**
- * Where the racks' picture puts everything [ours]: racks side by side, devices at their units and
- * slots, and every cable beside its rack, bent out the further the longer it is. A function of the
- * plan and the size only.
+ * The layout of the racks' picture [ours]: racks side by side, devices at their units and slots,
+ * and every cable next to its rack; longer cables bend out further. A function of the plan and the
+ * size only.
  */
 import type { PlanModel } from "@/scene/model";
 import type { Network, Node } from "../../session/network";
 import type { Layout } from "./layout";
 
 /**
- * More racks than this stand too close for their cables to be told apart: the floor shows their
- * trunks instead.
+ * With more racks than this, cables are too close together to distinguish; the floor plan with its
+ * trunks is shown instead.
  */
 export const MOST_RACKS = 8;
 
@@ -18,16 +18,16 @@ const UNIT_PX = { least: 4, most: 30 };
 const RACK_PX = { least: 40, most: 260 };
 /** Height of units that stand empty, in rows. */
 const GAP_ROWS = 1.5;
-/** Of a rack's room, what its devices take; the rest is for cables. */
+/** The share of a rack's width for its devices; the rest is for cables. */
 const RACK_SHARE = 0.4;
-/** Share of the room beside a rack that its longest cable takes. */
+/** The share of the space next to a rack that its longest cable takes. */
 const BEND_SHARE = 0.92;
 /** And of that, its shortest. */
 const LEAST_BEND = 0.12;
 /** Share of a device's height over which its cables leave it. */
 const PORTS_SHARE = 0.7;
 
-/** The racks that hold what is emulated, in their order. */
+/** The racks that contain emulated devices, in their order. */
 export function racksOf(network: Network, model: PlanModel): number[] {
   const { servers, switches } = network.frame;
   const racks = new Set([...servers.id, ...switches.id].map((device) => model.devices.rack[device] ?? -1));
@@ -84,8 +84,8 @@ export function rackLayoutOf(network: Network, model: PlanModel, width: number, 
 }
 
 /**
- * The rows of the picture from the top, by unit; units that nothing emulated stands at are one low
- * gap together.
+ * The rows of the picture from the top, by unit; a range of units without emulated devices becomes
+ * one small gap.
  */
 function rowsOf(spans: readonly (readonly [unit: number, height: number])[]): {
   rows: number;
@@ -105,7 +105,7 @@ function rowsOf(spans: readonly (readonly [unit: number, height: number])[]): {
   return { rows, rowOf };
 }
 
-/** Left or right: where the server stands in its rack, or where the other rack is. */
+/** Left or right: on the side of the server in its rack, or of the other rack. */
 function curvesOf(
   network: Network,
   model: PlanModel,
@@ -157,8 +157,8 @@ function curvesOf(
 }
 
 /**
- * Of each link, which share of those in its lane are shorter: equal room between cables whatever
- * their lengths.
+ * For each link, the share of shorter links in its lane, so that cables are evenly spaced for any
+ * lengths.
  */
 function ranksOf(network: Network, of: (link: number) => [lane: number, length: number]): Float32Array {
   const lanes = new Map<number, { link: number; length: number }[]>();

@@ -1,7 +1,7 @@
 /**
- * Rings of groups [ours]: servers that share all but their last digit stand around their switch,
- * which has the shared digits; the groups of each further digit stand in a ring. Cables between
- * groups are arcs through the middle of the ring that both are in.
+ * Rings of groups [ours]: servers that share all but their last digit are placed around their
+ * switch, which has the shared digits; the groups of each further digit form a ring. Cables between
+ * groups are arcs through the middle of their common ring.
  */
 import { ring } from "@/scene/logical/parts";
 import type { Network } from "../../session/network";
@@ -9,11 +9,11 @@ import { boxesAround } from "./boxes";
 import { digitsOf, type Layout, type Region } from "./layout";
 
 const PADDING_PX = 12;
-/** Radius of a group beside that of what is in it. */
+/** Radius of a group relative to the radius of its content. */
 const ROOM = 1.12;
 /** How far an arc bends towards the middle of its ring. */
 const BEND = 0.45;
-/** A ring is at most so much wider than high. */
+/** The largest ratio of a ring's width to its height. */
 const WIDEST = 2.1;
 
 type Place = readonly [x: number, y: number];
@@ -59,7 +59,7 @@ export function ringsLayoutOf(network: Network, width: number, height: number): 
 interface Rings {
   /** Centre of a node, or of the group of all addresses that begin with these digits. */
   placeOf(address: readonly number[]): Place;
-  /** Of a group by the number of digits that its members share. */
+  /** The radius of a group by the number of digits that its members share. */
   radius: readonly number[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Servers in one row, those that share all but their last digit together [ours]. Of switches,
- * either level 0 is below them and all other levels above, so that no link crosses a row it has no
- * end in, or all are above by level.
+ * Servers in one row, those that share all but their last digit together [ours]. Switches of level
+ * 0 are below them and those of all other levels above, if then no link crosses a row without an
+ * end in it; otherwise all switches are above, by level.
  */
 import type { Network, Node } from "../../session/network";
 import { compareDigits, digitsOf, type Layout, SERVER_PX, SWITCH_PX } from "./layout";
