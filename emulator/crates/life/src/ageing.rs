@@ -55,11 +55,12 @@ pub struct Stretch {
     pub from: f64,
     /// The next visit, or the end of the life.
     pub until: f64,
-    /// When each node goes down, by itself or with its PDU; in months, infinite for never.
+    /// The time at which each node goes down, by itself or with its PDU; in months, infinite for
+    /// never.
     pub node_down: Vec<f64>,
-    /// When each link goes down by itself.
+    /// The time at which each link goes down by itself.
     pub link_down: Vec<f64>,
-    /// When each PDU goes down.
+    /// The time at which each PDU goes down.
     pub pdu_down: Vec<f64>,
 }
 
@@ -82,9 +83,9 @@ pub struct Life<'a> {
     policy: &'a Policy,
     seed: u64,
     months: f64,
-    /// When each part fails, from the start of the life.
+    /// The time at which each part fails, from the start of the life.
     fails: Vec<f64>,
-    /// How often each part has been renewed.
+    /// The number of times that each part has been replaced.
     renewed: BTreeMap<usize, u64>,
     kit: [Option<u32>; UnitKind::COUNT],
     /// The swaps and visits so far.
@@ -115,7 +116,7 @@ impl<'a> Life<'a> {
         life
     }
 
-    /// How long a part lasts that has been renewed so often.
+    /// The lifetime of a part that has been replaced `renewals` times.
     fn lifetime(&self, part: usize, renewals: u64) -> f64 {
         let one = &self.parts.all[part];
         let seed = mix(self.seed ^ mix(renewals));
@@ -160,7 +161,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// When the next visit comes; infinite for never.
+    /// The time of the next visit; infinite for never.
     fn next_visit(&self, stretch: &Stretch) -> f64 {
         if let Some(every) = self.policy.visit_months {
             return every * f64::from(self.taken.visits + 1);
@@ -178,8 +179,8 @@ impl<'a> Life<'a> {
             return f64::INFINITY;
         }
         let (_, call, _) = down.select_nth_unstable_by(allowed, f64::total_cmp);
-        // A visit that left too few, for want of spares, is the last one: the next could do no
-        // more.
+        // A visit that still left too few servers, because spares ran out, is the last one: the
+        // next could do no more.
         if *call <= stretch.from && self.taken.visits > 0 {
             return f64::INFINITY;
         }

@@ -12,9 +12,10 @@ pub type Shares = [f64; 4];
 
 /// Steps of the grid of weights.
 const STEPS: usize = 10;
-/// Parts that the computed states are divided into; each is left out once.
+/// Number of parts into which the computed states are divided for cross-validation; each is left
+/// out once.
 const FOLDS: usize = 10;
-/// Losses of the curve from which on its distance from states is looked at.
+/// The least loss of the curve at which its error is measured.
 const LEAST_LOSS: f64 = 0.03;
 /// The loss from which on lives scatter as far as states do, or the farthest state if that is more.
 const FULL_SCATTER: f64 = 0.1;
@@ -38,7 +39,7 @@ pub struct Between {
 }
 
 impl Between {
-    /// Fits the curve. States in any order; without any, all is left everywhere.
+    /// Fits the curve to states in any order; without any states, nothing is lost anywhere.
     pub fn new(known: &[Known]) -> Between {
         let mut best: Option<(f64, f64, Shares)> = None;
         for weights in grid() {

@@ -147,8 +147,8 @@ impl Parts {
     }
 }
 
-/// The PDU of each node, and how many there are: those of the bill, spread over the racks by power,
-/// and the devices of a rack over its PDUs in order. `[ours]`
+/// The PDU of each node, and the number of PDUs. The PDUs of the bill are distributed over the
+/// racks by power, and the devices of a rack over its PDUs in order. `[ours]`
 fn pdus_of(plan: &Plan) -> (Vec<u32>, u32) {
     let layout = &plan.layout;
     let bought: f64 = plan

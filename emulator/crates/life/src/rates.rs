@@ -47,7 +47,7 @@ pub struct Rate {
     pub date: String,
     /// The publication from which the rate comes.
     pub source: String,
-    /// How the value follows from the source.
+    /// How the value is derived from the source.
     pub note: String,
 }
 

@@ -47,7 +47,7 @@ pub struct LifeSpec {
     /// The shape of Weibull lifetimes; 1 is exponential, above 1 parts wear out.
     #[serde(default = "unit")]
     pub shape: f64,
-    /// Who repairs what; the first is what the others are compared with.
+    /// The repair policies; the others are compared with the first.
     #[serde(default = "sealed")]
     pub policies: Vec<Policy>,
     /// The limits below which a container counts as insufficient.
@@ -64,7 +64,7 @@ pub struct LifeSpec {
     pub exact_states: Option<usize>,
 }
 
-/// Who repairs what, and when. Without visits nothing is repaired.
+/// The visits and spares of a policy. Without visits nothing is repaired.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -77,7 +77,7 @@ pub struct Policy {
     /// A visit is called when the share of servers alive falls below this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit_below: Option<f64>,
-    /// How long after the call that visit comes; 1 when left out.
+    /// Months from the call to the visit; 1 if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_months: Option<f64>,
     /// Units to swap over the whole life, by kind: `server`, `switch`, `cable`, `pdu`. As many as

@@ -20,7 +20,7 @@ fn findings(question: &Value) -> Vec<Finding> {
     }
 }
 
-/// Rates of 0 but for these.
+/// Rates of 0, except these.
 fn only(rates: &[(&str, f64)]) -> Value {
     let of = |part: &str| {
         rates

@@ -99,7 +99,7 @@ pub struct BomLine {
     pub source: String,
     /// Empty when there is no part.
     pub basis: &'static str,
-    /// The field of the part that the price comes from, and what that field is multiplied by.
+    /// The field of the part with the price, and the factor by which that field is multiplied.
     pub price_field: &'static str,
     #[serde(serialize_with = "whole_f64")]
     pub price_factor: f64,

@@ -60,8 +60,7 @@ impl PartKind {
     }
 }
 
-/// How far a value can be trusted: printed in a publication, stated by the vendor, or assumed by
-/// us.
+/// The reliability of a value: printed in a publication, stated by the vendor, or assumed by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -98,7 +97,7 @@ pub struct Attributes {
     /// The manufacturer's part number, who sells it, and how long delivery takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_number: Option<String>,
-    /// Part numbers of single lengths and colours, where they differ: `3 m blue`, `3 m`, `blue`.
+    /// Part numbers of specific lengths and colours, if they differ: `3 m blue`, `3 m`, `blue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_numbers: Option<BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,9 +149,8 @@ pub struct Attributes {
     pub medium: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gbps: Option<f64>,
-    /// cable: links that it carries, where they are several: a breakout. `max_gbps`, `diameter_mm`
-    /// and the bend radius are of one leg, weights and prices of the whole; `connector` is the
-    /// trunk's.
+    /// cable: the number of its links, if several (a breakout). `max_gbps`, `diameter_mm` and the
+    /// bend radius are of one leg, weights and prices of the whole; `connector` is the trunk's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<u32>,
     /// cable: the plug of each leg of a breakout.

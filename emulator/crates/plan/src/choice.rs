@@ -14,7 +14,7 @@ pub struct PortDemand {
     pub ports: u32,
 }
 
-/// A NIC part and how many cards of it one server takes.
+/// A NIC part, and the number of cards per server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicChoice {
     pub part: usize,

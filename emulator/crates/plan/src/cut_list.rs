@@ -1,4 +1,4 @@
-//! Cutting bulk cable: which pieces from which box, and how much is left over.
+//! Cuts bulk cable: assigns pieces to boxes, and computes the remaining length.
 
 use std::cmp::Reverse;
 

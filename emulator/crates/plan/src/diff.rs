@@ -34,7 +34,7 @@ pub enum Action {
 /// Names of [`Action`] values in documents.
 pub const ACTIONS: [&str; 4] = ["keep", "move", "add", "remove"];
 
-/// Why a cable is moved; the first that applies.
+/// The reason for moving a cable; the first that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
@@ -44,7 +44,7 @@ pub enum Reason {
     OtherDevice = 1,
     /// The same two devices, another port.
     OtherPort = 2,
-    /// The link stays and is made of another cable (part or colour).
+    /// The link stays, but needs another cable (part or colour).
     OtherCable = 3,
     /// The link stays and needs another length.
     OtherLength = 4,
@@ -95,7 +95,7 @@ impl WorkOrder {
     }
 }
 
-/// Compare two plans. Linear in links, but for the sorting of breakout cables.
+/// Compares two plans. Linear in links, except for sorting breakout cables.
 pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     let devices = Correspondence::between(&before.topology, &after.topology);
     let mut matched = match_links(before, after, &devices);
@@ -153,7 +153,7 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     order
 }
 
-/// How much of a link stays.
+/// The part of a link that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
     BothPorts,

@@ -56,7 +56,7 @@ impl Frame {
         self.first_unit_metres + (f64::from(unit) - 1.0 + f64::from(height_units) / 2.0) * UNIT_METRES
     }
 
-    /// Where the tray of a column runs, given the centre of its racks.
+    /// The y of a column's tray, given the centre of its racks.
     pub fn tray_y_metres(&self, column_y: f64, facing: Facing, face: Face) -> f64 {
         column_y + outward(facing, face) * (self.rack_depth_metres / 2.0 - self.tray_setback_metres)
     }
@@ -126,7 +126,8 @@ pub fn port_offset_metres(slot: u8, slots: u8, port: u16, ports: u32, outward: f
     let ports = f64::from(ports.max(1));
     let along = (f64::from(port).min(ports - 1.0) + 0.5) / ports;
     let from_left = (f64::from(slot) + along) * width - INNER_WIDTH_METRES / 2.0;
-    // Somebody who looks at a face that looks to larger y has larger x on the left.
+    // An observer who looks towards smaller y, at a face that faces larger y, sees larger x on the
+    // left.
     -outward * from_left
 }
 

@@ -136,7 +136,7 @@ struct RackColumns<'a> {
     power_watts: Column<'a>,
     weight_kg: Column<'a>,
     cables_leaving: &'a [u32],
-    /// Where the rack's cables join the trays.
+    /// The x at which the rack's cables join the trays.
     tray_x_metres: Column<'a>,
     tray_y_metres: Column<'a>,
 }

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::summary::{json, round};
 use crate::wiring::{COLOURS, NO_PART, ROUTES};
 
-/// One row a port, in columns. `cable` is -1 and the far columns are empty where nothing is plugged
+/// One row per port, in columns. `cable` is -1 and the far columns are empty if nothing is plugged
 /// in.
 #[derive(Default, Serialize)]
 struct PortRows {

@@ -215,8 +215,8 @@ fn check_lengths(p: &Planned, spec: &PlanSpec, book: &Book) -> Result<(), TestCa
         let b = port_metres(p, links.b[i], links.b_port[i]);
         let apart = [0, 1, 2].map(|axis| (a[axis] - b[axis]).abs());
         let length = f64::from(p.wiring.length_mm[i]) / 1000.0;
-        // Cables run along the axes: never shorter than the way along them, which is never shorter
-        // than the straight line.
+        // Cables run along the axes: never shorter than the rectilinear distance, which is never
+        // shorter than the straight line.
         let straight = apart.iter().map(|d| d * d).sum::<f64>().sqrt();
         prop_assert!(
             length >= apart.iter().sum::<f64>() - 1e-6 && length >= straight - 1e-6,

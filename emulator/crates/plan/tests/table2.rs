@@ -131,7 +131,7 @@ fn every_cell_of_table_2_comes_out() {
     }
 }
 
-/// The printed cells are ours rounded to the printed digits, but for the two slips named above.
+/// The printed cells are ours rounded to the printed digits, except the two errors named above.
 #[test]
 fn the_printed_cells_are_ours_rounded() {
     let mut slips = 0;

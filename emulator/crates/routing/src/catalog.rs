@@ -17,13 +17,13 @@ use crate::subways::{self, DetourRouting, SubwaysRouting};
 use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
 
-/// Who chooses among the paths that a scheme allows. Every scheme states it: the engines go by it,
-/// not by names.
+/// Who chooses among the paths of a scheme. Every scheme states it, and the engines use this
+/// instead of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
     /// The router, by the flow's own draw: [`Router::route`] is all there is.
     Router,
-    /// The router as long as all links carry the same; where they differ, a source probes its paths
+    /// The router, as long as all links have equal capacity; otherwise a source probes its paths
     /// and takes the widest. `paths` names the scheme that lists them. `[bcube §4.2]`
     Probes {
         /// Scheme of the same family with a [`Router::multipath`].

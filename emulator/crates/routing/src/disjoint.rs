@@ -102,7 +102,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// Where the paths of one end part: at the server, or at the switch on its only cable.
+/// The node at which the paths of one end separate: the server, or the switch on its only cable.
 struct End {
     node: NodeId,
     /// From the server to that switch.
@@ -162,8 +162,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds one path to the set, changing those before it where that is shorter in all; whether
-    /// there was one.
+    /// Adds one path to the set, changing earlier paths if that makes the total shorter; returns
+    /// whether there was one.
     fn augment(&mut self) -> bool {
         self.measure();
         let end = 2 * self.last;
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Takes a direction, or gives the opposite one back.
+    /// Takes a direction of a link, or releases the opposite one.
     fn take(&mut self, direction: DirectedLink, before: u32, state: u32) {
         let back = (direction ^ 1) as usize;
         if self.taken[back] {

@@ -70,7 +70,7 @@ impl DragonflyRouting {
         alive.then_some((far, directed))
     }
 
-    /// The link between two routers of a group; nothing to take where they are the same.
+    /// The link between two routers of a group; no link if they are the same.
     fn within(&self, from: NodeId, to: NodeId) -> Option<Option<DirectedLink>> {
         if from == to {
             return Some(None);

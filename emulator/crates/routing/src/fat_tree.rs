@@ -15,8 +15,8 @@ use crate::failures::{BitSet, Failures};
 use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, a_to_b, alone, b_to_a, ends_alive, link_of};
 use crate::random::{Draws, mix};
 
-/// Choices of turns made of one draw and looked at together: mostly one of them is alive, and no
-/// branch is chance.
+/// Number of choices of turns that are drawn and tested together: mostly one of them is alive,
+/// which avoids an unpredictable branch.
 const CANDIDATES: usize = 4;
 
 /// Random draws before all choices are listed: with at most a fifth of the switches gone, far more
@@ -82,12 +82,13 @@ struct Level {
     words: usize,
 }
 
-/// Which ways are alive.
+/// The upward paths that are alive.
 #[derive(Debug)]
 enum Alive {
     /// Nothing has failed, so all choices are alive.
     All,
-    /// By level and edge switch a bit for each choice of turns, set where the way up is alive.
+    /// For each level and edge switch, a bit for each choice of turns, set if the upward path is
+    /// alive.
     Masks(Vec<u64>),
     /// Masks would be too large: the links that carry something.
     Links(BitSet),
@@ -231,7 +232,7 @@ impl FatTreeRouting {
         Some(routing)
     }
 
-    /// Which ways up are alive, from every edge switch.
+    /// The live upward paths from every edge switch.
     fn what_is_alive(&self, links: &Links, edge_switches: u32) -> Alive {
         if self.failures.is_empty() {
             return Alive::All;
@@ -409,7 +410,7 @@ fn split(chance: u64, choices: u32) -> (u32, u64) {
     ((product >> 64) as u32, product as u64)
 }
 
-/// The first of `N` choices made of 64 bits of chance that is alive.
+/// The first live choice among `N` choices drawn from 64 random bits.
 #[inline(always)]
 fn draw<const N: usize>(choices: u32, alive: &impl Fn(u32) -> u64, chance: u64) -> Option<u32> {
     let mut rest = chance;

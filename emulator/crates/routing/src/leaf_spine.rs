@@ -32,8 +32,8 @@ pub struct LeafSpineRouting {
     failures: Failures,
 }
 
-/// A link that leaves a switch, and the place of the switch it leads to: a spine in its pod, or a
-/// super-spine.
+/// A link that leaves a switch, and the index of the switch to which it leads: a spine in its pod,
+/// or a super-spine.
 type Turn = (u32, DirectedLink);
 
 impl LeafSpineRouting {
@@ -189,7 +189,7 @@ fn draw<I: Iterator<Item = Turn>>(turns: impl Fn() -> I, draws: &mut Draws) -> O
     turns().nth(choose(turns().count() as u32, draws) as usize)
 }
 
-/// A number below `count`; nothing is drawn where there is no choice.
+/// A number below `count`; draws nothing if there is only one.
 fn choose(count: u32, draws: &mut Draws) -> u32 {
     if count > 1 { draws.below(count) } else { 0 }
 }

@@ -31,7 +31,7 @@ const PERIODS: [f64; 8] = [
     21.5 / 150.0,
     18.5 / 150.0,
 ];
-/// The least that a notice leaves of a rate.
+/// The least factor by which a notification reduces a rate.
 const LEAST_FACTOR: f64 = 0.5;
 /// The shortest period that is drawn, relative to its length, and the width of the range.
 const SHORTEST: f64 = 0.85;
@@ -170,7 +170,7 @@ impl Point {
 pub struct Reaction {
     /// The current rate in bit/s.
     rate: f64,
-    /// Where the rate was, and is led back to.
+    /// The rate before the reduction, to which it recovers.
     target: f64,
     /// The rate of the link.
     line: f64,
@@ -182,7 +182,7 @@ pub struct Reaction {
     ticks: u32,
     /// End of this cycle of time; [`NEVER`]: time does not limit.
     timer: u64,
-    /// When the next packet may go.
+    /// The time at which the next packet can be sent.
     pub free: u64,
     /// A packet waits for that.
     pub waits: bool,
@@ -223,7 +223,7 @@ impl Reaction {
             (self.rate, self.target, self.left) = (line, line, qcn.cycle(false, unit));
             self.free = now;
         } else if self.cycles != 0 {
-            // Within the first cycle another notice leaves the target where it is.
+            // Within the first cycle another notification does not change the target.
             (self.target, self.left) = (self.rate, qcn.cycle(false, unit));
         }
         (self.line, self.cycles, self.ticks) = (line, 0, 0);
@@ -331,7 +331,7 @@ mod tests {
             point.sent(&qcn, 1500, 0, 0.5);
         }
         assert_eq!(point.target, LINE + 5e6);
-        // A second notice in the first cycle leaves the target.
+        // A second notification in the first cycle does not change the target.
         let mut point = Reaction::IDLE;
         point.told(&qcn, 63, LINE, 0, 0.5);
         point.told(&qcn, 63, LINE, 0, 0.5);

@@ -87,9 +87,9 @@ impl Shortest {
         &self.halves[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 
-    /// The distance of every node to `server` in half-hops: 2 from server to server, whether by a
-    /// switch or a cable, and 1 a link to or from a switch. Where servers do not relay, 1 a link.
-    /// [`UNREACHED`] where no live path leads.
+    /// The distance of every node to `server` in half-hops: 2 from server to server, by a switch or
+    /// a cable, and 1 for a link to or from a switch. If servers do not relay, 1 for each link.
+    /// [`UNREACHED`] if there is no live path.
     pub fn half_hops(&self, server: NodeId) -> Vec<u16> {
         let mut distance = vec![UNREACHED; self.starts.len() - 1];
         if self.failures.node_failed(server) {

@@ -335,9 +335,9 @@ fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// By detours too every flow arrives, over live links, by two relays at most that are of other
-    /// racks; and each node on the way has the route by which it passes the flow's packets on.
-    /// Without detours nothing is new but these routes.
+    /// With detours every flow arrives too, over live links, by at most two relays, which are in
+    /// other racks; and each node on the path has a route for the flow's packets. Without detours
+    /// nothing changes except these routes.
     #[test]
     fn detours_arrive_and_every_node_knows_how_to_pass_them_on(
         which in 0..LOOPS.len(), used in proptest::collection::vec(0.0..1.0f64, 8), port: u16, seed: u64,

@@ -1,4 +1,4 @@
-//! How much an instance may compute, and when one that keeps failing starts again.
+//! Limits the computation of an instance, and restarts it with increasing delays after failures.
 
 use std::time::Duration;
 

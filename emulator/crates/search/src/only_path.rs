@@ -1,11 +1,12 @@
-//! Networks without a cycle: every pair has one path, so that the ABT follows from how many servers
-//! each link parts. `[ours]`
+//! Networks without a cycle: every pair has one path, so the ABT follows from the number of servers
+//! on either side of each link. `[ours]`
 
 use cubeyard_topology::{NodeId, Topology};
 
-/// The ABT of all-to-all traffic in Gb/s, over the links that are alive; None where links close a
-/// cycle or where nobody can send. The flows over a link are the servers on one side times those on
-/// the other, in each direction, and every flow has the rate of the slowest. In O(nodes + links).
+/// The ABT of all-to-all traffic in Gb/s over the live links; None if links form a cycle or no
+/// server can send. The number of flows on a link in each direction is the number of servers on one
+/// side times the number on the other, and every flow has the rate of the slowest. O(nodes +
+/// links).
 pub fn abt_gbps(
     topology: &Topology,
     capacity_gbps: &[f64],

@@ -13,7 +13,7 @@ use crate::space::Candidate;
 use crate::spec::{Asked, Limit};
 use crate::survive::{Most, most_abt_gbps};
 
-/// Why a candidate is out before its throughput is known.
+/// Why a candidate is rejected before its throughput is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Out {
     /// It does not keep the constraint of this number.
@@ -55,8 +55,7 @@ pub fn spec_of(asked: &Asked, candidate: &Candidate) -> PlanSpec {
     }
 }
 
-/// The first constraint on one of the stages that is not kept. A value that the plan does not have
-/// keeps none.
+/// The first violated constraint of these stages. A missing value violates its constraint.
 pub fn broken(limits: &[Limit], values: &Values, stages: std::ops::RangeInclusive<Stage>) -> Option<usize> {
     limits.iter().position(|limit| {
         stages.contains(&METRICS[limit.metric].stage)

@@ -25,7 +25,7 @@ use crate::survive::Survival;
 
 /// Candidates that are priced between two frames of progress.
 const CHUNK: usize = 128;
-/// Candidates that are passed over between two frames of progress.
+/// Number of skipped candidates between two frames of progress.
 const PASSED: usize = 256;
 /// The most points in a document that are not on the front.
 const MOST_OTHERS: usize = 400;
@@ -91,7 +91,7 @@ fn check(progress: &Progress) -> Result<(), PredictError> {
     }
 }
 
-/// How many candidates ended where.
+/// The number of candidates by result.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     no_plan: usize,

@@ -29,7 +29,7 @@ pub struct Most {
     pub healthy: f64,
     /// The bound with the failures.
     pub degraded: f64,
-    /// The share of the first that the second is, where nothing is known of either.
+    /// The assumed ratio of the second value to the first, while neither is known.
     pub kept: f64,
 }
 

@@ -48,9 +48,9 @@ fn fastest<T>(mut work: impl FnMut() -> T) -> (f64, T) {
     best.expect("three tries")
 }
 
-/// A bare event loop: `packets` go round over routes of `length` links out of `links`, with nothing
-/// but a queue of packets a link and the event queue, in which a link has one event. The engine has
-/// one a packet (`calendar`), and no queue a link.
+/// A bare event loop: `packets` circulate over routes of `length` links out of `links`, with only a
+/// queue of packets per link and the event queue, in which a link has one event. The engine has one
+/// event per packet (`calendar`), and no queue per link.
 fn bare(links: u32, packets: u32, length: u32, hops: u64) -> u64 {
     let mut wheel = Wheel::new(links as usize, 72_000_000, links as usize);
     let mut queues: Vec<VecDeque<(u64, u32)>> = vec![VecDeque::new(); links as usize];

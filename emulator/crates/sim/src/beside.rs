@@ -26,7 +26,7 @@ const MOST_SEEDS: u64 = 1_000;
 pub struct TorusQuestion {
     /// One packet of every server to this one `[camcube Table 1]`.
     pub aggregation: Option<Aggregation>,
-    /// Trees that joins leave behind `[camcube Fig. 2]`.
+    /// Trees built by joins `[camcube Fig. 2]`.
     pub joins: Vec<Joins>,
     /// A source that fills its links, to every other server `[camcube Fig. 1]`.
     pub source: Option<NodeId>,
@@ -40,7 +40,7 @@ pub struct TorusQuestion {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Together {
-    /// How often pairs, primary and members are drawn.
+    /// The number of draws of pairs, primary and members.
     pub seeds: u64,
     /// Whether packets take the first of several links, as servers do whose links are free.
     #[serde(default)]
@@ -51,9 +51,9 @@ pub struct Together {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aggregation {
-    /// Who gets the packets.
+    /// The server that receives the packets.
     pub root: NodeId,
-    /// How often the routing service's free links are drawn.
+    /// The number of draws of the routing service's free links.
     pub seeds: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Aggregation {
 pub struct Joins {
     /// The root of the tree.
     pub root: NodeId,
-    /// Who joins, in this order.
+    /// The members that join, in this order.
     pub members: Vec<NodeId>,
     /// Seed of the base service's choices among several links, if it does not take the first.
     #[serde(default)]
@@ -236,7 +236,7 @@ fn first_way(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
         .map_or((0, true), |(axis, nearer)| (axis, nearer[0]))
 }
 
-/// One of the ways that come nearer, each as likely.
+/// A random one of the directions that lead nearer.
 fn drawn_way(shape: &Shape, at: NodeId, root: NodeId, draws: &mut Draws) -> (usize, bool) {
     let ways = (0..3).flat_map(|axis| {
         let nearer = shape.nearer(at, root, axis, Ties::Both);

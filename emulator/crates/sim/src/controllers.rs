@@ -128,8 +128,9 @@ impl<'a> Controllers<'a> {
         })
     }
 
-    /// The weights of the best round: that whose fullest link leaves a flow most. `load` routes all
-    /// flows by given weights and counts them; its error ends the rounds.
+    /// The weights of the best round: the one in which the most loaded link leaves each of its
+    /// flows the most. `load` routes all flows by given weights and counts them; its error ends the
+    /// rounds.
     pub fn settle<E>(
         &self,
         mut load: impl FnMut(&LinkWeights) -> Result<LinkFlows, E>,
@@ -157,8 +158,8 @@ impl<'a> Controllers<'a> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// One round of rebinding at every server by how many flows links carry; whether a weight still
-    /// moved.
+    /// One round of rebinding at every server by the number of flows on links; returns whether a
+    /// weight changed.
     fn rebind(&self, load: &LinkFlows, weights: &mut LinkWeights) -> bool {
         let flows = load.per_directed_link.iter();
         let per_link: Vec<f64> = flows.map(|&flows| f64::from(flows)).collect();

@@ -1,4 +1,4 @@
-//! How one server's data reaches many, as edges that relay what they receive.
+//! The delivery of one server's data to many, as edges whose ends relay what they receive.
 
 use cubeyard_routing::bcube::{Shape, spanning_trees};
 use cubeyard_topology::Finding;

@@ -24,7 +24,7 @@ pub struct Check {
     pub name: &'static str,
     /// The invariant, with this structure's numbers.
     pub statement: String,
-    /// How many things were looked at.
+    /// Number of items checked.
     pub checked: u64,
     /// Whether all of them held.
     pub passed: bool,

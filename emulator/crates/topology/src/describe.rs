@@ -220,7 +220,7 @@ pub(crate) struct Description {
     pub title: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
-    /// How nodes are called, by example.
+    /// An example of node names.
     pub names: &'static str,
     pub parameters: &'static [Parameter],
     /// Ready-made specifications as JSON text: title and specification. The first is the example.

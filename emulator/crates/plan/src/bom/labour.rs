@@ -23,7 +23,7 @@ pub mod tasks {
     pub const FIT_TRAY_PER_METRE: &str = "fit_tray_per_metre";
 }
 
-/// One line a task, in hours; gives the minutes of all.
+/// One line per task, in hours; returns the minutes of all.
 pub(super) fn lines(
     to: &mut Builder<'_>,
     topology: &Topology,

@@ -1,5 +1,5 @@
-//! Breakout cables in a work order: a leg cannot leave its trunk, so a cable becomes one cable,
-//! with all of its legs. `[ours]`
+//! Breakout cables in a work order: a leg cannot leave its trunk, so each cable is matched as a
+//! whole, with all its legs. `[ours]`
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,11 +8,11 @@ use super::{Action, Correspondence, Matched, NO_CABLE, Stays};
 use crate::plan::Plan;
 use crate::wiring::breakouts::Breakouts;
 
-/// Which cable a link of either plan is, in numbers of the breakout cables of that plan.
+/// The breakout cable of each link, for both plans, by the numbers of that plan.
 pub(super) struct Pieces<'a> {
     before: &'a Breakouts,
     after: &'a Breakouts,
-    /// By breakout cable after: the one before that it is made of.
+    /// For each breakout cable of the new plan: the matching cable of the old plan.
     made_of: Vec<Option<usize>>,
 }
 

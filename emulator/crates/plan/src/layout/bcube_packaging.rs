@@ -120,8 +120,7 @@ fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32])
         degree[s] += 1;
         in_first_rack[s] += u32::from(a / per_rack == first[s] / per_rack);
     }
-    // Where each switch goes among the racks it serves: the number of the rack, counted from the
-    // lowest.
+    // The rack of each switch among the racks it serves, counted from the lowest.
     let mut nth = vec![0u32; switches];
     for tier in topology.tiers() {
         for v in tier.first..tier.first + tier.count {
@@ -140,7 +139,7 @@ fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32])
             nth[s] = (place * served / alike + turn) % served;
         }
     }
-    // Servers of a switch come in ascending order, `in_first_rack` to a rack.
+    // Servers of a switch are in ascending order, `in_first_rack` per rack.
     let mut seen = vec![0u32; switches];
     for s in 0..switches {
         rack[servers as usize + s] = if first[s] == u32::MAX {

@@ -38,7 +38,7 @@ fn tally(topology: &Topology, book: &Book, layout: &mut Layout) {
         server_watts += watts * f64::from(nic.cards);
         server_kg += kg * f64::from(nic.cards);
     }
-    // One bit a unit: devices side by side count their unit once.
+    // One bit per unit: devices side by side count their unit once.
     let mut used = vec![0u128; layout.racks.len()];
     let (racks, placements) = (&mut layout.racks, &layout.placements);
     let mut add = |v: u32, watts: f64, kg: f64, is_server: bool| {
@@ -119,8 +119,8 @@ fn over(values: &[f64], limit: f64) -> Option<(usize, usize, f64)> {
     (count > 0).then(|| (count, worst, values[worst]))
 }
 
-/// Servers a rack may hold when only `share` of its load is allowed. A little less than that share,
-/// because switches spread over more racks do not come out equally everywhere.
+/// The number of servers that a rack can hold if only `share` of its load is allowed. A little less
+/// than that share, because the switches do not spread evenly over more racks.
 fn fewer_servers(layout: &Layout, worst: usize, share: f64) -> u32 {
     ((f64::from(layout.racks.servers[worst]) * share * 0.93).floor() as u32).max(1)
 }

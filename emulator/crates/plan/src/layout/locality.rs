@@ -8,8 +8,8 @@ use cubeyard_topology::{DcellGrowth, Topology, TopologySpec};
 use super::{Assignment, Site, Sizes};
 use crate::spec::{Enclosure, PlanSpec};
 
-/// Rounding servers per rack down to whole address blocks may leave at most this share of a rack's
-/// places empty.
+/// When servers per rack are rounded down to whole address blocks, at least this share of a rack's
+/// slots must stay in use.
 const MIN_ROUNDED_SHARE: f64 = 0.8;
 
 pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &Sizes) -> Assignment {

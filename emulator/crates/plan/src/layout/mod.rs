@@ -72,7 +72,7 @@ impl Site {
     }
 }
 
-/// Where the ports of a rack's devices look.
+/// The direction that the ports of a rack's devices face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facing {
     /// Faces larger y.
@@ -81,7 +81,7 @@ pub enum Facing {
     South,
 }
 
-/// One entry a rack; all vectors have the same length.
+/// One entry per rack; all vectors have the same length.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Racks {
     pub name: Vec<String>,
@@ -140,7 +140,7 @@ pub struct Layout {
     pub racks: Racks,
     pub placements: Placements,
     pub group_labels: Vec<String>,
-    /// Centre of each column of racks (all containers), and the way its racks face.
+    /// Centre of each column of racks (all containers), and the direction that its racks face.
     pub column_y_metres: Vec<f64>,
     pub column_facing: Vec<Facing>,
     pub column_container: Vec<u32>,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Facing, Placements, Racks, Site};
 use crate::spec::{Pin, PlanSpec};
 
-/// Where columns and positions are.
+/// The positions of columns and racks.
 pub(super) struct Grid<'a> {
     pub column_y_metres: &'a [f64],
     pub column_facing: &'a [Facing],
@@ -78,7 +78,7 @@ pub(super) fn apply(
     check_rack_overlaps(spec, site, racks, &pinned_racks, findings);
 }
 
-/// A merge patch that leaves pin `i` out.
+/// A merge patch that removes pin `i`.
 fn without_pin(spec: &PlanSpec, i: usize) -> serde_json::Value {
     let left: Vec<&Pin> = spec
         .packaging

@@ -14,7 +14,8 @@ fn default_row(racks: u32) -> u32 {
     ((3.0 * f64::from(racks)).sqrt().ceil() as u32).max(10)
 }
 
-/// Where logical rack `j` of a loop stands: (row within the loop, position, zone from the bottom).
+/// The position of logical rack `j` of a loop: (row within the loop, position, zone from the
+/// bottom).
 pub(crate) fn place_in_loop(policy: Policy, j: u32, per_rack: u32, racks: u32) -> (u32, u32, u32) {
     let (physical, zone) = (j / per_rack, j % per_rack);
     match policy {

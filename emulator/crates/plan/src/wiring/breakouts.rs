@@ -28,7 +28,8 @@ pub struct Breakout {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Breakouts {
     pub cables: Vec<Breakout>,
-    /// By link: the breakout cable and the leg, counted from 0. Empty where nothing is broken out.
+    /// Indexed by link: the breakout cable and the leg, counted from 0. Empty if there are no
+    /// breakouts.
     of_link: Vec<Option<(u32, u8)>>,
 }
 

@@ -94,7 +94,7 @@ impl Wiring {
     }
 }
 
-/// Where the cables of each rack join the trays over its column: x and y.
+/// The points at which the cables of each rack join the trays over its column: x and y.
 pub(crate) fn rack_taps(layout: &Layout) -> (Vec<f64>, Vec<f64>) {
     let tray_y = routes::tray_ys(&Frame::of_site(&layout.site), layout);
     let racks = &layout.racks;

@@ -74,7 +74,7 @@ impl Legs {
     }
 }
 
-/// A route but for the ends' places in their racks.
+/// A route without the positions of the ends in their racks.
 pub(super) struct Way {
     pub route: u8,
     pub via: Via,
@@ -110,7 +110,7 @@ impl<'a> Router<'a> {
         Router::with_frame(topology, layout, Frame::of_site(&layout.site))
     }
 
-    /// The same ways, measured otherwise.
+    /// The same routes, measured with other dimensions.
     pub(super) fn with_frame(topology: &Topology, layout: &'a Layout, frame: Frame) -> Router<'a> {
         let racks = &layout.racks;
         let stub = (0..racks.len())
@@ -193,7 +193,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The way between two racks, near rack first.
+    /// The route between two racks, near rack first.
     pub(super) fn way(&self, rack_a: u32, rack_b: u32, level: u8) -> Way {
         if rack_a == rack_b {
             return Way {

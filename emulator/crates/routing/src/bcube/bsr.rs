@@ -18,18 +18,18 @@ use crate::random::{Draws, mix};
 /// The paths a flow may take after probing; all are alive and node-disjoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoodPaths {
-    /// First those of BuildPathSet, by the level they leave the source by, highest first; then the
+    /// First those of BuildPathSet, by the level of their first hop, highest first; then the
     /// substitutes.
     pub paths: Vec<Hops>,
-    /// How many paths BuildPathSet gives, broken ones included.
+    /// The number of paths of BuildPathSet, including broken ones.
     pub slots: usize,
     /// The levels whose path of BuildPathSet is broken, highest first; the first of them have the
     /// substitutes, in this order.
     pub broken_levels: Vec<usize>,
 }
 
-/// The good paths of one flow: those of BuildPathSet that are alive, and for each that is not a
-/// further parallel path where one exists. At most `k + 1`. `[bcube §4.2, Fig. 7]`
+/// The good paths of one flow: the live paths of BuildPathSet and, for each broken one, another
+/// parallel path if one exists. At most `k + 1`. `[bcube §4.2, Fig. 7]`
 pub fn good_paths(shape: &Shape, source: NodeId, destination: NodeId, flow: u64, live: &Live) -> GoodPaths {
     good_paths_until(shape, source, destination, flow, live, |_| false)
 }
@@ -93,9 +93,9 @@ pub struct Bsr {
     walk: Walk,
     live: Live,
     cube: Option<Cube>,
-    /// Where something has failed and it fits.
+    /// Present if there are failures and the network fits the limits.
     lines: Option<Lines>,
-    /// Levels by which a path can leave: all but one with a single digit.
+    /// Levels of a path's first hop: all except those with a single digit.
     levels: Vec<usize>,
     failures: Failures,
 }

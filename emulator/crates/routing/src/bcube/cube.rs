@@ -113,7 +113,7 @@ impl Order {
 /// The paths of BuildPathSet as bits, for every set of wrong digits.
 #[derive(Clone, Debug)]
 pub(super) struct Cube {
-    /// The levels by which a path can leave, a bit each.
+    /// The levels of a path's first hop, a bit each.
     leaving: u32,
     /// By the set of wrong levels, and by level.
     traces: Vec<[Trace; LEVELS]>,
@@ -143,13 +143,13 @@ impl Cube {
         self.digits[server as usize]
     }
 
-    /// The levels by which a path can leave, a bit each.
+    /// The levels of a path's first hop, a bit each.
     pub fn leaving(&self) -> u32 {
         self.leaving
     }
 
-    /// The paths of BuildPathSet by the level they leave the source by; `wrong` has a bit for every
-    /// level at which source and destination differ.
+    /// The paths of BuildPathSet by the level of their first hop; `wrong` has a bit for every level
+    /// at which source and destination differ.
     pub fn traces(&self, wrong: usize) -> &[Trace; LEVELS] {
         &self.traces[wrong]
     }
@@ -192,8 +192,8 @@ impl Cube {
         (hops >> (4 * corner) & leading) as usize & !corner & 0xf
     }
 
-    /// The first in rotated order of the shortest ways from the source to the destination: they
-    /// correct wrong digits only, over `hops`, where `leads` are the corners that lead to the
+    /// The first, in rotated order, of the shortest paths from the source to the destination that
+    /// correct wrong digits only, over `hops`; `leads` are the corners that lead to the
     /// destination. `first` is the level tried first.
     #[inline]
     pub fn shortest(&self, hops: u64, leads: u64, wrong: usize, first: usize) -> Option<(Order, Trace)> {
@@ -215,7 +215,7 @@ impl Cube {
     }
 }
 
-/// The first of some levels, a bit each, where they are tried in turn from `first`.
+/// The first of several levels, a bit each, if they are tried in turn from `first`.
 #[inline]
 pub(super) fn first_of(levels: usize, first: usize) -> Option<usize> {
     let turned = (levels | levels << LEVELS) >> first;

@@ -5,9 +5,9 @@ use cubeyard_topology::NodeId;
 use super::shape::{Hop, Shape};
 use crate::failures::Failures;
 
-/// By server, a bit for every level at which it can send and be sent to: server, cable and switch
-/// are alive, and another digit exists there. Two servers of one switch reach each other exactly
-/// where both have its level's bit.
+/// For each server, a bit for every level at which it can send and receive: server, cable and
+/// switch are alive, and another digit exists there. Two servers of one switch reach each other if
+/// both have the bit of its level.
 #[derive(Clone, Debug)]
 pub struct Live {
     ports: Vec<u32>,
@@ -29,7 +29,7 @@ impl Live {
         }
     }
 
-    /// The levels at which `server` can send and be sent to, a bit each; none where it has failed.
+    /// The levels at which `server` can send and receive, a bit each; none if it has failed.
     #[inline]
     pub fn ports(&self, server: NodeId) -> u32 {
         self.ports[server as usize]

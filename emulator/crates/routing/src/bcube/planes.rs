@@ -136,17 +136,18 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// The first in rotated order of the substitutes that correct the wrong digits and leave the
-    /// cube once, at one of `levels`: all wrong, or all right. Where they are right, no shorter
-    /// path may be left, and an end may have no usable port of a wrong level.
+    /// The first, in rotated order, of the substitutes that correct the wrong digits and leave the
+    /// cube once, at one of `levels`, which must be all wrong or all correct. For correct levels,
+    /// the caller guarantees that no shorter path is left; an end may then have no usable port of a
+    /// wrong level.
     pub fn find(&self, levels: usize) -> Option<Steps> {
         let mut planes = [Planes::default(); LEVELS];
         let hops = self.cube.hops(self.open, self.wrong);
         let reached = self.cube.reaches(hops);
         let mut exits = 0;
         for level in (0..LEVELS).filter(|&level| levels >> level & 1 == 1) {
-            // Most levels cannot be left by from where the source gets, or not come back by to
-            // where the destination is got at.
+            // Exclude levels at which the search cannot leave the cube from the corners that the
+            // source reaches, or cannot return to a corner from which the destination is reached.
             let ports = self.open >> level;
             if reached & ports != 0 && self.leads & ports != 0 {
                 exits |= self.planes(level, &mut planes[level]);
@@ -159,7 +160,7 @@ impl Field<'_> {
         let first = self.turned(self.shape.levels as u32) as usize;
         let mut steps = Steps::default();
         let mut corner = 0;
-        // In the cube up to where it is left.
+        // First follow the path inside the cube, up to the corner where it leaves.
         let (level, digit) = loop {
             let ahead = self.cube.ahead(hops, leads, corner);
             let leaving = (0..LEVELS).fold(0, |leaving, level| {
@@ -246,7 +247,7 @@ impl Field<'_> {
             let leads = onward | back;
             planes.leads[corner] = leads as u16;
             joined[corner] = ports & leads.wrapping_mul(LANES);
-            // Out and back at once leads nowhere.
+            // A path that leaves and returns at the same corner makes no progress.
             let entering = if right { onward } else { leads };
             let entering = entering & ports >> (16 * level) & self.port(corner, level).wrapping_neg();
             planes.enters[corner] = entering as u16;

@@ -17,7 +17,7 @@ pub(super) enum Way {
     Leaving(usize),
     /// A substitute that corrects the wrong digits in this order.
     Correcting(Order),
-    /// A longer substitute that leaves the cube at one level.
+    /// A longer substitute, which leaves the cube at one level.
     Beside(Steps),
     /// Any other path.
     Around(Hops),
@@ -32,8 +32,8 @@ pub(super) struct Probe<'a> {
     ends: [NodeId; 2],
     corners: [NodeId; CORNERS],
     source_digits: Digits,
-    /// By level, how BuildPathSet changes the source's digit: to the destination's, or one more
-    /// where they agree.
+    /// For each level, the digit to which BuildPathSet changes the source's: the destination's, or
+    /// the next one if the two agree.
     turned: Digits,
     /// The levels at which the ends differ, a bit each: the destination's corner.
     wrong: usize,
@@ -73,7 +73,7 @@ impl<'a> Probe<'a> {
                 corners[corner | 1 << level] = corners[corner].wrapping_add(step);
             }
         }
-        // A BCube of fewer levels leaves the upper corners at the source, where no hop leads.
+        // In a BCube with fewer levels, the upper corners equal the source, and no hop leads there.
         let open = corners.iter().enumerate().fold(0, |open, (corner, &server)| {
             open | u64::from(live.ports(server)) << (4 * corner)
         });
@@ -94,9 +94,8 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own
-    /// substitute where there is one, else any good path, each as likely. Nothing where no path is
-    /// left.
+    /// The path of a flow whose drawn path, with its first hop at `drawn`, is broken: that path's
+    /// own substitute if there is one, else a random good path. `None` if no path is left.
     pub fn choose(&mut self, drawn: usize, flow: u64) -> Option<Way> {
         let (hops, leaving) = (alive_hops(self.open), self.cube.leaving());
         let mut whole = 0u32;
@@ -178,8 +177,8 @@ impl<'a> Probe<'a> {
             rotation,
         };
         let ends = [self.open, self.open >> (4 * self.wrong)];
-        // Where an end has no port of a wrong level, its hop is one out to or back from a digit
-        // that was right.
+        // If an end has no port of a wrong level, its hop goes to or comes from a digit that was
+        // correct.
         if ends.iter().any(|end| *end as usize & 0xf & self.wrong == 0) {
             let right = self.cube.leaving() as usize & !self.wrong;
             return field.find(right).ok_or(one_more + 2);
@@ -249,8 +248,8 @@ impl<'a> Probe<'a> {
         self.take(&trace);
     }
 
-    /// Where a server stands: its corner, and the levels at which its digit is neither the source's
-    /// nor the turned one.
+    /// The position of a server: its corner, and the levels at which its digit is neither the
+    /// source's nor the turned one.
     #[inline]
     fn corner(&self, server: NodeId) -> (usize, usize) {
         let digits = self.cube.digits(server);

@@ -25,7 +25,7 @@ pub type Hops = Vec<Hop>;
 pub struct Shape {
     /// Levels, `k + 1`.
     pub levels: usize,
-    /// How many values the digit at each level takes.
+    /// The number of digits at each level.
     pub radix: Vec<u32>,
     addresses: BcubeAddresses,
     /// By `server * levels + level`: searches ask for digits far more often than there are servers.

@@ -18,8 +18,7 @@ use super::shape::{Hop, Hops, Shape};
 use crate::failures::BitSet;
 use crate::random::Draws;
 
-/// How far beyond the least conceivable length deepening goes before breadth-first search takes
-/// over.
+/// Deepening stops this number of hops above the lower bound; then breadth-first search takes over.
 const DEEPENING_SLACK: usize = 3;
 
 /// Nodes (servers and switches) a new path must keep clear of. Paths are short, so a list serves.
@@ -71,7 +70,7 @@ pub(super) fn attempt_seed(flow: u64, attempt: u64) -> u64 {
     Draws::of(flow, attempt).next_bits()
 }
 
-/// Where a substitute's search begins its turns through levels and digits.
+/// The first level and digit of a substitute's search.
 pub(super) fn rotation_of(seed: u64) -> u32 {
     Draws::new(seed).below(1 << 16)
 }
@@ -110,8 +109,8 @@ pub fn find_substitute(
     Search::new(shape, [source, destination], usable, rotation_of(seed), hops).run(0)
 }
 
-/// The search for one substitute. `usable` gives the levels at which a server's port may be used, a
-/// bit each: alive, at a switch that is not taken; none at a taken server.
+/// The search for one substitute. `usable` returns the levels at which a server's port can be used,
+/// a bit each: alive, at a switch that no other path takes; none at a taken server.
 pub(super) struct Search<'a, P> {
     shape: &'a Shape,
     source: NodeId,
@@ -165,8 +164,8 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if self.is_cut_off(self.source) || self.is_cut_off(self.destination) {
                 return false;
             }
-            // A rack without power leaves pockets of several servers, which no deepening gets out
-            // of.
+            // A rack without power leaves isolated groups of several servers, from which deepening
+            // finds no exit.
             if bound == first.max(least + 1) && self.are_apart() {
                 return false;
             }
@@ -190,9 +189,9 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         !(0..shape.levels).any(|level| ports >> level & 1 == 1 && near(level))
     }
 
-    /// Whether no path is left between the ends: floods from both in turn until one has nowhere to
-    /// go or they meet. The cost is that of the smaller side, so that a pocket is found in a few
-    /// dozen steps.
+    /// Whether no path is left between the ends: expands from both ends in turn until one side
+    /// cannot grow or they meet. The cost depends on the smaller side, so an isolated group is
+    /// found in a few dozen steps.
     fn are_apart(&self) -> bool {
         let shape = self.shape;
         let ends = [self.source, self.destination];

@@ -22,8 +22,8 @@ pub(super) struct Walk {
     /// digit.
     step: Vec<u32>,
     end: Vec<u32>,
-    /// By server, a bit for each level at which it can send and be sent to; empty where nothing has
-    /// failed.
+    /// For each server, a bit for each level at which it can send and receive; empty without
+    /// failures.
     alive: Vec<u32>,
 }
 
@@ -51,7 +51,7 @@ impl<const LINKS: usize, const FAILED: bool> Trail<'_, LINKS, FAILED> {
 }
 
 impl Walk {
-    /// The tables of a shape and what failures leave of it. Linear in the servers' ports.
+    /// The tables of a shape under failures. Linear in the servers' ports.
     pub fn new(shape: &Shape, live: &Live) -> Walk {
         let levels = shape.levels;
         let all =

@@ -235,8 +235,8 @@ impl Dfr {
         stretch
     }
 
-    /// From decision to decision, a whole way through a DCell_b at a time. The path is left in
-    /// `scratch.hops`, or appended to `links` where they are wanted.
+    /// Walks from decision to decision, through a whole DCell_b at a time. The path is written to
+    /// `scratch.hops`, or appended to `links` if given.
     #[inline(never)]
     fn walk(
         &self,

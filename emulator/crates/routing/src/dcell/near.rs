@@ -1,7 +1,7 @@
-//! Paths inside the DCell_1s, kept as links, and the links between DCell_1s: longer paths are put
-//! together from them, without a list of hops and without arithmetic on addresses. Inside, a path
-//! is DCellRouting's; where that is broken it is the only shortest one by link state, if the scheme
-//! has link state and there is only one.
+//! Cached paths inside DCell_1s, as links, and the links between DCell_1s: longer paths are
+//! assembled from them, without a list of hops and without arithmetic on addresses. Inside a
+//! DCell_1, the path is DCellRouting's; if that is broken, it is the only shortest path by link
+//! state, provided that the scheme has link state and there is only one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -52,7 +52,7 @@ enum Kind {
 }
 
 impl Path {
-    /// Appends its links. All are written and the rest cut off: how many there are is chance.
+    /// Appends its links. Writes all of them and truncates, because their number is unpredictable.
     #[inline(always)]
     fn append(&self, links: &mut Vec<DirectedLink>) {
         let start = links.len();
@@ -148,7 +148,7 @@ impl Bundles<'_> {
     }
 }
 
-/// The paths inside all DCell_1s with one set of failures; none where they would take too much
+/// The paths inside all DCell_1s with one set of failures; empty if they would take too much
 /// memory.
 #[derive(Debug)]
 pub(super) struct NearPaths {
@@ -269,8 +269,8 @@ impl NearPaths {
         }
     }
 
-    /// The paths from a server to all servers of another's DCell_1, where that is the same or the
-    /// next on the way, the server is alive and they are known.
+    /// The paths from a server to all servers of another's DCell_1, if that is the same or the next
+    /// one on the path, the server is alive and the paths are cached.
     #[inline(never)]
     fn bundle(&self, shape: &Shape, failures: &Failures, [from, to]: [NodeId; 2]) -> Option<Bundle<'_>> {
         let (here, first) = (*self.first.get(from as usize)?, *self.first.get(to as usize)?);

@@ -15,7 +15,7 @@ use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use crate::random::{Draws, mix};
 
-/// How one of several equally good servers is chosen.
+/// Chooses one of several equally good servers.
 pub trait Ties {
     /// Whether the candidate replaces the one kept so far; it is the `count`th of equally good
     /// ones, from 1.
@@ -57,11 +57,11 @@ pub struct Packet {
 /// A way inside the DCell_b, and the link out of it that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// Where the way inside the DCell_b ends.
+    /// The last server of the path inside the DCell_b.
     pub near: NodeId,
     /// The link out of the DCell_b.
     pub out: Option<Hop>,
-    /// Whether the way inside is that of DCellRouting; otherwise it is a shortest path by link
+    /// Whether the path inside is that of DCellRouting; otherwise it is a shortest path by link
     /// state.
     planned: bool,
 }
@@ -80,7 +80,7 @@ pub(super) struct Ahead {
     pub near: NodeId,
     /// The link out of the DCell_b; `None` where the target is inside.
     pub out: Option<Hop>,
-    /// Whether that link is alive, where there is one.
+    /// Whether that link is alive, if it exists.
     pub out_alive: bool,
 }
 
@@ -91,7 +91,7 @@ impl Ahead {
     }
 }
 
-/// Why a packet goes no further.
+/// Why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// The destination is in this DCell_b, and link state has no path to it.

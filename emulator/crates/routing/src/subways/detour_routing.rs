@@ -9,7 +9,7 @@ use crate::failures::Failures;
 use crate::path::{DirectedLink, NoPath, Router};
 use crate::random::Draws;
 
-/// A rack's ways in one direction, in any one unit of capacity.
+/// A rack's paths in one direction, in any one unit of capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RackDetours {
     /// The traffic that its own ToRs carry for it.
@@ -66,7 +66,8 @@ impl DetourRouting {
         }
     }
 
-    /// With the detours of every rack, out and in. `None` where there is not one entry a rack.
+    /// Uses the detours of every rack, out and in. `None` if the number of entries differs from the
+    /// number of racks.
     pub fn new(
         straight: SubwaysRouting,
         racks: Racks,

@@ -272,8 +272,8 @@ fn trace_back(
     }
 }
 
-/// In a group of more than one rack, edge racks that have detours leave the ToRs of racks that
-/// cannot detour to those; where all racks are edge racks none withdraws.
+/// In a group of more than one rack, edge racks with detours stop using the ToRs of racks that
+/// cannot detour; if all racks are edge racks, none stops.
 fn withdraw(ring: Loop, group: (usize, usize), plan: &mut DetourPlan) {
     let mut edges = edge_racks(ring, group, true);
     for rack in edge_racks(ring, group, false) {

@@ -1,7 +1,7 @@
-//! A loop's scheduler: from what it sees of the load to each rack's ways. `[subways §6]`
+//! A loop's scheduler: computes each rack's detours from the measured load. `[subways §6]`
 //!
-//! One copy for the flow engine, for predictions and for the controllers that real packets meet.
-//! Not here: which ToRs stay hot for how long ([`super::HotSpots`]), and the choice of paths
+//! The flow engine, predictions and the controllers of the emulation share this code. Not here:
+//! which ToRs stay hot and for how long ([`super::HotSpots`]), and the choice of paths
 //! ([`plan_detours`]).
 
 use super::detour_routing::RackDetours;
@@ -30,8 +30,8 @@ pub struct LoopLoad {
     pub straight: Vec<f64>,
 }
 
-/// The ways of each rack of a loop that may carry anything, and the (rack, ToR) that racks at the
-/// edge of a group withdraw from.
+/// The paths of each rack of a loop with their capacity, and the pairs (rack, ToR) that racks at
+/// the edge of a group stop using.
 pub fn rack_detours(ring: Loop, load: &LoopLoad) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
     let plan = plan_detours(ring, &load.hot, &load.left_over, &load.link_capacity, LIMITS);
     let of_rack = |rack: usize| {

@@ -1,8 +1,8 @@
 //! Routes to the addresses that servers have by port, and from them. `[subways §4.3, §5.1]`
 //!
-//! A packet to the address of a port comes in by that port, and one from it goes out by it: so a
-//! connection chooses the ToRs of both its ends by its two addresses. Between them packets go as to
-//! the server.
+//! A packet to the address of a port arrives by that port, and a packet from that address leaves by
+//! it. So the two addresses of a connection choose the ToRs of both ends. Between these ToRs,
+//! packets are routed like others to the server.
 
 use cubeyard_topology::Topology;
 

@@ -78,8 +78,8 @@ impl Clusters {
         classes.into_iter().map(class).collect()
     }
 
-    /// The next hops of a switch to the destination, of which `ways` are known, for what enters it
-    /// by each class of links; only of classes for which they are others than for the rest.
+    /// The next hops of a switch to the destination, whose paths are `ways`, for packets that enter
+    /// it by each class of links; only for classes whose hops differ from the default.
     pub fn hops(
         &self,
         network: &LiveLinks,

@@ -75,8 +75,7 @@ pub struct Lookups {
     pub seed: u64,
 }
 
-/// Runs lookups, the secondaries empty at first. Memory is one byte a key, twice where there are
-/// batches.
+/// Runs lookups with initially empty secondaries. Memory is one byte per key, two with batches.
 pub fn cache_lookups(shape: &Shape, asked: &Lookups) -> CacheHops {
     let &Lookups {
         keys,

@@ -1,9 +1,9 @@
 //! A walk towards a server over a random shortest path, a link at a time, without divisions or
 //! branches that are chance.
 //!
-//! A torus looks the same from everywhere: which ways lead nearer depends on the steps left along
-//! each axis alone. All such states are numbered, with what each choice makes of them, so that a
-//! hop is a multiplication and two look-ups.
+//! A torus looks the same from everywhere: the directions that lead nearer depend only on the
+//! remaining steps along each axis. All such states are numbered, with the next state for each
+//! choice, so a hop is a multiplication and two look-ups.
 
 use super::shape::{Shape, Ties};
 use crate::path::{DirectedLink, Flow};
@@ -24,13 +24,14 @@ pub(super) struct Steps {
     /// By axis, and by the destination's place less the source's plus the axis's size: a [`Begin`]
     /// packed, so that those of all axes are added up at once.
     begins: [Vec<u64>; 3],
-    /// By `state * CHOICES + rank`, the choices of the ways on shortest paths in ascending order.
+    /// Indexed by `state * CHOICES + rank`: the choices of directions on shortest paths in
+    /// ascending order.
     choices: Vec<Choice>,
     /// Hops of the longest walk.
     longest: usize,
-    /// By state, how many ways there are.
+    /// Indexed by state: the number of directions.
     counts: Vec<u8>,
-    /// By `server * WAYS + way`, where it leads; any where there is no such way.
+    /// Indexed by `server * WAYS + way`: the neighbour; arbitrary if there is none.
     ways: Vec<Way>,
 }
 
@@ -61,7 +62,7 @@ impl Begin {
     }
 }
 
-/// One of the ways that a state leaves open.
+/// One of the directions that a state allows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Choice {
     /// The first choice of the state after it.
@@ -149,7 +150,8 @@ impl Axis {
     /// The choices that the axis has in a state: the state after each, and whether it turns down.
     fn choices(&self, state: u32) -> impl Iterator<Item = (u32, bool)> {
         let (part, tied) = self.part(state);
-        // Half the ring is left in a tie, which is the state before; after the step one less.
+        // In a tie, half of the ring is left, which is the state before; after the step, it is one
+        // less.
         let after = state - self.stride * part.min(1 + u32::from(tied));
         (0..part.min(1) + u32::from(tied)).map(move |turn| (after, turn == 1))
     }
@@ -225,8 +227,8 @@ impl Steps {
     }
 
     /// Writes two paths, one after the other, to the front of `room`, which has [`Steps::room`] for
-    /// both; how many links each has. A hop waits for the choice before it: two walks by turns take
-    /// little longer than one.
+    /// both; returns the number of links of each. A hop depends on the choice before it, so two
+    /// interleaved walks take little longer than one.
     #[inline]
     pub fn write_two(&self, flows: [&Flow; 2], room: &mut [DirectedLink]) -> [usize; 2] {
         let [mut one, mut other] = flows.map(|flow| self.trip(flow));

@@ -185,8 +185,8 @@ impl DcellAddresses {
     #[inline]
     pub fn cells_end(&self, level: usize) -> u64 {
         match &self.top_down {
-            // The DCell_2s are there from the first on; inside the last of them all DCells are
-            // looked at.
+            // The DCell_2s exist from the first step on; inside the last of them, all DCells are
+            // checked.
             Some(_) => self.sizes[3].div_ceil(self.sizes[level]),
             None => u64::from(self.servers).div_ceil(self.sizes[level]),
         }

@@ -45,7 +45,7 @@ impl TopDown {
         cell * self.below + rack * self.unit + server
     }
 
-    /// How many servers are added before the one with this uid: the inverse of [`TopDown::uid`].
+    /// The number of servers added before the one with this uid: the inverse of [`TopDown::uid`].
     #[inline]
     pub fn position(&self, uid: u64) -> u64 {
         let (cell, inside) = (uid / self.below, uid % self.below);

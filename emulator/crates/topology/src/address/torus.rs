@@ -55,7 +55,8 @@ impl TorusAddresses {
         server - place * self.strides[axis] + new * self.strides[axis]
     }
 
-    /// How many places up the axis `to` is from `from`, below the axis's size.
+    /// The number of steps from `from` to `to` in the positive direction of the axis, below the
+    /// axis's size.
     #[inline]
     pub fn offset(&self, from: NodeId, to: NodeId, axis: usize) -> u32 {
         let (here, there, size) = (

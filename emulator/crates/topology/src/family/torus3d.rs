@@ -226,7 +226,7 @@ impl Family for Torus3d {
                 self.addresses.stride(axis),
                 self.first_port(axis),
             );
-            // With two servers the same port looks both ways round.
+            // With two servers in a ring, the same port leads in both directions.
             let minus = if size == 2 { plus } else { plus + 1 };
             if size == 1 {
                 continue;

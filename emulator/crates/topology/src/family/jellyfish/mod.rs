@@ -226,7 +226,8 @@ impl Jellyfish {
         }
     }
 
-    /// The servers on a switch: the first switches have one more where they do not divide evenly.
+    /// The number of servers on a switch: if they do not divide evenly, the first switches have one
+    /// more.
     fn on_switch(&self, switch: u32) -> u32 {
         self.servers / self.switches + u32::from(switch < self.servers % self.switches)
     }
@@ -252,8 +253,8 @@ impl Jellyfish {
         u64::from(self.switches) * u64::from(self.ports) - u64::from(self.servers)
     }
 
-    /// Links of a switch to others: all ports without a server, one less at the last switch where
-    /// they are odd in all.
+    /// Links of a switch to other switches: all ports without a server; the last switch has one
+    /// less if the total is odd.
     fn degree(&self, switch: u32) -> u32 {
         let odd = self.between() % 2 == 1 && switch == self.switches - 1;
         self.ports - self.on_switch(switch) - u32::from(odd)

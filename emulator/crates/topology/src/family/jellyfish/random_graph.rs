@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::random::Draws;
 
-/// Draws of a pair in vain after which the pairs that are left are looked for one by one.
+/// After this number of failed draws of a pair, the remaining pairs are searched one by one.
 const DRAWS_IN_VAIN: u32 = 64;
 
 /// Links between nodes of these degrees, whose sum is even and which are all below their number: at

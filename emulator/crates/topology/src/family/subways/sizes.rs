@@ -1,5 +1,5 @@
-//! How many switches and links a Subways specification leads to; the derivation is in the parent's
-//! documentation.
+//! The number of switches and links of a Subways specification; the parent module's documentation
+//! has the derivation.
 
 use crate::spec::{GbpsList, SubwaysSpec};
 
