@@ -5,7 +5,7 @@
 import { call, errorOf } from "./client";
 
 export interface ServerEvent {
-  /** The frame's number as text; null for an event that is not kept. */
+  /** The frame's number as text; null for an event that is not stored. */
   id: string | null;
   event: string;
   data: string;

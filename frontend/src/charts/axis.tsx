@@ -4,7 +4,7 @@ import type { ScaleLinear } from "d3-scale";
 import type { ThemeTokens } from "@/units";
 import { CHARACTER_PX } from "./plot-scales";
 
-/** Room that every plot leaves beyond its right end, in px. */
+/** Space beyond the right end of every plot, in px. */
 const ROOM_PX = 12;
 
 interface AxisProps {

@@ -17,7 +17,7 @@ export interface BarItem {
   display?: string;
   /** The plan that the others are measured against. */
   isBase?: boolean;
-  /** Where the value comes from. Modelled and assumed ones are hatched. */
+  /** The origin of the value. Modelled and assumed values are hatched. */
   basis: "measured" | "modelled" | "assumed";
 }
 

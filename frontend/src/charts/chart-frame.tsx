@@ -1,5 +1,6 @@
 /**
- * Around every chart: title, the same numbers as a table, files, and where the numbers come from.
+ * The frame of every chart: title, the same numbers as a table, files, and the source of the
+ * numbers.
  */
 
 import { type ReactNode, useId, useRef, useState } from "react";

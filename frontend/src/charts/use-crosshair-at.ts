@@ -1,5 +1,5 @@
 /**
- * Where the crosshair of a line chart stands: it follows the pointer and the arrow keys, from one
+ * The position of a line chart's crosshair: it follows the pointer and the arrow keys, from one
  * value of x to the next.
  */
 import { bisector } from "d3-array";

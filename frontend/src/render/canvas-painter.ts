@@ -27,7 +27,7 @@ export interface PaintState {
   palette: Palette;
   transform: Transform;
   size: Size;
-  /** Device pixels a CSS pixel. */
+  /** Device pixels per CSS pixel. */
   ratio: number;
 }
 

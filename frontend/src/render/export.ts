@@ -5,7 +5,7 @@ import { paint } from "./canvas-painter";
 import { paletteOf } from "./resolve";
 import { fitTransform, type Size } from "./transform";
 
-/** All of a view as a PNG with `ratio` device pixels a CSS pixel. */
+/** The whole view as a PNG with `ratio` device pixels per CSS pixel. */
 export function pictureCanvas(
   list: DisplayList,
   above: readonly Batch[],

@@ -22,7 +22,7 @@ beforeEach(() => {
       disconnect() {}
     },
   );
-  // jsdom has neither layout nor a canvas: the picture has a size, and painting is left out.
+  // jsdom has neither layout nor a canvas: the picture gets a fixed size, and nothing is painted.
   vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(800);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(400);
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(null);

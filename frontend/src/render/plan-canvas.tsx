@@ -1,7 +1,4 @@
-/**
- * The plan as a picture that can be looked into: pan, zoom, hover, select, by pointer and by
- * keyboard.
- */
+/** An interactive picture of the plan: pan, zoom, hover, select, by pointer and by keyboard. */
 
 import { type Ref, useEffect, useId, useMemo, useRef, useState } from "react";
 import { DEFAULT_ORBIT, describeView, type HitItem, type Selection } from "@/scene";

@@ -9,7 +9,7 @@ import { Layer, type LayerFrame } from "./layer";
 import { paletteOf } from "./resolve";
 import type { Size, Transform } from "./transform";
 
-/** How far everything that is not selected steps back. */
+/** Opacity of the veil over everything that is not selected. */
 const VEIL = { light: 0.66, dark: 0.62 } as const;
 /** A gesture rests for this long before a dear picture is painted sharp again. */
 const SETTLE_MS = 90;

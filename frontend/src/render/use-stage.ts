@@ -1,4 +1,4 @@
-/** Gives the stage what it paints, in the order that it needs. */
+/** Passes the data to paint to the stage, in the required order. */
 import { type RefObject, useEffect, useLayoutEffect, useState } from "react";
 import type { ThemeName } from "@/units";
 import type { Hovered } from "./canvas-tooltip";

@@ -21,7 +21,7 @@ export interface SceneDocument {
     y_metres: Column;
     width_metres: Column;
     depth_metres: Column;
-    /** Where the front looks: "north" is towards larger y. */
+    /** The direction of the front: "north" is towards larger y. */
     facing: readonly string[];
     row: Column;
     group: Column;
@@ -33,7 +33,7 @@ export interface SceneDocument {
     power_watts: Column;
     weight_kg: readonly (number | null)[];
     cables_leaving: Column;
-    /** Where the rack's cables join the trays. */
+    /** The x at which the rack's cables join the trays. */
     tray_x_metres: Column;
     tray_y_metres: Column;
   };

@@ -12,9 +12,9 @@ import { RackLabels, scaleText } from "./rack-labels";
 import { peakTrayCables, trayWidthMetres } from "./tray-width";
 import { MAX_SINGLE_LINES, type ViewOptions } from "./view";
 
-/** Above this many CSS pixels a metre, trunks give way to single cables. */
+/** Above this number of CSS pixels per metre, single cables are drawn instead of trunks. */
 export const SINGLE_CABLES_SCALE = 210;
-/** The dashes along a ribbon need room: CSS pixels a metre. */
+/** The dashes along a ribbon need space: CSS pixels per metre. */
 const CUE_MIN_SCALE = 100;
 /** A tray with few cables is still a target of this width. */
 const MIN_TARGET_METRES = 0.05;

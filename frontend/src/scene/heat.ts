@@ -13,7 +13,7 @@ import type { LineStyle } from "./strokes";
 export interface LinkHeat {
   /** The name of the values: "Flows on the fuller direction". */
   title: string;
-  /** By cable; NaN for one that is no part of it, which is not drawn. */
+  /** Indexed by cable; NaN for cables without a value, which are not drawn. */
   values: ArrayLike<number>;
   /** The range of the ramp; if not given, from the minimum to the maximum of the values. */
   domain?: readonly [number, number];

@@ -18,7 +18,7 @@ use crate::profile::{PARSED_BYTES, PORTS, Profile};
 pub enum Forward {
     /// Through an entry of the interface table, with its MACs, and through the modifiers.
     Vif(u16),
-    /// Out of a port, as it is.
+    /// Out of a port, unchanged.
     Port(u8),
     /// To no port: the packet is dropped.
     Discard,

@@ -47,8 +47,7 @@ const MAX_RADIX: u32 = 64;
 /// Servers that three bytes of a MAC and of an address name.
 const MAX_SERVERS: u32 = 65_534;
 
-/// The BCube of a specification. Errors: another family, or addresses beyond what a byte a hop
-/// names.
+/// The BCube of a specification. Errors: another family, or addresses that exceed one byte per hop.
 pub fn shape(spec: &TopologySpec) -> Result<(Topology, Shape), Flaw> {
     let topology = Topology::build(spec).map_err(|error| {
         Flaw::new(

@@ -31,7 +31,7 @@ pub struct Compiled {
     pub sources: [u8; 2 * KEY_ROOM],
     /// Bytes of a packet that the keys need.
     pub parsed_bytes: u32,
-    /// Bytes of the keys that masks ask about, with the tuples that each value leaves possible.
+    /// Bytes of the keys on which masks depend, with the tuples that can match for each value.
     pub cares: Vec<Care>,
     /// Pairs of key and mask, by falling best index.
     pub tuples: Vec<KeyAndMask>,
@@ -48,7 +48,7 @@ pub struct Compiled {
 pub struct Care {
     /// Its place in both keys together, below `2 * KEY_ROOM`.
     pub place: u8,
-    /// The tuples that each value of the byte leaves possible, a bit each.
+    /// The tuples that can match for each value of the byte, a bit each.
     pub possible: Box<[u64; 256]>,
 }
 
@@ -70,7 +70,7 @@ pub enum CompiledKey {
     Tcam(u32, [u64; 3]),
     /// For a table of exact matches: its value, padded with zeros.
     Exact(Table, [u8; 6]),
-    /// A prefix: how many bits count, and the address.
+    /// A prefix: its length in bits, and the address.
     Prefix(u8, [u8; 4]),
 }
 

@@ -3,9 +3,9 @@
 use crate::frame::{ETHERNET_BYTES, IPV4, MPLS, ones_complement_sum, word};
 use crate::pipeline::DiscardReason;
 
-/// Where the TTL of an IPv4 packet stands: B22.
+/// The position of the TTL in an IPv4 packet: B22.
 pub const IP_TTL_AT: usize = ETHERNET_BYTES + 8;
-/// Where its checksum stands.
+/// The position of the header checksum.
 pub const IP_CHECKSUM_AT: usize = ETHERNET_BYTES + 10;
 /// Bytes of an entry of a label stack.
 pub const LABEL_BYTES: usize = 4;

@@ -32,7 +32,8 @@ pub(crate) struct Tuple {
     pub best: u32,
 }
 
-/// Which tuples one byte of one key leaves possible: `words` words for each of 256 values.
+/// The tuples that can match for each value of one byte of one key: `words` words for each of 256
+/// values.
 #[derive(Clone, Debug)]
 pub(crate) struct Prune {
     pub key: usize,

@@ -174,7 +174,7 @@ fn name(port: u8) -> String {
     format!("port {port} ({kind})")
 }
 
-/// Who listens while a packet goes through; nothing by default.
+/// Receives the events while a packet passes the chip; does nothing by default.
 pub(crate) trait Observer {
     fn parsed(
         &mut self,

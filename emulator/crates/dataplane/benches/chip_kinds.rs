@@ -26,7 +26,7 @@ use cubeyard_dataplane::tables::TableUpdate;
 use kernel_tables::Tables;
 
 const ROUNDS: usize = 201;
-/// The packet is sent as it is, so that one can be sent again and again.
+/// The program leaves the packet unchanged, so the same one can be sent repeatedly.
 const REPEAT: u32 = 1000;
 const CHIP_ALONE: &str = "serverswitch_chip";
 /// The value of `TC_ACT_REDIRECT`.

@@ -102,7 +102,7 @@ pub enum SwitchReason {
     Recovery,
 }
 
-/// How a neighbour was found dead.
+/// How a neighbour was detected as dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeathCause {

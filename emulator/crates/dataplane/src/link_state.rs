@@ -64,9 +64,9 @@ pub struct Advertisement {
 /// The times that link state goes by.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// From one advertisement to the next where nothing changes.
+    /// Interval between advertisements without changes.
     pub refresh: Duration,
-    /// Age at which an advertisement does not count any more.
+    /// Age at which an advertisement expires.
     pub expire: Duration,
     /// Least average time between two advertisements, for any number of changes; a few can be sent
     /// at once.
@@ -132,8 +132,8 @@ impl Refusal {
     }
 }
 
-/// Whether a sequence number is newer than another; false for both ways round where they are half
-/// the circle apart.
+/// Whether a sequence number is newer than another; false in both directions if they are half the
+/// circle apart.
 pub fn is_newer(one: u32, than: u32) -> bool {
     (one.wrapping_sub(than) as i32) > 0
 }
@@ -215,8 +215,8 @@ pub struct LinkState {
     timing: Timing,
     entries: BTreeMap<NodeId, Entry>,
     next_refresh: Time,
-    /// When our own next advertisement would be due if all came evenly, and whether one has to go
-    /// out.
+    /// The time at which our next advertisement would be due at even intervals, and whether one
+    /// must be sent.
     even_at: Time,
     pending: bool,
     /// The time at which a neighbour last received our full state.
@@ -419,7 +419,7 @@ impl LinkState {
         })
     }
 
-    /// When our own next advertisement may go out at the earliest.
+    /// The earliest time for our next advertisement.
     fn free_at(&self) -> Time {
         self.even_at.saturating_sub(self.timing.least_gap * (BURST - 1))
     }

@@ -1,4 +1,4 @@
-//! A map that forgets the least recently used entry when it is full, as the kernel's LRU hash does.
+//! A map that removes the least recently used entry when it is full, like the kernel's LRU hash.
 
 use std::collections::BTreeMap;
 

@@ -107,7 +107,7 @@ pub struct Neighbours {
 pub type Hello = (usize, bool);
 
 impl Neighbours {
-    /// All neighbours are taken for alive until they have been silent for too long.
+    /// All neighbours count as alive until they have been silent for too long.
     pub fn new(ports: &[Port], rate_bits_per_sec: f64, intervals: Intervals, now: Time) -> Neighbours {
         let mut list = Vec::new();
         for port in ports {

@@ -6,7 +6,7 @@ use cubeyard_routing::random::{Draws, mix};
 use cubeyard_routing::{Flow, Routed, Router};
 use cubeyard_topology::NodeId;
 
-/// Who sends to whom among the servers that take part.
+/// The pairs of servers that send to each other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Every server to every other. `[bcube §3.6]`

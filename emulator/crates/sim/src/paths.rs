@@ -38,8 +38,8 @@ impl Paths {
         &self.links[self.offsets[flow] as usize..self.offsets[flow + 1] as usize]
     }
 
-    /// Routes every flow of a workload. Linear in the links of all paths; 4 bytes a link and 4 a
-    /// flow.
+    /// Routes every flow of a workload. Linear in the links of all paths; 4 bytes per link and 4
+    /// per flow.
     pub fn route(
         router: &dyn Router,
         flows: &Flows,

@@ -49,9 +49,9 @@ pub struct RoutedRun<'a> {
 /// The expected results of the flows, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutedFlows {
-    /// The nodes of each one's path, both ends included; empty where no path is left.
+    /// The nodes of each flow's path, both ends included; empty if there is no path.
     pub paths: Vec<Vec<NodeId>>,
-    /// Max-min fair rates in Gb/s; 0 where no path is left.
+    /// Max-min fair rates in Gb/s; 0 without a path.
     pub gbps: Vec<f64>,
 }
 

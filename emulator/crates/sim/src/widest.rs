@@ -1,5 +1,5 @@
-//! Choice by probing an idle network: where links differ, a flow takes the path that leaves it
-//! most.
+//! Choice by probing an idle network: if capacities differ, a flow takes the path with the most
+//! bandwidth.
 
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::{DirectedLink, NoPath, PathSet, Router};
@@ -40,8 +40,8 @@ impl Router for Widest {
         self.drawn.name()
     }
 
-    /// As of the scheme; the good paths are looked at only where the drawn one crosses a link that
-    /// carries less.
+    /// As in the scheme itself; the other good paths are examined only if the drawn path crosses a
+    /// degraded link.
     fn route(
         &self,
         source: NodeId,

@@ -90,7 +90,7 @@ proptest! {
         }
     }
 
-    /// With fixed ways every link's share falls with its rate, so the least of them cannot rise.
+    /// With fixed paths every link's share falls with its rate, so their minimum cannot rise.
     #[test]
     fn a_slower_link_never_raises_abt_over_fixed_ways(
         at in 0..LINKS, one in 1e4..2.0 * OWN, other in 1e4..2.0 * OWN, seed in 0u64..100,
@@ -105,8 +105,8 @@ proptest! {
         prop_assert!(abt_at(one) <= abt_at(OWN));
     }
 
-    /// Several flows that share one link and nothing else: there a slower link cannot help anybody.
-    /// (Elsewhere it can: who is held back on it leaves more to others.)
+    /// Several flows that share only one link: a slower link cannot help any of them. (With other
+    /// links it can, because flows that are limited on it leave more to others.)
     #[test]
     fn a_slower_bottleneck_never_raises_the_fair_rates(
         senders in 1u32..8, one in 1e4..2.0 * OWN, other in 1e4..2.0 * OWN,
@@ -120,8 +120,8 @@ proptest! {
         prop_assert!(total(one.min(other)) <= total(one.max(other)) * (1.0 + 1e-12));
     }
 
-    /// A link that carries next to nothing leaves the others what they have without it: over fixed
-    /// ways, where a failed link's flows are dropped and not moved.
+    /// A link with almost no rate leaves others the same rates as without it, over fixed paths,
+    /// where flows of a failed link are dropped instead of moved.
     #[test]
     fn a_link_of_next_to_no_rate_is_as_good_as_failed(at in 0..LINKS, seed in 0u64..100) {
         let network = Network::open(SMALL).unwrap();

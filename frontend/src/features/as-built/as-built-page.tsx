@@ -78,7 +78,7 @@ async function send(plan: Plan, { body, type, host }: Upload, decimal?: Mark): P
   );
 }
 
-/** The last list that was read, so that it is still there when one comes back from the picture. */
+/** The last list that was read, so that it is still shown after a visit to the picture. */
 const useLastCheck = create<{ of: string; name: string; found: AsBuilt | null }>(() => ({
   of: "",
   name: "",

@@ -63,7 +63,7 @@ export async function readFiles(files: readonly File[]): Promise<Upload> {
     throw new Error(`The files have more than ${MOST_BYTES / 1024 / 1024} MiB, the most that can be read.`);
   const [only] = files;
   if (only && files.length === 1) {
-    // As it is: the server finds out how its letters are encoded.
+    // Sent unchanged: the server detects the encoding.
     const upload = uploadOf([{ name: only.name, text: await only.slice(0, 1024).text() }]);
     return { ...upload, body: only };
   }

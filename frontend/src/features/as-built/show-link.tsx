@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Plan } from "@/api/types";
 
-/** Where the plan's picture has a cable selected. */
+/** The address of the plan's picture with a cable selected. */
 export const shownAt = (plan: Plan, cable: string) => ({
   to: "/plans/$id" as const,
   params: { id: plan.id },

@@ -100,7 +100,7 @@ export function PartForm({
   );
 }
 
-/** Where the new values are from. */
+/** The source of the new values. */
 function SourceFields({ value, onChange }: { value: Origin; onChange: (value: Origin) => void }) {
   return (
     <fieldset className={styles.sourceFields}>

@@ -1,4 +1,4 @@
-/** A part's values as rows, each with where it comes from. */
+/** A part's values as rows, each with its source. */
 import type { Part } from "@/api/types";
 import { formatKilograms, formatMoney, formatShort, formatWatts } from "@/units";
 

@@ -18,7 +18,7 @@ import { KINDS, kindName, kindOf, whatText } from "./change-text";
 
 const PAGE = 50;
 
-/** Who changed what and when, the latest first. */
+/** The log of changes with authors and times, the latest first. */
 export default function ChangesPage() {
   const search: ChangesSearch = useSearch({ strict: false });
   const navigate = useNavigate();

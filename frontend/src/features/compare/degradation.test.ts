@@ -48,7 +48,7 @@ test("rows are means over the seeds so far, against the base", () => {
   const row = (metric: string) => rows.find((r) => r.metric === metric)!;
   expect(row("abt")).toMatchObject({ values: [105, 50], deltas: [0, -55], best: [0] });
   expect(row("bottleneck_degree")).toMatchObject({ values: [10, 11], best: [0] });
-  // The other plan's point is still to come: nobody is best yet.
+  // The other plan's point is not computed yet, so no plan is best.
   expect(row("abt_server")).toMatchObject({ values: [90, null], deltas: [0, null], best: [] });
   // A dead server's own flows are counted separately from those that the network cut off.
   expect(row("cut_off_server").values[0]).toBeCloseTo(0.02);

@@ -16,7 +16,10 @@ const SEND_AGAIN_MS = 5000;
 
 export interface Ticks {
   waiting: Waiting;
-  /** Why the server refused them; they are kept and sent again. Null while it only is away. */
+  /**
+   * The server's reason for rejecting them; they are kept and sent again. Null if the server is
+   * only unreachable.
+   */
   refused: Error | null;
   tick: (cable: number, tick: Tick) => void;
   sendAgain: () => void;

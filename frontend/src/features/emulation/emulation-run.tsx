@@ -1,5 +1,5 @@
 /**
- * A run of real packets: live and replay are one screen, which shows the session as it was at one
+ * The page of an emulation: live view and replay are one screen, which shows the session at one
  * time.
  */
 import { lazy, memo, Suspense, useEffect, useMemo } from "react";

@@ -29,7 +29,8 @@ export function Composer({
   const state = useComposer(draft, change, taken, onTaken);
   const fields = useRef<HTMLDivElement>(null);
   const emulated = engineOf(draft) === "emulation";
-  // The guide goes where its reader goes: who is about to emulate is past the prediction.
+  // The guide follows the user: a user who sets up an emulation has passed the step of the
+  // prediction.
   useEffect(() => useGuide.getState().reach(emulated ? "predict" : "paths"), [emulated]);
   const { estimate, error, pending } = state;
   return (

@@ -1,7 +1,6 @@
 /**
- * An experiment as it is being written: the very body that `POST /experiments` takes, sparse (what
- * is not there is a default), never changed in place. The form, the JSON view and the link are
- * three views of it.
+ * A draft of an experiment: the body of `POST /experiments` (absent fields have defaults), never
+ * changed in place. The form, the JSON view and the link are three views of it.
  */
 import type { Experiment } from "@/api/types";
 import type { FailureKind } from "../shared/run-points";

@@ -30,7 +30,7 @@ interface NumberField {
   /** The factor between the typed value and the value that is sent. */
   factor?: number;
   integer?: boolean;
-  /** Least and greatest value; without them any that is not negative. */
+  /** Least and greatest value; without them any value from 0. */
   range?: readonly [least: number, most?: number];
   help?: string;
 }
@@ -72,7 +72,7 @@ export function dataplanesOf(
   };
 }
 
-/** How routers can spread flows, as a choice; none where switches are bridges. */
+/** The balances that routers support, as choices; none if switches are bridges. */
 export const balancesOf = (protocol: ProtocolOption | undefined): Choice[] =>
   protocol?.balances.length
     ? [
@@ -257,7 +257,7 @@ function ModeField({ modes, fields }: { modes: readonly string[] | undefined; fi
   );
 }
 
-/** Where packets are forwarded, and by which program where that can be chosen. */
+/** Where packets are forwarded and, if there is a choice, by which program. */
 function Forwarding({
   draft,
   options,

@@ -34,7 +34,7 @@ function knownSchedules(draft: Draft, engine: Engine): Draft {
 export const toEngine = (draft: Draft, engine: Engine): Draft =>
   answeredHypotheses(knownSchedules(withEngine(withHypotheses(draft, hypothesesOf(draft)), engine), engine));
 
-/** Who answers: the flow engine, simulated packets, or real ones. */
+/** The method: prediction, simulation or emulation. */
 export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
   const engine = engineOf(draft);
   return (

@@ -5,10 +5,7 @@ import { useMachine } from "../shared/use-machine";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
 
-/**
- * How it breaks, with the number that some kinds need; and with real packets, whether it comes and
- * goes.
- */
+/** The kind of fault with its parameter, and for an emulation whether it repeats. */
 export function FaultKindFields({
   number,
   fault,

@@ -13,7 +13,7 @@ export interface Routing {
   summary: string;
 }
 
-/** Who sends to whom, how much, and over which paths. */
+/** The senders and receivers, the sizes of flows, and their paths. */
 export function TrafficSection({
   draft,
   routings,

@@ -146,7 +146,7 @@ export const workText = ({ plug_in, take_out, faster, gbps }: Work): string =>
     .filter(Boolean)
     .join("; ");
 
-/** When it begins stays when another one is chosen. */
+/** The start time is kept when another upgrade is chosen. */
 const kept = (upgrade: unknown): JsonObject => (isObject(upgrade) ? upgrade : {});
 
 const sameTopology = (a: unknown, b: JsonObject): boolean =>

@@ -211,7 +211,7 @@ function FigureHead({ figure, run, asked, onAsk }: { figure: Figure; run: Figure
   );
 }
 
-/** How a figure is run. */
+/** The options for running a figure. */
 interface Asked {
   /** Null for the figure's own number. */
   seeds: number | null;

@@ -190,7 +190,7 @@ const FIDELITY_TEXT: Record<Fidelity["verdict"], string> = {
 
 export const fidelityText = ({ verdict }: Fidelity): string => FIDELITY_TEXT[verdict];
 
-/** Where the numbers were measured; nothing for computed ones. */
+/** The machine on which the numbers were measured; empty for computed ones. */
 function hostTexts({ host, fidelity }: Provenance): string[] {
   return [
     ...(host
@@ -204,7 +204,7 @@ function hostTexts({ host, fidelity }: Provenance): string[] {
   ];
 }
 
-/** Whose result is shown, and whether a run here gave the same. */
+/** The origin of the shown result, and whether a run here gave the same. */
 export function originText(figure: Pick<FigureSummary, "result_from" | "reference" | "agrees">): string {
   if (figure.result_from === null) return "";
   if (figure.result_from === "reference") {

@@ -1,4 +1,4 @@
-/** A simulation as it is streamed, from its start to its end or to Cancel. */
+/** A streamed simulation, from its start to its end or cancellation. */
 import type { LifeQuestion } from "@/api/types";
 import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
 

@@ -32,7 +32,7 @@ export function loadDistribution(
   const each = Math.max(2, Math.floor(LOADS_AT_MOST / Math.max(1, levels.length)));
   const loads = [...new Set(levels.flatMap(({ flows }) => spread(flows, each)))].sort((a, b) => a - b);
   const [least, most] = [loads[0] ?? 0, loads.at(-1) ?? 0];
-  // Where no load is 0, the curves begin at 0 % a little before the least load.
+  // If no load is 0, the curves begin at 0 % just below the least load.
   if (least > 0) loads.unshift(Math.max(0, least - Math.ceil((most - least + 1) * LEAD)));
   return levels.map(({ level, flows }) => ({
     id: String(level),

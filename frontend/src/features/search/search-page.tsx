@@ -16,7 +16,10 @@ import { QuestionForm } from "./question-form";
 import styles from "./search.module.css";
 import { answered, type SearchDocument, type SearchState, useSearch } from "./use-search";
 
-/** `/search`: constraints and objectives on the left, the front as it is found on the right. */
+/**
+ * `/search`: constraints and objectives on the left, the front on the right, updated as it is
+ * found.
+ */
 export default function SearchPage() {
   useEffect(() => {
     document.title = "Search · Cubeyard";
@@ -110,7 +113,7 @@ interface AnswerProps {
   metrics: readonly SearchMetric[];
 }
 
-/** The answer, or before the first question the one that comes with the program. */
+/** The answer, or before the first question the built-in answer. */
 function Answer({ search, asked, metrics }: AnswerProps) {
   const example = useQuery({
     queryKey: ["search-example"],

@@ -1,4 +1,4 @@
-/** A search as it is streamed, from its start to its end or to Cancel. */
+/** A streamed search, from its start to its end or cancellation. */
 import type { SearchQuestion } from "@/api/types";
 import { type Answering, type AnswerStream, useAnswerStream } from "../shared/answer-stream";
 import type { PlanSpec } from "../shared/spec";

@@ -10,7 +10,7 @@ interface Session {
   token: string | null;
 }
 
-/** Whose session this is. */
+/** The user of this session. */
 export function sessionText({ needed, logged_in, token }: Session): string {
   if (!needed) return "Only this machine can reach this server. It needs no login.";
   const who = token === null ? "the token from the server’s configuration" : `the token “${token}”`;

@@ -1,6 +1,6 @@
 import { create } from "zustand";
 
-/** Where the plan page was last: "Plan" in the bar goes back there, edits and view included. */
+/** The last address of the plan page: "Plan" in the bar returns there, with edits and view. */
 export const useLastPlan = create<{ href: string }>(() => ({ href: "/" }));
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Names of things in a plan, the same in every table, label and export, and the way back from a
- * name.
+ * Names of items in a plan, the same in every table, label and export, and the look-up of an item
+ * by its name.
  */
 import { csrSlice, memoised, type PlanModel } from "@/scene/model";
 import { itemName, type Selection, sizeOf } from "@/scene/selection";

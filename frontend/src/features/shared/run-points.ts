@@ -116,7 +116,7 @@ export interface Metric {
   /** At an axis that names the unit. */
   tick: (value: number) => string;
   unit: string;
-  /** Where answers may differ in it, as hops and links of paths do. */
+  /** The unit, if it depends on the answer, such as hops or links of paths. */
   unitOf?: (result: Answer) => string;
 }
 

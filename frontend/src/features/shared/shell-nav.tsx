@@ -25,7 +25,7 @@ export const pageAt = (path: string): string | null => PAGES.find(({ at }) => at
 
 interface NavProps {
   path: string;
-  /** Where the plan was left. */
+  /** The last address of the plan page. */
   planHref: string;
 }
 

@@ -11,7 +11,7 @@ use super::edge::{ToEdge, ToManager};
 
 /// A message without a confirmation after this time is sent again.
 pub const RETRY_MICROS: u64 = 20_000;
-/// Messages that are under way at a time from one side to the other; the next ones wait.
+/// The most messages in flight from one side to the other; further ones wait.
 const WINDOW: usize = 32;
 /// The most waiting messages; beyond it, queries of hosts are dropped, because hosts repeat them.
 const MOST_WAITING: usize = 1024;
@@ -35,7 +35,7 @@ struct End<Says> {
     said: usize,
     /// The time at which they are sent again; `None` if nothing is unconfirmed.
     retry_at: Option<u64>,
-    /// How many of the other's messages have come.
+    /// The number of messages received from the other side.
     heard: u64,
 }
 

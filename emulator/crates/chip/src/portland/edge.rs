@@ -19,9 +19,9 @@ use crate::text;
 pub enum ToManager {
     /// A host is at this switch.
     Register(Ipv4Addr, Pmac),
-    /// The host of this PMAC is there no more.
+    /// The host with this PMAC has gone.
     Forget(Ipv4Addr, Pmac),
-    /// Whose PMAC is it? For a host: its PMAC and address.
+    /// A query for the PMAC of an address, for a host with its PMAC and address.
     Query(Ipv4Addr, (Pmac, Ipv4Addr)),
 }
 
@@ -36,7 +36,7 @@ pub enum ToEdge {
     Learn(u64),
 }
 
-/// Looks at a host of which nothing has come in, before it is forgotten. `[ours]`
+/// Number of polls without any packet after which a host is forgotten. `[ours]`
 pub const SILENT_LOOKS: u32 = 5;
 
 /// A host that an edge's CPU has met at a port, also once it is forgotten.

@@ -66,7 +66,7 @@ pub struct Delivered {
     pub host: NodeId,
     /// The address of the sender.
     pub from: Ipv4Addr,
-    /// The MAC that it seems to come from: the sender's PMAC.
+    /// The source MAC of the packet: the sender's PMAC.
     pub from_mac: Mac,
     /// The data of the packet.
     pub payload: Vec<u8>,

@@ -28,7 +28,7 @@ pub const DETECTION_MICROS: u64 = 50_000;
 enum Event {
     /// A frame reaches a port of a node, after this number of switches.
     Frame(NodeId, u8, Vec<u8>, u32),
-    /// The fabric manager looks at the tree again.
+    /// The fabric manager reads the state of the tree again.
     Detected,
     /// The manager sends a switch its state of the tree at this moment, by its number.
     Tells(NodeId, u64),
@@ -190,7 +190,7 @@ impl Network {
         Ok(())
     }
 
-    /// Runs until nothing is left to happen. Returns what hosts have got since the last call, in
+    /// Runs until no event is left. Returns the packets that hosts received since the last call, in
     /// order.
     pub fn run(&mut self) -> Vec<Delivered> {
         self.run_until(u64::MAX)

@@ -123,9 +123,9 @@ impl Tree {
         true
     }
 
-    /// The ports by which a switch may send towards an edge switch: down where that leads there,
-    /// otherwise up where the switch above has a way. A packet goes up and then down, so it never
-    /// meets a switch twice.
+    /// The ports by which a switch can send towards an edge switch: down if it is below, otherwise
+    /// up to switches that have a path. A packet goes up and then down, so it never visits a switch
+    /// twice.
     pub fn ways(&self, from: NodeId, edge: NodeId) -> Vec<u8> {
         if from == edge {
             return Vec::new();

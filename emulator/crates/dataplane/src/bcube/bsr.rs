@@ -58,7 +58,7 @@ pub struct Bsr {
     pub(super) next_hops: Vec<NextHop>,
     pub(super) failed: FailedLinks,
     pub(super) flows: Flows,
-    /// Rounds under way, by number.
+    /// Rounds in progress, by number.
     pub(super) rounds: BTreeMap<u32, Flow>,
     pub(super) round_limit: RateLimit,
     /// Paths, by destination, for flows without their own path.

@@ -88,8 +88,7 @@ impl Forwarding for ChipForwarding {
         out.append(&mut self.copies);
     }
 
-    /// A change of what the chip's program is made of puts a new program in place of the old one,
-    /// at once.
+    /// If the input of the chip's program changes, a new program replaces the old one at once.
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
         self.state.apply(update)?;
         match &*update.table {
@@ -229,8 +228,8 @@ impl ChipForwarding {
         let done = self
             .switch
             .receive_beside(in_port, &mut self.frame, &mut |port, _| {
-                // All but the last leave as they came: only a redirection changes a packet, and it
-                // ends the pipeline.
+                // All copies except the last are unchanged: only a redirection changes a packet,
+                // and it ends the pipeline.
                 if let Some(port) = last.replace(port).filter(|&port| port < EXTERNAL_PORTS) {
                     let frame = whole.to_vec();
                     copies.push(Verdict::SendCopy { port, frame });

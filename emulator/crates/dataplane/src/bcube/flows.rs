@@ -23,7 +23,7 @@ pub struct FlowState {
     /// The path cache: the results of the latest probing, minus the paths that have failed since,
     /// in the order of probing.
     pub good: Vec<Candidate>,
-    /// The probing under way.
+    /// The current round of probing.
     pub round: Option<Round>,
     /// The flow's rate in the last report.
     pub rate_bits_per_sec: f64,
@@ -133,7 +133,7 @@ impl Flows {
         }
     }
 
-    /// Looks at a flow again at `due` or before.
+    /// Schedules the next check of a flow at `due` or earlier.
     pub fn hasten(&mut self, flow: &Flow, due: Time) {
         if self.table.get(flow).is_some_and(|state| due < state.due) {
             self.schedule(flow, due);

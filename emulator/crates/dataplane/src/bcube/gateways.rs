@@ -1,8 +1,8 @@
-//! Gateways, as a server uses them: which one takes what it sends to an external network.
-//! `[bcube §5.3]`
+//! Gateways from a server's point of view: chooses the gateway for its packets to an external
+//! network. `[bcube §5.3]`
 //!
-//! The paper leaves the choice to the operator, or to the state of the network. Ours is the nearest
-//! gateway that a usable path leads to; it stays until there is none, so that flows do not swing
+//! The paper leaves the choice to the operator, or to the state of the network. We take the nearest
+//! gateway with a usable path, and keep it until it has none, so that flows do not alternate
 //! between two.
 
 use cubeyard_routing::bcube::Shape;

@@ -47,7 +47,7 @@ pub enum Message {
     /// A failure report from a server whose next hop is down, to the source of the affected packet.
     /// The trail's source is the reporter, its destination the source that has to switch.
     Failure {
-        /// Where from and to; round and slot are the probe's, or 0 for a data packet.
+        /// Source and destination; round and slot are the probe's, or 0 for a data packet.
         trail: Trail,
         /// The reporter's neighbours that it does not reach.
         dead: Vec<Nha>,

@@ -34,8 +34,8 @@ const LINK_STATE: u8 = 0xcb;
 const UDP_BYTES: usize = 28;
 /// Least time between two advertisements of one server. `[ours]`
 const LEAST_GAP: Duration = Duration::from_millis(50);
-/// Time in which changes of link state are gathered before ways are computed again: a failed server
-/// is news from each of its neighbours. `[ours]`
+/// Time in which changes of link state are collected before paths are computed again, because each
+/// neighbour of a failed server reports it separately. `[ours]`
 const GATHER: Duration = Duration::from_millis(10);
 
 /// One server's control half.

@@ -37,7 +37,7 @@ pub struct SoftwareForwarding {
     ways: Vec<Way>,
     /// Packets sent to each key so far.
     sequences: Vec<u32>,
-    /// When all that was sent by each port has left, in nanoseconds.
+    /// The time at which everything sent by each port has left, in nanoseconds.
     clocks: [u64; PORTS],
     flow_counts: Lru<Flow, FlowCount>,
     traffic: Traffic,
@@ -254,7 +254,7 @@ impl SoftwareForwarding {
         let port = match port {
             Some(port) => port,
             None => {
-                // Never back to where it came from, but to leave a disjoint path.
+                // Never back to the sender, except to leave a disjoint path.
                 let back = if left { 0 } else { 1 << arrival };
                 let allowed = way.shortest & !back;
                 if allowed == 0 {

@@ -5,7 +5,7 @@ use crate::inspection::ColumnKind::{Count, Flag, Port, Secs, Server, Text};
 use crate::inspection::{Cell, Inspection, Section};
 use crate::protocol::Time;
 
-/// Names of the ways along the three axes.
+/// Names of the directions along the three axes.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl CamCube {

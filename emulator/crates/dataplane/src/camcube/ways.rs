@@ -36,7 +36,7 @@ pub fn shortest(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<u8> 
     ways
 }
 
-/// The way to every key from `me`, by the key's home server. O(servers × diameter).
+/// The paths to every key from `me`, by the key's home server. O(servers × diameter).
 pub fn all(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<Way> {
     let shortest = shortest(structure, me, alive);
     let way = |(home, &shortest): (NodeId, &u8)| Way {
@@ -51,7 +51,7 @@ pub fn all(structure: &Structure, me: NodeId, alive: Alive<'_>) -> Vec<Way> {
     (0..).zip(&shortest).map(way).collect()
 }
 
-/// The ports by which those disjoint paths leave `me` all of whose links live.
+/// The first ports of disjoint paths from `me` whose links are all alive.
 fn live_starts(structure: &Structure, me: NodeId, home: NodeId, alive: Alive<'_>) -> u8 {
     let starts = first_ways(structure.shape(), me, home).map(|(axis, up)| structure.port(axis, up));
     let living = starts.filter(|&port| {

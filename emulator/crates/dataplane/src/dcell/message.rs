@@ -21,7 +21,7 @@ const LINK_STATE: u8 = 2;
 const TRACE: u8 = 3;
 const ANSWER: u8 = 4;
 
-/// A trace: a message that goes the way that packets go, and notes who it visits.
+/// A trace: a message that takes the same path as packets and records the servers that it visits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The number that its source gave it.
@@ -55,7 +55,7 @@ pub enum Message<'a> {
     },
     /// An advertisement, in bytes.
     LinkState(&'a [u8]),
-    /// A trace under way.
+    /// A trace on its way.
     Trace(Trace),
     /// The answer to a trace.
     Answer(Answer),

@@ -159,8 +159,8 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Computing<'_, A> {
         Some(Decision { leg, hops, rerouted })
     }
 
-    /// Where a packet goes first that takes a way around our port: the first server of the way from
-    /// which the others' own paths lead on without it.
+    /// The first waypoint of a packet that takes a detour around our port: the first server of the
+    /// detour from which the other servers' own paths continue without that port.
     fn proxy_of(&mut self, port: u8, around: &Decision) -> NodeId {
         let inside = around.hops.len() - usize::from(around.leg.out.is_some());
         if around.rerouted {

@@ -100,9 +100,9 @@ pub struct NextHop {
     pub reserved: [u8; 2],
 }
 
-/// Where packets to a destination go. An alternative is taken where there is no hop, or the hop is
-/// down: the first one, unless it leads into the DCell_b that rerouted the packet last and there is
-/// a second.
+/// The next hop of packets to a destination. An alternative is used if there is no hop, or the hop
+/// is down: the first one, unless it leads into the DCell_b that rerouted the packet last and there
+/// is a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Route {

@@ -1,5 +1,5 @@
-//! The paths of this server's flows, for people: packets name no path, so a trace follows the
-//! tables from server to server and comes back with who it visited. `[ours]`
+//! The paths of this server's flows, for display: packets contain no path, so a trace follows the
+//! tables from server to server and returns the list of visited servers. `[ours]`
 //!
 //! Flows to one destination share a path. Traces are sent when a flow begins, when link state
 //! changes, and periodically.
@@ -29,7 +29,7 @@ struct Target {
     /// When each flow was last active, and whether its path was reported.
     flows: BTreeMap<Flow, (Time, bool)>,
     path: Option<Vec<NodeId>>,
-    /// Number of the trace under way, and when it was sent.
+    /// Number of the pending trace, and the time when it was sent.
     asked: Option<(u32, Time)>,
     due: Time,
 }
@@ -61,7 +61,7 @@ fn summary(servers: &[NodeId]) -> PathSummary {
 }
 
 impl Traces {
-    /// No flow yet; paths are looked at once in a `period`.
+    /// No flows yet; paths are traced once per `period`.
     pub fn new(period: Duration) -> Traces {
         Traces {
             period,
@@ -117,7 +117,7 @@ impl Traces {
         idle
     }
 
-    /// Paths may have changed: looks at all of them soon.
+    /// Paths may have changed: traces all of them soon.
     pub fn hasten(&mut self, now: Time) {
         for target in self.targets.values_mut() {
             let earliest = target.asked.map_or(now, |(_, at)| (at + LEAST_GAP).max(now));

@@ -114,15 +114,15 @@ const BAD_TIME: &str =
     "CLIENT_ERROR exptime must be at most 2592000: dates are not supported, give seconds from now\r\n";
 const LONG_LINE: &str = "CLIENT_ERROR line too long\r\n";
 
-/// A connection's bytes that no command was made of yet.
+/// The bytes of a connection that are not parsed yet.
 #[derive(Debug, Default)]
 pub struct Reader {
     bytes: Vec<u8>,
-    /// A write whose data is still to come.
+    /// A write whose data has not arrived completely.
     write: Option<(Command, usize)>,
-    /// Bytes of data that are passed over: those of a refused write.
+    /// Number of data bytes to skip: those of a rejected write.
     skip: usize,
-    /// Whether everything up to the end of the line is passed over.
+    /// Whether to skip everything up to the end of the line.
     skip_line: bool,
 }
 
@@ -322,7 +322,7 @@ fn number(word: &[u8]) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Seconds from now, 0 for ever, negative for not at all.
+/// Seconds from now, 0 for no expiry, negative to expire at once.
 fn lives(word: &[u8]) -> Result<Option<u32>, &'static str> {
     let secs: Option<i64> = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
     match secs {

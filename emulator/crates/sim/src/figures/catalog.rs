@@ -15,7 +15,7 @@ pub(super) struct Entry {
     pub id: &'static str,
     pub title: &'static str,
     pub source: &'static str,
-    /// How many seeds by default: enough for verdicts that do not depend on which are drawn.
+    /// Default number of seeds: enough for verdicts that do not depend on the choice of seeds.
     pub seeds: u64,
     pub compute: Compute,
     /// The engine that computes it.

@@ -50,7 +50,7 @@ pub use outcome::{Axes, Band, Outcome, Row, Series, Verdict};
 
 /// The inputs and progress of a figure's computation.
 pub struct Context<'a> {
-    /// How many seeds of everything drawn.
+    /// Number of seeds of all random draws.
     pub seeds: u64,
     /// The first of them.
     pub first_seed: u64,
@@ -128,7 +128,7 @@ pub fn figures_json() -> String {
 /// The options of a figure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
-    /// How many seeds; the figure's own number if `None`.
+    /// Number of seeds; `None`: the figure's default.
     pub seeds: Option<u64>,
     /// The first of them.
     pub first_seed: u64,

@@ -10,7 +10,7 @@ pub enum Verdict {
     Matches,
     /// The difference is within the band.
     WithinBand,
-    /// The paper gives a bound, and ours is on the right side of it.
+    /// The paper states a bound, and our value satisfies it.
     BoundHolds,
     /// Outside the band, or on the wrong side of the bound.
     Differs,
@@ -34,7 +34,7 @@ impl Verdict {
 /// fluid, add [`MODEL_SHARE`] of the paper's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Band {
-    /// The paper gives a bound: no number to be near to.
+    /// The paper states a bound, not a value to reproduce.
     pub bound: bool,
     /// The values are drawn.
     pub drawn: bool,
@@ -81,14 +81,14 @@ pub struct Row {
     pub low: f64,
     /// Greatest value of the band.
     pub high: f64,
-    /// Where the band comes from.
+    /// The origin of the band.
     pub band: Band,
     /// Why our value may differ from the paper's; empty if it may not.
     pub reason: &'static str,
 }
 
 impl Row {
-    /// A number that should come out to its printed digits.
+    /// A number that should match the printed digits.
     pub fn printed(name: impl Into<String>, unit: &'static str, paper: f64, step: f64, ours: f64) -> Row {
         Row {
             name: name.into(),
@@ -104,7 +104,7 @@ impl Row {
         }
     }
 
-    /// A bound: ours should be no more than the paper's number.
+    /// A bound: our value should not exceed the paper's.
     pub fn at_most(name: impl Into<String>, unit: &'static str, paper: f64, ours: f64) -> Row {
         Row {
             low: f64::NEG_INFINITY,
@@ -140,7 +140,7 @@ impl Row {
         self
     }
 
-    /// Why it may differ.
+    /// Adds the reason for a difference.
     #[must_use]
     pub fn because(mut self, reason: &'static str) -> Row {
         self.reason = reason;

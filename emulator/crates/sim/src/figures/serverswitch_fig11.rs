@@ -34,7 +34,7 @@ const QUEUE_BYTES: u64 = 1_000_000;
 const HOP_DELAY: u64 = SECOND / 1_000_000_000 * 4_500;
 /// Delay that software adds to a notification. `[serverswitch §6.3]`
 const SOFTWARE_DELAY: u64 = SECOND / 1_000_000 * 23;
-/// Looks at the queue.
+/// Interval between samples of the queue.
 const LOOK: u64 = SECOND / 10_000;
 /// Points of the chart.
 const POINT: u64 = SECOND / 5;

@@ -31,7 +31,7 @@ const JITTER_SECS: f64 = 100e-6;
 const GIGABYTE: f64 = 1_073_741_824.0;
 /// Steps of the total rate in time.
 const STEPS: f64 = 100.0;
-/// Events between looks at whether the figure is cancelled.
+/// Number of events between checks for cancellation.
 const BUDGET: u64 = 1 << 16;
 
 /// The lines of a figure in time, shown while their packets are still on their way.

@@ -1,4 +1,4 @@
-//! How the length of a path is counted, by each family's own measure.
+//! The length of a path by each family's own measure.
 
 use cubeyard_topology::{PathMeasure, Topology};
 

@@ -44,7 +44,7 @@ pub struct Packet {
     next: u32,
 }
 
-/// A packet of the bucket whose turn it is.
+/// A packet of the current bucket.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     /// Its time after the start of the bucket in the upper half, its link's place among those of
@@ -62,7 +62,7 @@ pub struct Calendar {
     /// The bucket whose packets are in `current`.
     now: u64,
     heads: Vec<u32>,
-    /// One bit a bucket that is not empty, and one a word of these.
+    /// One bit per bucket that is not empty, and one bit per word of these.
     occupied: Vec<u64>,
     upper: Vec<u64>,
     /// Packets of the bucket `now`, the next one last.
@@ -107,8 +107,8 @@ impl Calendar {
         }
     }
 
-    /// A place for a packet that is not on a link yet. It takes memory only when there are more
-    /// packets than ever before.
+    /// Allocates a record for a packet that is not on a link yet. It takes new memory only if there
+    /// are more packets than ever before.
     #[inline]
     pub fn take(&mut self, position: u32, header: Header) -> u32 {
         self.used += 1;
@@ -128,7 +128,7 @@ impl Calendar {
         (self.packets.len() - 1) as u32
     }
 
-    /// Gives a packet's place back, which is on no link.
+    /// Frees the record of a packet that is on no link.
     #[inline]
     pub fn give(&mut self, place: u32) {
         self.used -= 1;
@@ -218,7 +218,7 @@ impl Calendar {
         }
     }
 
-    /// When the next packet arrives, if that is at `until` or before; [`NEVER`] if not.
+    /// The time of the next arrival, if that is at `until` or before; otherwise [`NEVER`].
     #[inline]
     pub fn next(&mut self, until: u64, routes: &[u32]) -> u64 {
         if self.current.is_empty() && !self.advance(until, routes) {
@@ -440,7 +440,7 @@ mod tests {
     enum Step {
         /// Put a packet on a link, this number of picoseconds after the last packet that left.
         Push(u32, u64),
-        /// Many at one time.
+        /// Put several packets on links at one time.
         Burst(u64),
         Pop(u64),
         /// All are taken off and put again.

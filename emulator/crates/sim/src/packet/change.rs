@@ -19,7 +19,7 @@ pub struct LinkState {
     pub delay: u64,
     /// Share of packets lost at random.
     pub loss_ratio: f64,
-    /// How many faults let nothing pass.
+    /// Number of active faults that stop all traffic.
     pub dead: u32,
 }
 
@@ -118,8 +118,8 @@ impl Core {
         &rest[..links]
     }
 
-    /// Gives a subflow another route for its data, or for its acknowledgements; none when there is
-    /// none. Packets that are on the way stay on theirs. True when it differs from the one it has.
+    /// Sets a new route for a subflow's data or acknowledgements; none if there is no path. Packets
+    /// on the way stay on the old route. Returns true if the route changed.
     pub fn reroute(&mut self, subflow: u32, back: bool, links: Option<&[u32]>) -> bool {
         let index = subflow as usize;
         let start = if back {

@@ -108,7 +108,7 @@ pub struct Core {
     /// The timers of subflows: those of TCP or UDP, then, if there are any, those of late
     /// acknowledgements, then those of limiters.
     pub(super) timers: Timers,
-    /// How far ahead most events are, in ps.
+    /// The time within which most events are due, in ps.
     turn: u64,
 }
 

@@ -24,7 +24,7 @@ pub struct Sender {
     pub fresh: u32,
     /// Recovery ends when all packets before this number are acknowledged.
     pub recover: u32,
-    /// Where its route starts; [`NONE`] while it has none.
+    /// The start of its route; [`NONE`] while it has none.
     pub path: u32,
     /// The connection of the subflow.
     pub connection: u32,
@@ -126,7 +126,7 @@ impl Clock {
 pub struct Receiver {
     /// The first packet that has not arrived.
     pub next: u32,
-    /// Where the route of its acknowledgements starts; [`NONE`] while it has none.
+    /// The start of the route of its acknowledgements; [`NONE`] while it has none.
     pub path: u32,
     /// The page of [`Early`] with the packets that have arrived beyond `next`; [`NONE`] if there
     /// are none.
@@ -160,7 +160,7 @@ pub struct Connection {
     pub timeouts: u32,
     /// The connection that starts when it ends; [`NONE`]: none does.
     pub then: u32,
-    /// How long after its end, in ps.
+    /// The delay after that end, in ps.
     pub pause: u64,
     /// Payload of its last packet, in bytes.
     pub last_bytes: u16,
@@ -226,7 +226,7 @@ impl Early {
         self.words[word] & bit != 0
     }
 
-    /// Gives a page back that is empty.
+    /// Frees an empty page.
     pub fn give(&mut self, page: &mut u32) {
         self.free.push(std::mem::replace(page, NONE));
     }

@@ -36,7 +36,7 @@ pub struct Link {
     pub mark: u64,
     /// Packets lost at random, in 2^-32.
     pub loss: u32,
-    /// How many faults let nothing pass.
+    /// Number of active faults that stop all traffic.
     pub dead: u32,
 }
 
@@ -44,7 +44,7 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Lane {
-    /// When it has sent all that it took, in ps.
+    /// The time at which it has sent everything that it accepted, in ps.
     pub busy: u64,
     /// Bytes that it took.
     pub bytes: u64,
@@ -78,7 +78,7 @@ impl Lane {
     }
 }
 
-/// A link as the loop looks at it.
+/// The properties of a link that the event loop uses.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Kind {
@@ -283,7 +283,7 @@ impl Header {
         self.0 & 0xffff
     }
 
-    /// How far the packet's number is from a number near it.
+    /// The difference between the packet's number and a nearby number.
     #[inline]
     pub fn distance_from(self, number: u32) -> i32 {
         i32::from((self.0 as u16).wrapping_sub(number as u16) as i16)
@@ -295,8 +295,8 @@ impl Header {
         self.0 >> 16 & Header::MAX_BYTES
     }
 
-    /// How far behind the acknowledged packets the one is that an acknowledgement names; 0: it
-    /// names none.
+    /// The distance from the acknowledged packets to the packet that an acknowledgement names; 0 if
+    /// it names none.
     #[inline]
     pub fn named(self) -> u32 {
         self.bytes()

@@ -63,7 +63,7 @@ use crate::network::Network;
 use crate::paths::Paths;
 use crate::scheme;
 
-/// Events between looks at whether the run is cancelled: a few milliseconds.
+/// Number of events between checks for cancellation: a few milliseconds.
 const BUDGET: u64 = 1 << 15;
 /// Packet-hops before the first partial frame; each further one waits for a quarter more than all
 /// before.

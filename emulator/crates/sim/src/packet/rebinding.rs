@@ -68,7 +68,7 @@ pub struct FlowsNow<'a> {
     pub flows: &'a Flows,
     /// The flow of each connection.
     pub flow_of: &'a [u64],
-    /// Where the connections of two servers take one route: those pairs.
+    /// The pairs, if all connections of two servers share one route.
     pub pairs: Option<&'a Pairs>,
     /// The seed of each subflow's routes.
     pub seeds: Vec<u64>,

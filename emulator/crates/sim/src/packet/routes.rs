@@ -80,7 +80,7 @@ pub fn route_by(
 /// Pairs of servers that have flows, whose connections all take the same route.
 #[derive(Debug)]
 pub struct Pairs {
-    /// A flow a pair, in the order in which they first come.
+    /// One flow per pair, in the order of their first occurrence.
     pub flows: Flows,
     /// The pair of each flow.
     pub of: Vec<u32>,
@@ -137,7 +137,7 @@ pub struct Routing<'a> {
     pub seed: u64,
     /// Number of routes per flow.
     pub subflows: u64,
-    /// Where the connections of two servers take one route: those pairs.
+    /// The pairs, if all connections of two servers share one route.
     pub pairs: Option<&'a Pairs>,
 }
 

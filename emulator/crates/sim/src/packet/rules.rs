@@ -3,14 +3,14 @@
 
 use super::qcn::Qcn;
 
-/// How a lost packet is answered, after Fall and Floyd 1996.
+/// The reaction to a lost packet, after Fall and Floyd 1996.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Fast retransmit, then slow start.
     Tahoe,
     /// Fast recovery that the first new acknowledgement ends (RFC 2581).
     Reno,
-    /// Fast recovery until all is acknowledged that was on the way (RFC 6582).
+    /// Fast recovery until all packets that were on the way are acknowledged (RFC 6582).
     NewReno,
     /// The same, with the missing packets identified by selective acknowledgements (RFC 6675).
     Sack,
@@ -67,9 +67,9 @@ pub struct Rules {
     pub payload: u32,
     /// Bytes of a packet in addition to its payload; an acknowledgement has only these.
     pub overhead: u32,
-    /// Packets on the way from a subflow at most; a power of two from 64 to 16,384.
+    /// The most packets of a subflow on the way; a power of two from 64 to 16,384.
     pub most_window: u32,
-    /// Packets on the way at first.
+    /// The initial window in packets.
     pub initial_window: u32,
     /// The shortest retransmission timeout.
     pub least_timeout: u64,

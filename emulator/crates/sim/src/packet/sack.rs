@@ -32,7 +32,7 @@ pub struct Scoreboard {
     lost_before: u32,
     /// Lost packets before this number have been sent again.
     again_before: u32,
-    /// Packets that are taken to be on the way.
+    /// Estimated number of packets on the way.
     pub pipe: u32,
     /// Packets on the way at the start of this recovery, and since then those that arrived and
     /// those that were sent.
@@ -79,8 +79,8 @@ impl Scoreboard {
         }
     }
 
-    /// An acknowledgement names a packet that is on the way; those far enough before it count as
-    /// lost from now on.
+    /// An acknowledgement names a packet: unacknowledged packets far enough before it now count as
+    /// lost.
     pub fn name(&mut self, pages: &mut Early, first: u32, number: u32) {
         if !pages.set(&mut self.page, number) {
             return;
@@ -139,8 +139,8 @@ impl Scoreboard {
         (self.arrivals, self.sent) = (self.news, 0);
     }
 
-    /// How many packets the last acknowledgement lets go in recovery, towards a window of
-    /// `threshold`. (RFC 9937, 5)
+    /// The number of packets that may be sent after the last acknowledgement in recovery, towards a
+    /// window of `threshold`. (RFC 9937, 5)
     pub fn allowed(&self, threshold: u32, advanced: bool) -> u32 {
         let owed = self.arrivals.saturating_sub(self.sent);
         let allowed = if self.pipe > threshold {

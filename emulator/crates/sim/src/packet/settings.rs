@@ -17,7 +17,7 @@ pub enum TransportName {
     Udp,
 }
 
-/// How TCP answers a loss.
+/// TCP's reaction to a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryName {
@@ -32,7 +32,7 @@ pub enum RecoveryName {
     Sack,
 }
 
-/// How TCP's window grows without losses, and what one leaves of it.
+/// The growth of TCP's window without losses, and the reduction after one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionName {
@@ -54,7 +54,7 @@ pub enum CouplingName {
     Lia,
 }
 
-/// How TCP answers a mark.
+/// TCP's reaction to a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkResponse {
@@ -106,9 +106,9 @@ pub enum NoticesName {
 pub struct Settings {
     /// How data is sent.
     pub transport: TransportName,
-    /// How TCP answers a loss.
+    /// TCP's reaction to a loss.
     pub recovery: RecoveryName,
-    /// How its window grows, and what a loss leaves of it.
+    /// The growth of its window, and the reduction after a loss.
     pub congestion: CongestionName,
     /// Subflows per connection (MPTCP), each on a separate path.
     pub subflows: u64,
@@ -124,8 +124,8 @@ pub struct Settings {
     pub framing_bytes: u64,
     /// Window at the start, in packets.
     pub initial_window: u64,
-    /// Most packets of a subflow on the way, a power of two; by what its path can hold when left
-    /// out.
+    /// The most packets of a subflow on the way, a power of two; by default derived from the path's
+    /// capacity.
     pub max_window: Option<u64>,
     /// The shortest retransmission timeout.
     pub rto_min_secs: f64,
@@ -137,7 +137,7 @@ pub struct Settings {
     pub queue_bytes: Option<u64>,
     /// Waiting bytes above which packets are marked (ECN); none are when left out.
     pub ecn_threshold_bytes: Option<u64>,
-    /// How TCP answers a mark.
+    /// TCP's reaction to a mark.
     pub mark_response: MarkResponse,
     /// Whether queues send notices of congestion, which limit the rates of sources.
     pub congestion_notices: NoticesName,

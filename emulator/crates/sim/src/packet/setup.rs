@@ -1,5 +1,5 @@
-//! From an experiment to a network at time 0: rates, queues, routes and flows, and the choices that
-//! were made on the way.
+//! Builds the network at time 0 from an experiment: rates, queues, routes and flows, and records
+//! the choices made.
 
 use cubeyard_routing::Failures;
 use cubeyard_routing::random::Draws;
@@ -380,9 +380,8 @@ impl Setup<'_> {
         Ok(())
     }
 
-    /// The connection after whose end a flow starts, and the pause in ps; nothing of a flow that
-    /// waits for none, and an empty answer where that connection is missing because it has no
-    /// route.
+    /// The connection after whose end a flow starts, and the pause in ps; `None` for a flow that
+    /// waits for none, and `Some(None)` if that connection is missing because it has no route.
     fn predecessor(&self, flow: u64) -> Option<Option<(u32, u64)>> {
         let exchanges = self.demand.exchanges.as_ref()?;
         let (before, pause_secs) = exchanges.after[flow as usize]?;
@@ -390,7 +389,7 @@ impl Setup<'_> {
         Some(found.map(|connection| (connection as u32, ps(pause_secs))))
     }
 
-    /// Sets the condition that faults leave these links in, both directions.
+    /// Applies the current faults to these links, in both directions.
     pub fn set_conditions(&mut self, links: &[u32]) {
         let longest = self.choices["idle_round_trip_ps"].as_u64().unwrap_or_default();
         let mut states = Vec::with_capacity(2 * links.len());

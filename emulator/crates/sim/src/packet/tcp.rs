@@ -15,11 +15,11 @@ use super::wheel::NEVER;
 const REPEATS: u16 = 3;
 /// The smallest threshold, in packets (RFC 5681).
 const LEAST_THRESHOLD: f64 = 2.0;
-/// How fast DCTCP's share follows (RFC 8257).
+/// The gain of DCTCP's estimate (RFC 8257).
 const SHARE_GAIN: f64 = 1.0 / 16.0;
 
 impl Sender {
-    /// Packets on the way.
+    /// The number of packets on the way.
     fn flight(&self) -> f64 {
         f64::from(self.fresh - self.first)
     }
@@ -142,7 +142,7 @@ impl Core {
     fn restart_timer(&mut self, subflow: u32) {
         let deadline = self.now + self.clocks[subflow as usize].timeout;
         self.senders[subflow as usize].deadline = deadline;
-        // An event that comes too early looks at the deadline and waits again.
+        // If the event comes before the deadline, wait again.
         if self.timers.due(subflow) > deadline {
             self.timers.remove(subflow);
             self.timers.push(subflow, deadline);
@@ -346,8 +346,8 @@ impl Core {
             return;
         }
         if !sender.is(flag::EXPIRED) {
-            // In recovery more is on the way than the path holds: the threshold that it began with
-            // stands, as in Linux.
+            // In recovery, more data is on the way than the path holds: keep the threshold from the
+            // start of recovery, as Linux does.
             let most = if sender.is(flag::RECOVERS) {
                 sender.threshold
             } else {

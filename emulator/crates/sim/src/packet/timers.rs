@@ -47,7 +47,7 @@ impl Timers {
         self.wheel.remove(timer);
     }
 
-    /// The next timer if it is due at `soonest`; if not, that is later from now on.
+    /// Removes and returns the next timer if it is due at `soonest`.
     pub fn pop(&mut self, soonest: u64) -> Option<u32> {
         let popped = self.wheel.pop(soonest);
         self.soonest = self.wheel.soonest();

@@ -43,7 +43,8 @@ pub struct Wheel {
     /// The bucket whose events are in `current`.
     now: u64,
     heads: Vec<u32>,
-    /// One bit a bucket that is not empty, and one a word of these, and one a word of those.
+    /// One bit per bucket that is not empty, one bit per word of these, and one bit per word of
+    /// those.
     occupied: [Vec<u64>; 3],
     /// Events of the bucket `now`, the next one last: offset in the bucket in the upper half, place
     /// among those of one time in the lower.
@@ -55,8 +56,8 @@ pub struct Wheel {
 
 impl Wheel {
     /// An empty wheel whose turn is at least `turn` picoseconds long, with about eight buckets for
-    /// each of `busy` events that are due within a turn: most buckets have then one event or none,
-    /// and nothing to sort.
+    /// each of `busy` events that are due within a turn, so that most buckets have at most one
+    /// event and need no sorting.
     pub fn new(events: usize, turn: u64, busy: usize) -> Wheel {
         Wheel::numbered_from(0, events, turn, busy)
     }
@@ -94,8 +95,8 @@ impl Wheel {
         self.time[event as usize]
     }
 
-    /// Adds an event that is not due yet: not before the last one that came out, nor before an
-    /// `until` at which none did.
+    /// Adds an event that is not scheduled yet. Its time must not be before the last event that
+    /// came out, nor before an `until` at which none did.
     #[inline]
     pub fn push(&mut self, event: u32, time: u64) {
         debug_assert_eq!(self.time[event as usize], NEVER, "an event has one time");

@@ -1,4 +1,4 @@
-//! How a rack's traffic divides among its ways to the backbone, and how it moves on.
+//! The division of a rack's traffic among its paths to the backbone, and its adjustment by load.
 //! `[subways §5.2]`
 
 use cubeyard_routing::subways::{AGGRESSIVENESS, LEAST_SHARE, rebind_probabilities};
@@ -16,12 +16,11 @@ pub(super) struct Exit {
     pub links: Vec<usize>,
     /// Whether other racks relay.
     pub detour: bool,
-    /// The link whose use counts as the way's utilisation: the ToR's uplinks, or a detour's
-    /// allowance.
+    /// The link whose load is the path's utilisation: the ToR's uplinks, or a detour's allowance.
     pub measured: usize,
 }
 
-/// A rack's ways in one direction.
+/// A rack's paths in one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Exits {
     pub ways: Vec<Exit>,

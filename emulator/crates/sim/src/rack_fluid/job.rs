@@ -195,7 +195,8 @@ impl<'a> Job<'a> {
         .collect()
     }
 
-    /// Spreads flows of a demand over the ways of its ends by their shares, each end for itself.
+    /// Spreads flows of a demand over the paths of its ends by their shares, independently at each
+    /// end.
     fn place(&mut self, index: usize, flows: f64, left_gigabits: f64) {
         let demand = &self.demands[index];
         let (up, down) = (

@@ -24,7 +24,7 @@ pub const MAX_FLOWS: u64 = 2_000_000_000;
 /// Pairs that are listed one by one, rather than computed from their index.
 pub const MAX_LISTED_FLOWS: u64 = 50_000_000;
 
-/// Who sends to whom. In JSON an object with `kind`, or the kind alone as a string.
+/// The senders and receivers. In JSON an object with `kind`, or the kind alone as a string.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Workload {
@@ -47,7 +47,7 @@ pub enum Workload {
         /// The receivers; else `count` of them are drawn.
         #[serde(skip_serializing_if = "Option::is_none")]
         destinations: Option<Vec<String>>,
-        /// How many receivers to draw; 3, as replicas of a chunk.
+        /// Number of random receivers; 3, like replicas of a chunk.
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -61,7 +61,7 @@ pub enum Workload {
     Permutation,
     /// Independent uniform pairs.
     RandomPairs {
-        /// How many; as many as there are servers.
+        /// Number of pairs; by default the number of servers.
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -73,7 +73,7 @@ pub enum Workload {
         /// The senders; else `count` of them are drawn.
         #[serde(skip_serializing_if = "Option::is_none")]
         sources: Option<Vec<String>>,
-        /// How many senders to draw; all others.
+        /// Number of random senders; by default all others.
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -92,7 +92,7 @@ pub enum Workload {
         /// The hot racks; else `count` of them are drawn.
         #[serde(skip_serializing_if = "Option::is_none")]
         racks: Option<Vec<String>>,
-        /// How many racks to draw; 1.
+        /// Number of random racks; 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
     },
@@ -104,7 +104,7 @@ pub enum Workload {
         /// A square matrix, sender by row.
         #[serde(skip_serializing_if = "Option::is_none")]
         rows: Option<Vec<Vec<f64>>>,
-        /// Or its entries: sender, receiver, weight.
+        /// Alternatively its entries: sender, receiver, weight.
         #[serde(skip_serializing_if = "Option::is_none")]
         entries: Option<Vec<(String, String, f64)>>,
     },

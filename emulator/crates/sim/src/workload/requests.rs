@@ -28,7 +28,7 @@ const DEFAULT_BYTES: (u64, u64) = (100, 1_000);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Who answers; the first server of the plan.
+    /// The servers that answer; by default the first server of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
     /// The clients by name; by default all other servers.

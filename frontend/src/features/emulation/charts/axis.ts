@@ -4,7 +4,7 @@
  */
 import type { Session } from "../session/session";
 
-/** As the charts leave free at their sides. */
+/** The same margins as those of the charts. */
 export const AXIS_MARGIN_PX = { left: 56, right: 16 } as const;
 /** Name of the shared crosshair. */
 export const TIME_AXIS = "session time";

@@ -34,7 +34,7 @@ export const ChartsPanel = memo(function ChartsPanel({
 }: {
   session: Session;
   run: Run;
-  /** Where the replay stands; null when it follows. */
+  /** The position of the replay; null if it follows the newest data. */
   at: number | null;
 }) {
   const theme = useTheme((state) => state.name);

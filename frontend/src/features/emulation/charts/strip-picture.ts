@@ -1,4 +1,4 @@
-/** A strip as an image of one pixel a server and stretch, which the page draws large. */
+/** A strip as an image with one pixel per server and interval, which the page draws enlarged. */
 import { paletteOf } from "@/render/resolve";
 import { HEAT_CLASSES, heatColour } from "@/scene";
 import type { ThemeName } from "@/units";
@@ -6,7 +6,7 @@ import type { Strip } from "../session/series";
 
 let scratch: HTMLCanvasElement | null = null;
 
-/** One pixel a server and stretch, as a data URL; null without a canvas. */
+/** One pixel per server and interval, as a data URL; null without a canvas. */
 export function pictureOf(strip: Strip, most: number, theme: ThemeName): string | null {
   if (typeof document === "undefined" || most <= 0) return null;
   scratch ??= document.createElement("canvas");

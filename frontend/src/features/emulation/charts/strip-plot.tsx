@@ -19,7 +19,7 @@ export function StripPlot({
 }: {
   names: readonly string[];
   domain: [number, number];
-  /** One pixel a server and stretch; null when there is nothing to draw. */
+  /** One pixel per server and interval; null if there is nothing to draw. */
   picture: string | null;
   width: number;
   tokens: ThemeTokens;

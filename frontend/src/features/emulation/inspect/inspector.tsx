@@ -1,6 +1,6 @@
 /**
- * The selected thing as it is at the shown time: a server's neighbours and flows, a link's rates, a
- * flow's ways.
+ * The selected item at the shown time: a server's neighbours and flows, a link's rates, a flow's
+ * paths.
  */
 import { IconButton } from "@/ui/button";
 import { plural } from "@/units";

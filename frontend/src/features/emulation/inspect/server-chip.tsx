@@ -1,6 +1,6 @@
 /**
- * The chip of one server: calls to it while packets flow, and a packet stepped through it as it is
- * now.
+ * The chip of one server: calls to it while packets flow, and a trace of a packet through its
+ * current program.
  */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";

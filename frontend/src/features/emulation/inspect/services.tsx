@@ -85,7 +85,7 @@ function MessageForm({ run, network, row, service }: ServicesProps & { service: 
       take(
         api.POST("/api/v1/runs/{id}/services/{service}/messages", {
           params: { path: { id: run, service: service.name } },
-          // The answers come with the run's events.
+          // The answers arrive with the run's events.
           body: { message: text, server: everywhere ? null : name, wait_secs: 0, answers: 1 },
         }),
       ),

@@ -44,7 +44,7 @@ function Shell({ run, terminal, hidden }: { run: string; terminal: OpenTerminal;
   const ended = status.state === "ended";
   const { data, error } = useTerminalOffer(run, name, ended);
   const whole = useRef<HTMLDivElement>(null);
-  // Who opens it or turns to it types next. Out of sight, xterm paints nothing.
+  // A user who opens a terminal or switches to it types next. While hidden, xterm paints nothing.
   useEffect(() => {
     if (!hidden) whole.current?.scrollIntoView({ block: "nearest" });
   }, [hidden]);

@@ -10,7 +10,7 @@ import { pinsOf } from "./pins";
 /** A pin is as wide as a finger needs it; two never touch. */
 const PIN_PX = 28;
 
-/** Where the run's open notes are on its time axis. */
+/** The positions of the run's open notes on its time axis. */
 export function NotePins({
   runId,
   from,

@@ -19,7 +19,7 @@ export function struckOf(network: Network, { nodes, links, degraded }: Broken): 
   };
 }
 
-/** Links of items and of a flow's way as cables; where there are none, the items as devices. */
+/** Links of items and of a flow's path as cables; without links, the items as devices. */
 export function floorSelection(network: Network, items: readonly Item[], path: readonly Step[]): Selection {
   const links = [
     ...items.filter(({ kind }) => kind === "link").map(({ row }) => row),

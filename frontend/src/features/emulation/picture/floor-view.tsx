@@ -1,6 +1,4 @@
-/**
- * The same loads where the cables lie: rack by rack, or on the floor where there are many racks.
- */
+/** The loads at the cables' positions: rack by rack, or on the floor if there are many racks. */
 import { useCallback, useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import { Skeleton } from "@/ui/marks";

@@ -17,10 +17,10 @@ export interface PictureState {
   /** Emphasised nodes and links: the selection, and the targets of a fault being prepared. */
   selectedNodes: readonly Node[];
   selectedLinks: readonly number[];
-  /** The way of the selected flow, and the one it left. */
+  /** The current path of the selected flow, and the previous one. */
   path: readonly Step[];
   formerPath: readonly Step[];
-  /** Ways around hot racks. */
+  /** Detours around hot racks. */
   detours: readonly Detour[];
   hover: { node: Node } | { link: number } | null;
   injecting: boolean;
@@ -235,8 +235,8 @@ function paintPaths(context: Context, state: PictureState, { tokens }: Palette):
 }
 
 /**
- * From ToR to ToR over their row, with a head at the one that sends up; each part once, however
- * many ways have it.
+ * Drawn from ToR to ToR over their row, with an arrow at the one that sends up; a part that several
+ * detours share is drawn once.
  */
 function paintDetours(context: Context, { detours, layout, path }: PictureState, { tokens }: Palette): void {
   if (detours.length === 0) return;

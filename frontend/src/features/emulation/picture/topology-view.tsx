@@ -35,7 +35,7 @@ export interface TopologyHandle {
 
 export interface TopologyViewProps {
   network: Network;
-  /** Where everything stands, in a picture of that size. */
+  /** The positions of all items, for a picture of that size. */
   layoutFor?: (network: Network, width: number, height: number) => Layout;
   tick: Tick | null;
   broken: Broken;

@@ -198,7 +198,7 @@ function imageText({ image, servers, ended }: NonNullable<Report["images"]>[numb
   return `Image ${image} on ${plural(servers.length, "server")}.${told.join("")}${more > 0 ? ` ${more} more ended.` : ""}`;
 }
 
-/** How soon each fault was detected and survived. */
+/** The detection and recovery time of each fault. */
 function Recovery({ report, scheduled }: { report: Report; scheduled: number }) {
   const { faults } = report;
   return (

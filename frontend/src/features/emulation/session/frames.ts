@@ -103,7 +103,7 @@ function missingSecsOf(secs: number, ticks: number): number {
   return late > Math.max(LATE_SECS, due / 2) ? late : 0;
 }
 
-/** A frame of one tick, or of `ticks` of them, as it is kept. */
+/** The stored form of a frame with one tick, or with `ticks` of them. */
 export function keptTick(
   id: number,
   frame: TickFrame,

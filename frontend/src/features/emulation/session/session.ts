@@ -23,7 +23,7 @@ import {
 } from "./frames";
 import { type Network, networkOf } from "./network";
 
-/** The way of a flow from a time on. */
+/** The path of a flow from a time on. */
 export interface Route {
   at: number;
   /** Rows of servers, both ends. */
@@ -89,7 +89,7 @@ const KEPT_EVENTS = 20_000;
 const KEPT_TICKS = 3000;
 /** The number of additional ticks before the oldest are dropped. */
 const SLACK_TICKS = 600;
-/** Ways of one flow. */
+/** The most stored paths of one flow. */
 const KEPT_ROUTES = 500;
 
 export function reduceSession(session: Session, frames: readonly ServerEvent[]): Session {
@@ -226,13 +226,13 @@ export function brokenAt(faults: readonly FaultFrame[], at: number): FaultFrame[
   return [...latest.values()].filter(({ state }) => state === "injected");
 }
 
-/** How a flow goes at a time; null before its path was chosen. */
+/** The path of a flow at a time; null before its path was chosen. */
 export function routeAt(session: Session, flow: number, at: number): Route | null {
   const routes = session.routes.get(flow);
   return routes?.[lastIndexAt(routes, at)] ?? null;
 }
 
-/** The way of a flow at a time, and the one that it left for it. */
+/** The path of a flow at a time, and the previous one. */
 export function waysAt(
   session: Session,
   flow: number | null,

@@ -13,7 +13,7 @@ export interface UpgradeStep {
   /** Those whose ports get faster, and their rates then. */
   faster: readonly string[];
   bitsPerSec: readonly number[];
-  /** When it was carried out; null before. */
+  /** The time at which it was carried out; null before. */
   doneAt: number | null;
 }
 

@@ -31,7 +31,7 @@ import { type Reference, useFailurePoints, useRackFailure } from "./use-failure-
 
 /** The plan has to rest for so long before anything is computed: the drawing comes first. */
 const QUIET_MS = 800;
-/** And the slider for so long before the point under it is. */
+/** The slider must be still for this long before the point under it is computed. */
 const SLIDER_QUIET_MS = 300;
 const RACK = "rack";
 
@@ -69,7 +69,7 @@ export function FailuresSection({ computed, model }: { computed: Computed; model
   );
 }
 
-/** To what years of failures leave of this plan. */
+/** A link to the simulation of the plan's life. */
 function ToLife({ spec }: { spec: Computed["spec"] }) {
   const navigate = useNavigate();
   const go = async () => {

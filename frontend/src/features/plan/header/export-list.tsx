@@ -118,7 +118,7 @@ function FormatItem({
   );
 }
 
-/** How much of a file has come; without its size in advance, only that it is coming. */
+/** The progress of a download; without a known size, only that it is in progress. */
 function ExportProgress({
   title,
   running,

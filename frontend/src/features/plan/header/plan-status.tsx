@@ -17,7 +17,7 @@ export function PlanStatus({
   planning: boolean;
   readyMs: number | null;
   zoomPercent: number | undefined;
-  /** The export under way. */
+  /** The export in progress. */
   running: Running | null;
 }) {
   const saved = usePlan((state) => state.saved);

@@ -27,7 +27,7 @@ function rememberHidden() {
   try {
     localStorage.setItem(KEY, "1");
   } catch {
-    // It then comes back with the next page.
+    // It then appears again with the next page.
   }
 }
 

@@ -1,7 +1,7 @@
 import { Skeleton } from "@/ui/marks";
 import styles from "./lines.module.css";
 
-/** Lines of text to come. */
+/** Placeholders for lines of text that are loading. */
 export function Lines({ count }: { count: number }) {
   return (
     <div className={styles.lines}>

@@ -80,7 +80,7 @@ function PlanNotes({ model, select, saved }: Props & { saved: Saved }) {
   );
 }
 
-/** A way to what a note is pinned to; undefined where there is none any more. */
+/** A link to a note's anchor; undefined if the anchor does not exist any more. */
 function anchorOf(
   model: PlanModel,
   note: Note,

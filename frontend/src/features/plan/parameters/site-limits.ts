@@ -7,7 +7,7 @@ export type SiteLimit = components["schemas"]["SiteLimit"];
 export interface LimitWords {
   look: "pass" | "warning" | "error" | "info";
   text: string;
-  /** Who states the limit, and how far that can be trusted. */
+  /** The source of the limit, and its reliability. */
   stated: string;
 }
 

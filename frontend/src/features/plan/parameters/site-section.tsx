@@ -114,7 +114,7 @@ function sizeOf(enclosure: string): (NumberOption | false)[] {
   ];
 }
 
-/** Where the racks stand, and what a rack and the container or room bear. */
+/** The arrangement of racks, and the limits of a rack and of the container or room. */
 export function SiteSection({ racks, ...props }: SpecProps & { racks: Part[] }) {
   const enclosure = String(getIn(props.spec, "site.enclosure") ?? "auto");
   return (

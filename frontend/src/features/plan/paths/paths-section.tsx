@@ -1,6 +1,6 @@
 /**
- * The parallel paths of two servers: lit on the drawing, one by one or all; a cable is unplugged
- * and the path moves.
+ * The parallel paths of two servers, highlighted in the drawing, one by one or all; unplugging a
+ * cable moves the path.
  */
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";

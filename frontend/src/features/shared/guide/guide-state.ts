@@ -1,6 +1,6 @@
 /**
- * How far somebody is in the first minute: plan, parallel paths, predict, emulate, pull a cable.
- * Remembered by the browser.
+ * The user's progress in the first-minute guide: plan, parallel paths, predict, emulate, pull a
+ * cable. Stored in the browser.
  */
 import { create } from "zustand";
 

@@ -77,7 +77,7 @@ interface Seen {
   frame: Frame | null;
 }
 
-/** The hint of the step on the page as it is now, and where its control is. */
+/** The current hint of the step, and the position of its control. */
 function usePointing(step: Step): Seen {
   const look = (): Seen => {
     const { hint, control } = hintFor(step);

@@ -30,7 +30,9 @@ export interface Answers {
   emulation?: Schemas["ReportFrame"];
 }
 
-/** How much is sent is no part of the question: flows of an emulation are mostly unlimited. */
+/**
+ * Sizes of flows are ignored in the comparison, because flows of an emulation are mostly unlimited.
+ */
 const SIZES = new Set(["bytes"]);
 
 /** JSON with sorted keys, without fields that are not set. */
@@ -44,8 +46,8 @@ function ordered(value: unknown): unknown {
 }
 
 /**
- * Whether two experiments ask the same: network, traffic but for its size, routing, link rate and
- * faults.
+ * Whether two experiments have the same setup: network, traffic except its size, routing, link rate
+ * and faults.
  */
 export function sameQuestion(one: Experiment, other: Experiment): boolean {
   const asked = ({ plan, workload, routing, link_gbps, faults, emulation, topologies }: Experiment) => {

@@ -15,7 +15,7 @@ import {
 
 type Schemas = components["schemas"];
 
-/** Experiments that are looked through, the latest first. */
+/** The number of experiments that are searched, the latest first. */
 const LOOKED_AT = 200;
 
 async function latestRun(experiment: Experiment, signal: AbortSignal): Promise<Run | undefined> {

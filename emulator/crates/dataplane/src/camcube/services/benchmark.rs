@@ -67,7 +67,7 @@ const MOST_FLOODS: usize = 16;
 const MOST_SOURCES: usize = 4096;
 /// Packets that wait for a link to bounce by. `[ours]`
 const MOST_BOUNCED: usize = 256;
-/// How long packets wait on a server: a link's queue is shorter. `[ours]`
+/// The longest time that packets wait on a server: a link's queue is shorter. `[ours]`
 const WAIT_MILLIS: u32 = 200;
 /// Bytes before the keys: mode, whether it comes back, source, destination, the server before,
 /// keys.
@@ -201,7 +201,7 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Gives the links what they take.
+    /// Sends packets while the links accept them.
     fn fill(&mut self, context: &mut dyn Context) {
         let (now, here) = (context.now(), context.here());
         self.floods.retain(|flood| !flood.is_over(now));

@@ -72,7 +72,7 @@ pub struct Call<'a> {
     pub busy: u8,
     /// Packets of the service that wait.
     pub waiting: usize,
-    /// How far the packet has come that it is about.
+    /// The path so far of the packet that the call is about.
     pub journey: Journey,
     /// The requests so far, in order.
     pub requests: Vec<Request>,

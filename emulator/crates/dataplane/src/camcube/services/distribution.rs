@@ -72,7 +72,7 @@ const ROUTED_JOIN: u8 = 4;
 const CONTROL_QUEUE: u8 = 0;
 const DATA_QUEUE: u8 = 1;
 
-/// A file, as far as it is here.
+/// The part of a file that has arrived.
 #[derive(Debug)]
 struct File {
     bytes: u64,

@@ -56,7 +56,7 @@ mod tests {
             }
         }
 
-        /// Who begins later is not owed anything for the time before.
+        /// A sender that starts later gets no compensation for the time before.
         #[test]
         fn idling_saves_nothing_up(first in 1usize..1000) {
             let mut fair = Fair::default();

@@ -18,7 +18,7 @@ use crate::camcube::header::{Header, MAX_HOPS, ONE_HOP, OPTION_BYTES};
 use crate::protocol::Time;
 use crate::service::{Action, ClientId, Journey, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
 
-/// Calls that one packet may cause on one server before it is taken to loop.
+/// After this number of calls on one server, a packet counts as looping.
 const MOST_STEPS: u32 = 64;
 
 /// A pending task for the service at an index.

@@ -31,8 +31,8 @@ const COUNTED: f64 = 10.0;
 const SECS: f64 = (WARM_UP + COUNTED) * REBIND_SECS / FASTER;
 /// Share of requests without a response above which a rate is not sustained.
 const MOST_LOST: f64 = 0.01;
-/// Where the greatest rate is searched, in that of the fluid, and how often the range is halved: to
-/// 2 % of the fluid's.
+/// The range in which the greatest rate is searched, relative to the fluid's, halved until it is 2
+/// % of the fluid's.
 const SEARCHED: (f64, f64) = (0.5, 1.15);
 const HALVINGS: u32 = 5;
 /// Which of the fluid's ratios are simulated.

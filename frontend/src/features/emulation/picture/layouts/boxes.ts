@@ -12,7 +12,7 @@ const withoutGap = (distance: number): number =>
   distance - Math.min(Math.max(distance * GAP.share, GAP.leastPx), distance * GAP.mostShare);
 
 /**
- * Boxes of all nodes around their centres, all scaled alike so that none overlaps another or leaves
+ * Boxes of all nodes around their centres, scaled equally so that none overlaps another or leaves
  * the picture.
  */
 export function boxesAround(

@@ -13,7 +13,7 @@ const LABEL_PX = 18;
 const MARGIN_STEPS = 0.9;
 /** Length of a stub, in steps from its server's edge. */
 const STUB_STEPS = 0.3;
-/** How deep an arc to another plane hangs into the free room below its row. */
+/** The depth of an arc to another plane in the free space below its row. */
 const HANG = 0.75;
 /** The preferred ratio of a horizontal step to a vertical step. */
 const ASPECT = 1.5;
@@ -53,7 +53,7 @@ export function planesLayoutOf(network: Network, width: number, height: number):
   return { width, height, boxes, curves, stubs, lines: "free", tiers: [], frames: regionsOf(grid) };
 }
 
-/** Leaves room for cables between servers. */
+/** Leaves space for cables between servers. */
 function shrink(boxes: Float32Array, step: Grid["step"]): void {
   for (let i = 0; i < boxes.length; i += 4)
     [0, 1].forEach((axis) => {
@@ -127,7 +127,7 @@ function edge(boxes: Float32Array, node: Node, axis: number, side: number): [num
   return middle;
 }
 
-/** Below a box, left or right of its middle: there the cables to other planes leave it. */
+/** A point below a box, left or right of its middle, where cables to other planes start. */
 function corner(boxes: Float32Array, node: Node, side: number): [number, number] {
   const [x, y] = edge(boxes, node, 1, 1);
   return [x + side * boxes[node * 4 + 2]! * 0.3, y];

@@ -22,7 +22,7 @@ const GAP_ROWS = 1.5;
 const RACK_SHARE = 0.4;
 /** The share of the space next to a rack that its longest cable takes. */
 const BEND_SHARE = 0.92;
-/** And of that, its shortest. */
+/** The share that its shortest cable takes. */
 const LEAST_BEND = 0.12;
 /** Share of a device's height over which its cables leave it. */
 const PORTS_SHARE = 0.7;
@@ -176,10 +176,7 @@ function ranksOf(network: Network, of: (link: number) => [lane: number, length: 
   return ranks;
 }
 
-/**
- * Where each link leaves its ends, as y of end a and end b: one above the other, in the order of
- * where they go.
- */
+/** The y of each link at end a and end b: one above the other, in the order of their other ends. */
 function portsOf(
   network: Network,
   right: Uint8Array,

@@ -113,10 +113,7 @@ function boxesOf(network: Network, x: Float32Array, y: Float32Array, slotPx: num
 /** Share of a box's width over which its links leave it. */
 const PORTS_SHARE = 0.72;
 
-/**
- * Where each link leaves its ends, as x of end a and end b: side by side, in the order of where
- * they go.
- */
+/** The x of each link at end a and end b: side by side, in the order of their other ends. */
 function portsOf(network: Network, x: Float32Array, y: Float32Array, boxes: Float32Array): Float32Array {
   const ports = new Float32Array(network.links * 2);
   network.linksOf.forEach((links, node) => {
@@ -135,7 +132,7 @@ function portsOf(network: Network, x: Float32Array, y: Float32Array, boxes: Floa
   return ports;
 }
 
-/** A link leaves both its ends upright; one between two nodes of a row is an arch above it. */
+/** A link is vertical at both its ends; a link between two nodes of a row is an arch above it. */
 function curvesOf(network: Network, x: Float32Array, y: Float32Array, boxes: Float32Array): Float32Array {
   const curves = new Float32Array(network.links * 8);
   const ports = portsOf(network, x, y, boxes);

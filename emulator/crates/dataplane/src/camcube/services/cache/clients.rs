@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_AHEAD: usize = 8 << 20;
 const SILENT: &str = "SERVER_ERROR the server of this key does not answer\r\n";
 
-/// A request under way.
+/// A pending request.
 #[derive(Debug)]
 struct Request {
     request: u32,
@@ -50,7 +50,7 @@ struct Client {
 #[derive(Debug, Default)]
 pub struct Clients {
     clients: BTreeMap<ClientId, Client>,
-    /// Who waits for which request.
+    /// The client that waits for each request.
     requests: BTreeMap<u32, ClientId>,
     /// Clients whose next command can start.
     ready: BTreeSet<ClientId>,

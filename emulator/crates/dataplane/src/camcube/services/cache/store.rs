@@ -8,7 +8,7 @@ use crate::key_value::Entry;
 use crate::key_value::values::Values;
 use crate::protocol::Time;
 
-/// Time in which an answer with an older version may still be under way to a secondary. `[ours]`
+/// Time in which an answer with an older version can still arrive at a secondary. `[ours]`
 const LATE: Duration = Duration::from_secs(5);
 /// Keys whose older versions a secondary refuses, at most. `[ours]`
 const MOST_FORGOTTEN: usize = 4096;
