@@ -16,6 +16,7 @@ pub fn families_json(py: Python<'_>) -> String {
     py.detach(|| cubeyard_topology::families().to_string())
 }
 
+/// A topology built from a spec.
 #[pyclass(frozen, module = "cubeyard_engine")]
 pub struct Topology(cubeyard_topology::Topology);
 

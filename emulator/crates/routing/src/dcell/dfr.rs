@@ -105,6 +105,7 @@ impl Dfr {
         &self.shape
     }
 
+    /// The failures that the routes avoid.
     pub fn failures(&self) -> &Failures {
         &self.failures
     }

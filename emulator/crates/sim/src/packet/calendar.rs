@@ -39,6 +39,7 @@ pub struct Packet {
     offset: u32,
     /// Its place in the routes: the link it is on.
     pub position: u32,
+    /// The packet's header in 32 bits.
     pub header: Header,
     /// The packet behind it in its bucket, or in the list of free places.
     next: u32,
