@@ -14,7 +14,7 @@ use crate::pipeline::DiscardReason;
 const FIRST_TTL: u8 = 64;
 /// Protocol number of IPv4 in IPv4.
 const IP_IN_IP: u8 = 4;
-/// The bit of a label's last entry.
+/// The bottom-of-stack bit of an MPLS label.
 const BOTTOM: u32 = 1 << 8;
 
 type Done = Result<(), DiscardReason>;

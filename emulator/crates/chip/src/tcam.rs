@@ -42,8 +42,8 @@ pub(crate) struct Prune {
 }
 
 impl Tcam {
-    /// The TCAM of some entries by index. O(bytes that masks ask about x (entries + 256 x tuples)),
-    /// where masks ask about whole bytes.
+    /// Builds the TCAM from entries with their indices. O(masked bytes x (entries + 256 x tuples))
+    /// for masks of whole bytes.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, &'a Entry)>) -> Tcam {
         let entries: Vec<(u32, &Entry)> = entries.into_iter().collect();
         let mut best: HashMap<(usize, Key), u32, FxBuildHasher> = HashMap::default();

@@ -1,9 +1,9 @@
 //! The one-to-one maps between a server's id and its addresses: the same ones for every protocol.
 //! `[ours]`
 //!
-//! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is
-//! `100.(64 + port).0.0 + id + 1`: the control plane's own. Addresses never use the first or last
-//! address of their network.
+//! Applications use virtual addresses, `10.0.0.0 + id + 1`. The control plane uses addresses of
+//! ports, `100.(64 + port).0.0 + id + 1`. Addresses never use the first or last address of their
+//! network.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -41,7 +41,7 @@ impl Draws {
         self.0 = self.0.wrapping_add(step);
     }
 
-    /// A number in `0..bound` (bias below `bound / 2^32`; `bound` at least 1).
+    /// A random number in `0..bound`; `bound` must be at least 1. The bias is below `bound / 2^32`.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u64::from((self.next_bits() >> 32) as u32) * u64::from(bound)) >> 32) as u32

@@ -182,7 +182,7 @@ impl Bsr {
             .is_some_and(|nha| self.is_up(nha))
     }
 
-    /// Whether no hop of a path is known to be dead.
+    /// Whether a path contains no hop that is known to be dead.
     pub(super) fn path_usable(&self, path: &Path) -> bool {
         path.pairs().all(|(from, to)| self.hop_usable(from, to))
     }

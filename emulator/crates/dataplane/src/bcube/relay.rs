@@ -111,7 +111,7 @@ impl Bsr {
         std::iter::once(nha).chain(others).take(MAX_DEAD).collect()
     }
 
-    /// Takes in which neighbours a server says that it does not reach.
+    /// Records the neighbours that a server reports as unreachable.
     fn learn(&mut self, now: Time, reporter: NodeId, dead: &[Nha]) {
         let unreachable: Vec<NodeId> = dead
             .iter()
@@ -141,7 +141,8 @@ impl Bsr {
         }
     }
 
-    /// Our forwarding dropped a packet because its next hop is down: tells the packet's source.
+    /// Our forwarding dropped a packet because its next hop is down: reports it to the packet's
+    /// source.
     pub(super) fn on_next_hop_dead(&mut self, now: Time, nha: Nha, source: NodeId, path_id: u32) {
         if source == self.me || self.is_up(nha) || !self.structure.is_present(source) {
             return;

@@ -171,7 +171,7 @@ impl Structure {
         [0, 1, 2].map(|axis| self.shape.coordinate(server, axis) as u8)
     }
 
-    /// The server whose coordinate a key's is; `None` outside the torus.
+    /// The server at a key's coordinate; `None` outside the torus.
     pub fn home(&self, key: [u8; 3]) -> Option<NodeId> {
         let place = key.map(u32::from);
         let inside = place.iter().zip(self.shape.sizes()).all(|(at, size)| *at < size);

@@ -1,8 +1,8 @@
-//! DCell's control messages: a byte that says whose they are, a byte that says which, and what
-//! follows. `[ours]`
+//! DCell's control messages: a byte for the protocol, a byte for the kind of message, and its
+//! fields. `[ours]`
 //!
 //! ```text
-//! 0xdc 1  hears u8                                              hello: whether the sender hears the receiver
+//! 0xdc 1  hears u8                                              hello: whether the sender receives the receiver's hellos
 //! 0xdc 2  an advertisement of `crate::link_state`
 //! 0xdc 3  number u32, destination u32, retry and flags u8, proxy u32, rerouted in u16, count u8, servers u32 each
 //! 0xdc 4  number u32, arrived u8, count u8, servers u32 each    a trace's answer, on its way back

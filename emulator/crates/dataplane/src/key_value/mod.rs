@@ -24,7 +24,7 @@ use std::time::Duration;
 use crate::protocol::Time;
 use text::{TOO_LARGE, Write};
 
-/// A life without end, in milliseconds.
+/// The lifetime in milliseconds of a value that never expires.
 pub const FOR_EVER: u32 = u32::MAX;
 
 /// A stored value.

@@ -172,7 +172,7 @@ impl Cube {
         leads
     }
 
-    /// The corners to which `hops` lead from the source, a bit each at `4 * corner`.
+    /// The corners that `hops` reach from the source, a bit each at `4 * corner`.
     #[inline]
     pub fn reaches(&self, hops: u64) -> u64 {
         let mut reached = 1;

@@ -7,7 +7,7 @@ use super::live::Live;
 use super::shape::Shape;
 use crate::path::DirectedLink;
 
-/// Tables that make one hop two additions and, with failures, two look-ups.
+/// Tables with which a hop takes two additions and, with failures, two look-ups.
 #[derive(Debug)]
 pub(super) struct Walk {
     levels: usize,

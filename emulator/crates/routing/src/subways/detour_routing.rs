@@ -40,7 +40,8 @@ impl RackDetours {
 pub struct DetourRouting {
     straight: SubwaysRouting,
     racks: Racks,
-    /// By rack: out, and in (as paths from the rack, to be followed backwards).
+    /// Indexed by rack: first the outgoing detours, then the incoming ones (stored as paths from
+    /// the rack and followed backwards).
     detours: [Vec<RackDetours>; 2],
 }
 

@@ -25,7 +25,7 @@ fn secs(ps: u64) -> f64 {
     ps as f64 / SECOND as f64
 }
 
-/// The value at a share by nearest rank; `None` of nothing.
+/// The value at a share, by the nearest rank; `None` if the list is empty.
 fn at_share(sorted: &[u64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().map(secs)

@@ -228,7 +228,7 @@ pub struct LeafSpineSpec {
     // bytes, and with them the hashes of their plans.
     #[serde(default, skip_serializing_if = "is_default::<0>")]
     pub super_spines: u32,
-    /// Leaf-spine networks that the super-spines join.
+    /// Number of pods, which are leaf-spine networks joined by the super-spines.
     #[serde(default = "one", skip_serializing_if = "is_default::<1>")]
     pub pods: u32,
     /// Links from each spine to each super-spine.

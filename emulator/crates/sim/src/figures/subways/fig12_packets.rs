@@ -23,9 +23,9 @@ const BOUND_SECS: f64 = 1e-3;
 /// The paper's T_rebind, and how many times faster everything of the controllers is here.
 const REBIND_SECS: f64 = 0.01;
 const FASTER: f64 = 10.0;
-/// Periods of rebinding before requests count: a plan of detours, and two more.
+/// Length of the warm-up, in periods of rebinding: the ten until detours are planned, and two more.
 const WARM_UP: f64 = 12.0;
-/// Periods in which they count.
+/// Periods in which requests count.
 const COUNTED: f64 = 10.0;
 /// Virtual time of a simulation.
 const SECS: f64 = (WARM_UP + COUNTED) * REBIND_SECS / FASTER;
