@@ -137,7 +137,8 @@ def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, wher
         if target != "link":
             yield Strike(f"{id_}.{count}", exact, {target: one}, network.name_of[one], parameters)
         else:
-            at = {"port": list(links[one].a)} if exact == "port-down" else {"link": one}
+            ports = [end for end in (links[one].a, links[one].b) if end[0] in network.servers]
+            at = {"port": list(ports[0])} if exact == "port-down" and ports else {"link": one}
             yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[one]), parameters)
     if not found and not hit["nodes"] and not hit["links"]:
         count = {"server": len(network.servers), "switch": len(network.switches), "link": len(network.links)}

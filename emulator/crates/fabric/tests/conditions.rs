@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::bcube;
+use common::{bcube, describe};
 use cubeyard_fabric::faults::{Conditions, EndCondition, Fault, QueueCondition, ServerCondition};
-use cubeyard_fabric::network::Network;
+use cubeyard_fabric::network::{Network, Place};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -121,6 +121,21 @@ fn faults_on_one_link_add_up_as_in_the_flow_engine() {
         Conditions::under(&network, []),
         "a link is never faster than it was made"
     );
+}
+
+#[test]
+fn a_port_is_down_at_one_end_of_its_cable_between_switches_too() {
+    let spec = json!({"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1, "server_gbps": 1, "uplink_gbps": 1});
+    let network = Network::from_json(describe(&spec, RUN, "routers", 1e8)).expect("a network");
+    let link = network
+        .places
+        .iter()
+        .position(|places| places.iter().all(Place::is_switch));
+    let link = link.expect("a cable between switches");
+    let down = |target: Value| under(&network, &[json!({"kind": "port-down", "target": target})]).ends;
+    assert_eq!(down(json!({"link": link}))[link].map(|end| end.up), [false, true]);
+    let of_server = down(json!({"port": [0, 0]}));
+    assert_eq!(of_server.iter().flatten().filter(|end| !end.up).count(), 1);
 }
 
 #[test]

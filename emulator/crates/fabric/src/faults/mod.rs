@@ -175,6 +175,8 @@ fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
         FaultKind::ServerSilent => Effect::Mute(server()?),
         FaultKind::Down | FaultKind::CablePulled => Effect::Pull(link()?),
         FaultKind::CableCutSilent => Effect::Cut(link()?),
+        // A cable between switches is named as a link: its first end is the port.
+        FaultKind::PortDown if matches!(json.target, Target::Link(_)) => Effect::Down(link()?, 0),
         FaultKind::PortDown => {
             let port = port()?;
             Effect::Down(port.link, port.end)
