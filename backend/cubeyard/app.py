@@ -78,7 +78,7 @@ log = structlog.get_logger(__name__)
 
 DESCRIPTION = """Plans, prices and wires container data centers.
 
-Every error is RFC 9457 problem JSON. Collections page with `limit` and `cursor`. A plan's ETag names its head revision;
+Every error is RFC 9457 problem JSON. Collections page with `limit` and `cursor`. A plan's ETag changes with every change of it;
 send it back as `If-Match` (412 if the plan moved) or send `base_revision` (409)."""
 
 probes = APIRouter(tags=["operation"], route_class=LateRoute)

@@ -119,6 +119,8 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Names, beside the loopback ones, that a browser may call this server by (comma separated)."""
     allowed_origins: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Origins, like http://portal.example:3000, whose pages may call the API and read its answers
+    (comma separated)."""
     frontend_dir: Path = Field(default_factory=_default_frontend)
 
     max_body_bytes: int = Field(default=4 * MEBIBYTE, ge=1024)

@@ -9,6 +9,7 @@ from sqlalchemy import Select, func, insert, or_, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog.models import BookRow, PartRow, VersionRow
+from cubeyard.kit.search_text import has_word
 
 SEED_LOCK = 0x43756265_0001
 """A number for PostgreSQL's advisory locks: one process seeds at a time."""
@@ -111,9 +112,9 @@ class CatalogRepository:
         for word in words:
             query = query.where(
                 or_(
-                    PartRow.sku.icontains(word, autoescape=True),
-                    PartRow.name.icontains(word, autoescape=True),
-                    PartRow.manufacturer.icontains(word, autoescape=True),
+                    has_word(PartRow.sku, word),
+                    has_word(PartRow.name, word),
+                    has_word(PartRow.manufacturer, word),
                 )
             )
         total = self._session.scalar(_count(query)) or 0

@@ -186,12 +186,12 @@ def distinct_seeds(seeds: list[int]) -> list[int]:
 
 def print_seeds(console: Console, document: Json, columns: Mapping[str, str]) -> None:
     """The numbers of each seed, where there are several: fields of their documents, by title."""
-    if len(each := document.get("by_seed") or []) < 2:
+    if len(results := document.get("by_seed") or []) < 2:
         return
     table = Table("Seed", *columns, box=None)
-    for one in each:
-        values = (one.get(field) for field in columns.values())
-        table.add_row(str(one["seed"]), *("–" if value is None else f"{value:,.6g}" for value in values))
+    for result in results:
+        values = (result.get(field) for field in columns.values())
+        table.add_row(str(result["seed"]), *("–" if value is None else f"{value:,.6g}" for value in values))
     console.print()
     console.print("All seeds; the numbers above are of the first", style="dim")
     console.print(table)

@@ -9,6 +9,7 @@ from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
 from cubeyard.experiments.models import ExperimentRow
+from cubeyard.kit.search_text import has_word
 
 
 class ExperimentRepository:
@@ -41,7 +42,7 @@ class ExperimentRepository:
             if value is not None:
                 query = query.where(field == value)
         for word in words:
-            query = query.where(ExperimentRow.name.icontains(word, autoescape=True))
+            query = query.where(has_word(ExperimentRow.name, word))
         return self._session.scalars(query).all()
 
     def delete(self, row: ExperimentRow) -> None:

@@ -17,7 +17,7 @@ from cubeyard.jobs.service import JobService, at_once, described, export_tag, fo
 from cubeyard.kit.db import Database, UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import NotJson, disposition, download, json_bytes, matches, partial, ranged
+from cubeyard.kit.responses import IfNoneMatch, NotJson, disposition, download, json_bytes, matches, partial, ranged
 from cubeyard.kit.routing import api_router
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
@@ -26,9 +26,6 @@ from cubeyard.plans.spec import normal_spec, on_paper
 router = api_router(tags=["exports"])
 
 FormatName = Annotated[str, Path(min_length=1, max_length=40, examples=["xlsx"])]
-IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", max_length=400, description="ETags of the client's copies.")
-]
 Stream = Annotated[bool, Query(description="The file in this answer whatever its size, instead of a job.")]
 Prefer = Annotated[
     str | None,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import orjson
+from fastapi import Header
 from starlette.responses import Response, StreamingResponse
 
 from cubeyard.kit.errors import ProblemError
 
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", max_length=400, description="ETags of the client's copies.")
+]
 KNOWN_BYTES = 1 << 20
 """This much of a file is made before its first byte is sent; a shorter file gets its size.
 [ours]"""
@@ -29,7 +33,7 @@ def json_object(parts: Mapping[str, bytes]) -> bytes:
 
 
 def json_value(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return json_bytes(orjson.dumps(value), status=status, headers=headers)
+    return json_bytes(orjson.dumps(value, option=orjson.OPT_UTC_Z), status=status, headers=headers)
 
 
 def disposition(filename: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
 from cubeyard.kit.db import Repository
+from cubeyard.kit.search_text import has_word
 from cubeyard.notes.models import NoteRow
 from cubeyard.plans.models import PlanRow
 from cubeyard.runs.models import RunRow
@@ -60,7 +61,7 @@ class NoteRepository(Repository):
         if resolved is not None:
             query = query.where(NoteRow.resolved_at.is_not(None) if resolved else NoteRow.resolved_at.is_(None))
         for word in words:
-            query = query.where(NoteRow.text.icontains(word, autoescape=True))
+            query = query.where(has_word(NoteRow.text, word))
         return self._session.scalars(query).all()
 
     def runs_there(self, run_ids: Iterable[str]) -> set[str]:

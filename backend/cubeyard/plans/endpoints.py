@@ -13,7 +13,7 @@ from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import json_bytes, json_object, json_value
+from cubeyard.kit.responses import IfNoneMatch, json_bytes, json_object, json_value, matches
 from cubeyard.kit.routing import api_router
 from cubeyard.kit.text import PlainText
 from cubeyard.plans import documents, metrics, schemas
@@ -39,7 +39,9 @@ RevisionNumber = Annotated[int, Path(ge=1, le=2_147_483_647)]
 DeviceName = Annotated[str, Path(min_length=1, max_length=120, examples=["0132", "<3,001>"])]
 RackName = Annotated[str, Path(min_length=1, max_length=120, examples=["R03"])]
 ETAG_HEADER = {
-    "headers": {"ETag": {"description": "Names this head; send it back as If-Match.", "schema": {"type": "string"}}}
+    "headers": {
+        "ETag": {"description": "Names this state of the plan; send it back as If-Match.", "schema": {"type": "string"}}
+    }
 }
 
 
@@ -102,8 +104,15 @@ def list_plans(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[PlainText, Query(max_length=200, description="Words of the name.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    sort: Annotated[
+        schemas.PlanOrder,
+        Query(
+            description="`created_at` does not change while pages are read; a plan that is changed meanwhile may be missing "
+            "from pages by `updated_at`. Keep it from page to page."
+        ),
+    ] = "updated_at",
 ) -> schemas.PlanList:
-    return service.page(cursor=cursor, q=q, limit=limit)
+    return service.page(cursor=cursor, q=q, limit=limit, sort=sort)
 
 
 @plans.post(
@@ -123,10 +132,13 @@ def create_plan(service: Service, request: schemas.PlanCreate) -> Response:
     operation_id="read_plan",
     summary="A plan at its head or at a revision",
     response_model=schemas.Plan,
-    responses={200: ETAG_HEADER, **responses(404)},
+    responses={200: ETAG_HEADER, 304: {"description": "The client's copy is up to date."}, **responses(404)},
 )
-def read_plan(service: Service, id: Id, revision: AtRevision = None) -> Response:
-    return _plan_response(*service.read(id, revision))
+def read_plan(service: Service, id: Id, revision: AtRevision = None, if_none_match: IfNoneMatch = None) -> Response:
+    plan, row = service.read(id, revision)
+    if matches(if_none_match, etag(plan)):
+        return Response(status_code=304, headers={"etag": etag(plan)})
+    return _plan_response(plan, row)
 
 
 @plans.patch(

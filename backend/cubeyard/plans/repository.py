@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
+from cubeyard.kit.search_text import has_word
 from cubeyard.plans.models import PlanRow, RevisionRow
 
 
@@ -28,19 +30,26 @@ class PlanRepository:
         return self._session.scalars(query).all()
 
     def page(
-        self, *, after: tuple[datetime, str] | None, words: Sequence[str], limit: int
+        self,
+        *,
+        after: tuple[datetime, str] | None,
+        words: Sequence[str],
+        limit: int,
+        sort: Literal["updated_at", "created_at"] = "updated_at",
     ) -> list[tuple[PlanRow, RevisionRow]]:
-        """Plans with their heads, most recently changed first, starting after the given plan."""
+        """Plans with their heads, most recently changed or created first, starting after the given
+        plan."""
+        moment = PlanRow.updated_at if sort == "updated_at" else PlanRow.created_at
         query = (
             select(PlanRow, RevisionRow)
             .join(RevisionRow, (RevisionRow.plan_id == PlanRow.id) & (RevisionRow.revision == PlanRow.head_revision))
-            .order_by(PlanRow.updated_at.desc(), PlanRow.id.desc())
+            .order_by(moment.desc(), PlanRow.id.desc())
             .limit(limit)
         )
         if after is not None:
-            query = query.where(tuple_(PlanRow.updated_at, PlanRow.id) < after)
+            query = query.where(tuple_(moment, PlanRow.id) < after)
         for word in words:
-            query = query.where(PlanRow.name.icontains(word, autoescape=True))
+            query = query.where(has_word(PlanRow.name, word))
         return [(plan, head) for plan, head in self._session.execute(query)]
 
     def add(self, plan: PlanRow, first: RevisionRow) -> None:

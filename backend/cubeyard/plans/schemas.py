@@ -46,6 +46,7 @@ Spec = Annotated[
     ),
 ]
 Note = Annotated[PlainText, Field(max_length=500, description="Why, for whoever reads the history.")]
+PlanOrder = Literal["updated_at", "created_at"]
 Revision = Annotated[int, Field(ge=1, le=2_147_483_647)]
 CatalogVersion = Annotated[
     Annotated[int, Field(ge=1, le=2_147_483_647)] | Literal["latest"] | None,

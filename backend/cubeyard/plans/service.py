@@ -68,13 +68,13 @@ class PlanService:
         version = self._catalog.pin(row.book, row.book_version)
         return plan, row, lambda: self._build(on_paper(row.spec, paper), version)
 
-    def page(self, *, cursor: str | None, q: str, limit: int) -> schemas.PlanList:
+    def page(self, *, cursor: str | None, q: str, limit: int, sort: schemas.PlanOrder) -> schemas.PlanList:
         after = decode_cursor(cursor) if cursor is not None else None
-        rows = self._repository.page(after=after, words=q.split(), limit=limit + 1)
+        rows = self._repository.page(after=after, words=q.split(), limit=limit + 1, sort=sort)
         more = len(rows) > limit
         items = [_list_item(plan, head) for plan, head in rows[:limit]]
         last = rows[limit - 1][0] if more else None
-        return schemas.PlanList(items=items, next=encode_cursor(last.updated_at, last.id) if last else None)
+        return schemas.PlanList(items=items, next=encode_cursor(getattr(last, sort), last.id) if last else None)
 
     def update(self, plan_id: str, request: schemas.PlanUpdate, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
         plan = self._locked(plan_id)
@@ -276,7 +276,8 @@ def _number(catalog_version: int | str | None) -> int | None:
 
 
 def etag(plan: PlanRow) -> str:
-    return f'"{plan.id}.{plan.head_revision}"'
+    """Another one after every change, of the name alone too."""
+    return f'"{plan.id}.{plan.head_revision}.{round(plan.updated_at.timestamp() * 1e6):x}"'
 
 
 def plan_fields(plan: PlanRow, row: RevisionRow) -> dict[str, Any]:

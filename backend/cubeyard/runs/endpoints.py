@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Depends, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
@@ -73,8 +73,12 @@ def start_run(service: Service, experiments: Experiments, id: Id) -> schemas.Run
 def list_runs(
     service: Service,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    state: Annotated[list[schemas.RunState] | None, Query(max_length=5, description="Any of these.")] = None,
-    kind: Annotated[list[schemas.RunKind] | None, Query(max_length=3, description="Any of these.")] = None,
+    state: Annotated[
+        list[schemas.RunState] | None, Query(max_length=len(get_args(schemas.RunState)), description="Any of these.")
+    ] = None,
+    kind: Annotated[
+        list[schemas.RunKind] | None, Query(max_length=len(get_args(schemas.RunKind)), description="Any of these.")
+    ] = None,
     q: Annotated[PlainText, Query(max_length=200, description="Words of the title.")] = "",
     experiment: Annotated[str | None, Query(pattern=PATTERN)] = None,
     figure: Annotated[str | None, Query(pattern="^[a-z0-9-]{1,64}$")] = None,

@@ -30,6 +30,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.kit.db import Repository
+from cubeyard.kit.search_text import has_word
 from cubeyard.runs.chunks import ChunkRepository
 from cubeyard.runs.models import FrameRow, RunRow
 from cubeyard.runs.queue import QUICK_SECS
@@ -97,7 +98,7 @@ class RunRepository(Repository):
             if value is not None:
                 query = query.where(field == value)
         for word in words:
-            query = query.where(RunRow.title.icontains(word, autoescape=True))
+            query = query.where(has_word(RunRow.title, word))
         return self._session.scalars(query).all()
 
     def of_experiment(self, experiment_id: str) -> Sequence[RunRow]:

@@ -1,4 +1,4 @@
-"""Numbers of NumPy count as numbers wherever a call takes one."""
+"""NumPy's numbers are numbers in every argument of a call."""
 
 from __future__ import annotations
 

@@ -12224,6 +12224,8 @@ export interface operations {
                 /** @description Words of the name. */
                 q?: string;
                 limit?: number;
+                /** @description `created_at` does not change while pages are read; a plan that is changed meanwhile may be missing from pages by `updated_at`. Keep it from page to page. */
+                sort?: "updated_at" | "created_at";
             };
             header?: never;
             path?: never;
@@ -12267,7 +12269,7 @@ export interface operations {
             /** @description Successful Response */
             201: {
                 headers: {
-                    /** @description Names this head; send it back as If-Match. */
+                    /** @description Names this state of the plan; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12292,7 +12294,10 @@ export interface operations {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of the client's copies. */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -12304,13 +12309,20 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this head; send it back as If-Match. */
+                    /** @description Names this state of the plan; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Plan"];
                 };
+            };
+            /** @description The client's copy is up to date. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -12381,7 +12393,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this head; send it back as If-Match. */
+                    /** @description Names this state of the plan; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12494,7 +12506,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Names this head; send it back as If-Match. */
+                    /** @description Names this state of the plan; send it back as If-Match. */
                     ETag?: string;
                     [name: string]: unknown;
                 };

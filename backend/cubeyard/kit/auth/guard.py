@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cubeyard.kit.auth.revocation import Checks
 from cubeyard.kit.auth.service import AuthService, Identity
@@ -36,6 +36,16 @@ OPEN_PATHS = frozenset({"/login", "/healthz", "/icon.svg"})
 """Reachable without a token: the login page shows the icon, too."""
 
 
+PREFLIGHT = {
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    "access-control-allow-headers": "Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, "
+    "Last-Event-ID, Prefer, Range, X-Request-Id",
+    "access-control-max-age": "600",
+}
+EXPOSED = "Content-Disposition, Content-Range, ETag, Location, Retry-After, X-Request-Id"
+"""Headers of answers that a page elsewhere may read."""
+
+
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, application: FastAPI) -> None:
         self.app = app
@@ -52,9 +62,36 @@ class Guard:
         headers = Headers(scope=scope)
         # A refusal of a WebSocket is an HTTP answer in its place.
         refusal = self._refuse_peer(scope) or self._refuse_host(scope, headers) or self._refuse_origin(scope, headers)
+        if scope["type"] == "http" and self._origins:
+            send = self._readable(headers.get("origin", ""), send)
+            if refusal is None and self._is_preflight(scope, headers):
+                refusal = Response(status_code=204, headers=PREFLIGHT)
         if refusal is None:
             refusal = await self._refuse_stranger(scope, headers)
         await (refusal or self.app)(scope, receive, send)
+
+    def _is_preflight(self, scope: Scope, headers: Headers) -> bool:
+        """A browser's question before a page of an allowed origin sends a request (it has no token
+        yet)."""
+        asks = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        return asks and headers.get("origin", "").lower() in self._origins
+
+    def _readable(self, origin: str, send: Send) -> Send:
+        """Answers that a page of an allowed origin may read. Cookies are not sent from there: its
+        requests need a token where the server does."""
+        allowed = origin.lower() in self._origins
+
+        async def send_readable(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("Origin")
+                if allowed:
+                    headers["access-control-allow-origin"] = origin
+                    headers["access-control-expose-headers"] = EXPOSED
+                    headers["cross-origin-resource-policy"] = "cross-origin"
+            await send(message)
+
+        return send_readable
 
     def _refuse_peer(self, scope: Scope) -> Response | None:
         """Without tokens only this machine may connect, independent of the bind address."""

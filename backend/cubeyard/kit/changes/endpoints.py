@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fastapi import Query
 
@@ -23,8 +23,14 @@ router = api_router("/changes", tags=["changes"])
 def list_changes(
     session: UnitOfWork,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    kind: Annotated[list[schemas.ChangeKind] | None, Query(max_length=8, description="Any of these.")] = None,
-    action: Annotated[list[schemas.ChangeAction] | None, Query(max_length=12, description="Any of these.")] = None,
+    kind: Annotated[
+        list[schemas.ChangeKind] | None,
+        Query(max_length=len(get_args(schemas.ChangeKind)), description="Any of these."),
+    ] = None,
+    action: Annotated[
+        list[schemas.ChangeAction] | None,
+        Query(max_length=len(get_args(schemas.ChangeAction)), description="Any of these."),
+    ] = None,
     who: Annotated[PlainText | None, Query(min_length=1, max_length=120, description="Made by this token.")] = None,
     plan: Annotated[
         str | None, Query(pattern=PATTERN, description="Of this saved plan and what belongs to it.")

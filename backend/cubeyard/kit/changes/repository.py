@@ -9,6 +9,7 @@ from sqlalchemy import or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from cubeyard.kit.changes.models import ChangeRow
+from cubeyard.kit.search_text import has_word
 
 
 class ChangeRepository:
@@ -46,6 +47,6 @@ class ChangeRepository:
             if value is not None:
                 query = query.where(field == value)
         for word in words:
-            named = (field.icontains(word, autoescape=True) for field in (ChangeRow.name, ChangeRow.detail))
+            named = (has_word(field, word) for field in (ChangeRow.name, ChangeRow.detail))
             query = query.where(or_(*named))
         return self._session.scalars(query).all()
