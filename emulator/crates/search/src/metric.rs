@@ -60,12 +60,16 @@ impl Unit {
         let (number, unit) = split(text)?;
         let dollars = self.currency(text).map(|code| unit.replace(code, "USD"));
         let unit = dollars.as_deref().unwrap_or(unit);
-        let of = if unit.is_empty() {
-            1.0
-        } else {
-            self.names().iter().find(|(name, _)| *name == unit)?.1
+        let known = self.names().iter().find(|(name, _)| *name == unit);
+        let value = match known {
+            _ if unit.is_empty() => number,
+            // Division keeps 57% at 0.57.
+            Some(&(_, of)) if of < 1.0 => number / (1.0 / of).round(),
+            Some(&(_, of)) => number * of,
+            None if self == Unit::Gbps => number * rate_bits(unit)? / 1e9,
+            None => return None,
         };
-        (number * of).is_finite().then_some(number * of)
+        value.is_finite().then_some(value)
     }
 
     /// The currency that an amount is written in: EUR of `1.5 kEUR`.
@@ -98,6 +102,50 @@ fn split(text: &str) -> Option<(f64, &str)> {
     let (number, unit) = text.split_at(unit.map_or(text.len(), |(at, _)| at));
     let number: f64 = number.trim().replace(',', "").parse().ok()?;
     Some((number, unit.trim()))
+}
+
+/// Bits per second of a rate's unit, as `cubeyard.reading.units` reads it: `M`, `Mbps`, `Mib/s`.
+/// `None` for bytes and for other units.
+fn rate_bits(unit: &str) -> Option<f64> {
+    const PREFIXES: [(&str, f64); 8] = [
+        ("ki", 1024.0),
+        ("mi", 1048576.0),
+        ("gi", 1073741824.0),
+        ("ti", 1099511627776.0),
+        ("k", 1e3),
+        ("m", 1e6),
+        ("g", 1e9),
+        ("t", 1e12),
+    ];
+    const WORDS: [(&str, &str); 8] = [
+        ("kilo", "k"),
+        ("mega", "m"),
+        ("giga", "g"),
+        ("tera", "t"),
+        ("kibi", "ki"),
+        ("mebi", "mi"),
+        ("gibi", "gi"),
+        ("tebi", "ti"),
+    ];
+    let mut lower = unit.to_ascii_lowercase();
+    let per = ["/second", "/sec", "/s", "ps"]
+        .into_iter()
+        .find(|per| lower.ends_with(per));
+    lower.truncate(lower.len() - per.map_or(0, str::len));
+    let base = ["bits", "bit"].into_iter().find(|base| lower.ends_with(base));
+    let bare = base.is_none() && unit[..lower.len()].ends_with('b');
+    lower.truncate(lower.len() - base.map_or(usize::from(bare), str::len));
+    let prefix = WORDS
+        .into_iter()
+        .find(|(word, _)| *word == lower)
+        .map_or(lower.as_str(), |(_, prefix)| prefix);
+    if prefix.is_empty() {
+        return Some(1.0);
+    }
+    PREFIXES
+        .into_iter()
+        .find(|(name, _)| *name == prefix)
+        .map(|(_, of)| of)
 }
 
 /// One metric of the catalogue.
@@ -346,6 +394,22 @@ mod tests {
             assert_eq!(index_of(name), Some(place), "{name}");
         }
         assert!(METRICS.is_sorted_by_key(|metric| metric.stage));
+    }
+
+    #[test]
+    fn rates_are_read_as_everywhere_else() {
+        let rates: serde_json::Map<String, Value> =
+            serde_json::from_str(include_str!("../tests/rates.json")).expect("JSON");
+        for (unit, bits) in rates {
+            let read = Unit::Gbps.read(&format!("8 {unit}"));
+            let wanted = match unit.as_str() {
+                "" => Some(8.0),
+                _ => bits.as_f64().map(|bits| 8.0 * bits / 1e9),
+            };
+            let near = |(a, b): (f64, f64)| (a - b).abs() < 1e-9 * b;
+            assert!(read.zip(wanted).map_or(read == wanted, near), "{unit}: {read:?}");
+        }
+        assert_eq!(Unit::Share.read("57%"), Some(0.57));
     }
 
     #[test]
