@@ -28,7 +28,9 @@ POINT_COLUMNS: dict[str, dict[str, str]] = {
 def row_of(payload: Json, titles: list[str]) -> Json:
     """A point and its result by column, and more; `titles` by the number of the topology."""
     result = payload["result"]
-    hops, maxmin = result.get("path_hops") or {}, result.get("maxmin") or {}
+    # The mean of no path is none: 0 would pull means over seeds down.
+    hops = result.get("path_hops") if result.get("flows") else None
+    hops, maxmin = hops or {}, result.get("maxmin") or {}
     times = result.get("completion_secs") or {}
     return {
         **result,

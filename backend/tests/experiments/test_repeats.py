@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.question import MAX_LINK_GBPS, ExperimentCreate
+from cubeyard.experiments.rows import row_of
 from cubeyard.experiments.short import MAX_SEED
 from tests.conftest import SMALL
 
@@ -49,3 +50,10 @@ def test_the_rate_of_links_has_one_limit(engine: Engine) -> None:
         ExperimentCreate.model_validate({**ASKED, "link_gbps": MAX_LINK_GBPS * 1.01})
     with pytest.raises(PlanRejectedError):
         engine.predict_json(SMALL, {"workload": {"kind": "permutation"}, "link_gbps": MAX_LINK_GBPS * 1.01})
+
+
+def test_a_point_without_a_flow_has_no_path_length_in_its_row() -> None:
+    result = {"flows": 0, "path_hops": {"mean": 0.0, "max": 0}}
+    point = {"topology": 0, "result": result}
+    assert row_of(point, ["BCube"])["path_hops_mean"] is row_of(point, ["BCube"])["path_hops_max"] is None
+    assert row_of({**point, "result": {**result, "flows": 1}}, ["BCube"])["path_hops_mean"] == 0.0
