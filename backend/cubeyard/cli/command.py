@@ -51,6 +51,8 @@ SUBCOMMANDS = {
     "changes": "changes:changes",
     "token": "admin:token_app",
     "db": "admin:db_app",
+    "backup": "backup:backup",
+    "restore": "backup:restore",
 }
 """Module and function (or group of further subcommands) of each, in the order of the help."""
 

@@ -62,7 +62,17 @@ def current(engine: Engine) -> str | None:
 
 def head() -> str:
     """The newest migration: the one on which no other is built."""
-    texts = [path.read_text() for path in (MIGRATIONS / "versions").glob("*.py")]
-    made, built_on = ({name for one in texts for name in kind.findall(one)} for kind in (_REVISION, _BUILT_ON))
+    made, built_on = _revisions()
     (newest,) = made - built_on
     return newest
+
+
+def is_known(revision: str) -> bool:
+    """Whether this program can migrate tables of that revision."""
+    return revision in _revisions()[0]
+
+
+def _revisions() -> tuple[set[str], set[str]]:
+    texts = [path.read_text() for path in (MIGRATIONS / "versions").glob("*.py")]
+    made, built_on = ({name for one in texts for name in kind.findall(one)} for kind in (_REVISION, _BUILT_ON))
+    return made, built_on
