@@ -45,6 +45,7 @@ from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
 from cubeyard.kit.auth.endpoints import session as session_router
 from cubeyard.kit.auth.guard import Guard
+from cubeyard.kit.auth.slowing import Slowing
 from cubeyard.kit.changes.endpoints import router as changes_router
 from cubeyard.kit.compression import Compression
 from cubeyard.kit.confined.forks import ReaderLimits
@@ -203,6 +204,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.settings = settings
     app.state.start_error = None
     app.state.metrics = measured
+    app.state.slowing = Slowing()
     app.state.engine = Engine(settings, measured)
     app.state.terminals = Terminals(settings)
     app.state.readers = Readers(ReaderLimits(settings.reader_secs, settings.reader_bytes))

@@ -18,6 +18,7 @@ MEBIBYTE = 1024 * 1024
 SOCKET_PATH_BYTES = 107
 """A Unix socket's path may not be longer."""
 MAX_HOSTS = 64
+LEAST_TOKEN_CHARACTERS = 16
 LOCAL_IMAGES = "local"
 IMAGE_REGISTRIES = ("docker.io", "ghcr.io", "quay.io", LOCAL_IMAGES)
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -212,6 +213,16 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("token")
+    @classmethod
+    def _long_enough(cls, token: SecretStr | None) -> SecretStr | None:
+        length = len(token.get_secret_value()) if token is not None else 0
+        if 0 < length < LEAST_TOKEN_CHARACTERS:
+            raise ValueError(
+                f"the token has {length} characters; it must have at least {LEAST_TOKEN_CHARACTERS}. For a new one: openssl rand -hex 24"
+            )
+        return token
 
     @field_validator("hosts", mode="before")
     @classmethod

@@ -19,10 +19,18 @@ db_app = typer.Typer(help="The database's tables.", no_args_is_help=True)
 
 
 @token_app.command("create")
-def token_create(name: Annotated[str, typer.Argument(help="What the token is for.")] = "from the command line") -> None:
+def token_create(
+    name: Annotated[str, typer.Argument(help="What the token is for.")] = "from the command line",
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="It may compute and read, and change nothing.")
+    ] = False,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3650, help="It expires after these days; default: never.")
+    ] = None,
+) -> None:
     """Create a token and print it; it cannot be read again."""
     with explained(), _auth() as service:
-        row, secret = service.create_token(name)
+        row, secret = service.create_token(name, read_only=read_only, expires_in_days=days)
     errors.print(f"Token {row.id} ({name}). Keep it now: it is not stored.")
     print(secret)
 
@@ -30,11 +38,13 @@ def token_create(name: Annotated[str, typer.Argument(help="What the token is for
 @token_app.command("list")
 def token_list() -> None:
     """List the tokens, without the tokens themselves."""
-    table = Table("Id", "Name", "Made", "Last used", box=None)
+    table = Table("Id", "Name", "Made", "Last used", "Rights", "Expires", box=None)
     with explained(), _auth() as service:
         for row in service.tokens():
             used = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never"
-            table.add_row(row.id, row.name, row.created_at.isoformat(timespec="minutes"), used)
+            expires = row.expires_at.isoformat(timespec="minutes") if row.expires_at else "never"
+            made = row.created_at.isoformat(timespec="minutes")
+            table.add_row(row.id, row.name, made, used, "read" if row.read_only else "all", expires)
     Console().print(table)
 
 

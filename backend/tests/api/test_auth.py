@@ -6,18 +6,23 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import SecretStr, ValidationError
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Mount
+from starlette.testclient import WebSocketDenialResponse
 from starlette.types import Message
 
-from cubeyard.app import create_app
+from cubeyard.app import ROUTES, create_app
 from cubeyard.kit.auth import revocation
+from cubeyard.kit.auth.reads import only_reads
 from cubeyard.kit.auth.service import AuthService
+from cubeyard.kit.auth.slowing import FORGET_SECS, MOST_SECS, Slowing
 from cubeyard.kit.db import Database
 from cubeyard.kit.sse import EventStream
 from cubeyard.settings import Settings
@@ -42,8 +47,6 @@ def exposed(settings: Settings, database: Database) -> Iterator[TestClient]:
 
 
 def _secret(value: str) -> object:
-    from pydantic import SecretStr
-
     return SecretStr(value)
 
 
@@ -209,3 +212,92 @@ async def _never() -> Message:
 def _revoke(database: Database, token: str) -> None:
     with database.session() as session:
         AuthService(session, None).revoke(token)
+
+
+def _made(client: TestClient, **more: Any) -> dict[str, Any]:
+    answer = client.post("/api/v1/tokens", json={"name": "laptop", **more}, headers=bearer("configured-token"))
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_a_read_only_token_computes_and_reads_and_changes_nothing(exposed: TestClient) -> None:
+    made = _made(exposed, read_only=True)
+    assert (made["read_only"], made["expires_at"]) == (True, None)
+    ours = bearer(made["token"])
+    assert exposed.get(PLANS, headers=ours).status_code == 200
+    assert exposed.post(f"{PLANS}/preview", json={"spec": SMALL}, headers=ours).status_code == 200
+    refused = exposed.post(PLANS, json={"name": "x", "spec": SMALL}, headers=ours)
+    assert (refused.status_code, refused.json()["type"]) == (403, "urn:cubeyard:problem:read-only-token")
+    assert exposed.post("/api/v1/tokens", json={"name": "more"}, headers=ours).status_code == 403
+    assert exposed.delete(f"/api/v1/tokens/{made['id']}", headers=ours).status_code == 403
+    with pytest.raises(WebSocketDenialResponse) as shell:
+        exposed.websocket_connect(
+            "ws://10.0.0.7/api/v1/runs/0a1b2c3d4e5f6g/servers/00/terminal", headers=ours
+        ).__enter__()
+    assert shell.value.status_code == 403
+    # The same by its session.
+    exposed.post("/login", data={"token": made["token"]})
+    assert exposed.get(PLANS).status_code == 200
+    assert exposed.post(PLANS, json={"name": "x", "spec": SMALL}).status_code == 403
+    assert exposed.post("/logout").status_code == 303
+
+
+def test_paths_that_a_read_only_token_may_post_to_exist() -> None:
+    paths = [route.path for route in ROUTES if "POST" in (getattr(route, "methods", None) or ())]
+    allowed = {path for path in paths if only_reads("http", "POST", path)}
+    assert {path.removeprefix("/api/v1") for path in allowed} == {
+        "/topologies/import", "/compare", "/plans/preview", "/plans/paths", "/search", "/life", "/service-trials",
+        "/plans/{id}/revisions/{revision}/as-built", "/exports/{format}", "/scenarios/read", "/scenarios/write",
+        "/predict", "/simulate", "/experiments/estimate", "/emulation/profile", "/emulation/fit",
+        "/emulation/upgrades", "/runs/{id}/faults/preview", "/runs/{id}/servers/{name}/chip/trace",
+        "/chip/check", "/chip/trace", "/chip/portland", "/logout",
+    }  # fmt: skip
+
+
+def test_a_token_expires_and_its_sessions_too(exposed: TestClient, database: Database) -> None:
+    made = _made(exposed, expires_in_days=2)
+    until = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
+    assert timedelta(days=1.9) < until <= timedelta(days=2)
+    exposed.post("/login", data={"token": made["token"]})
+    assert exposed.get(PLANS).status_code == exposed.get(PLANS, headers=bearer(made["token"])).status_code == 200
+    with database.session() as session:
+        session.execute(text("UPDATE tokens SET expires_at = now() WHERE id = :id"), {"id": made["id"]})
+    assert exposed.get(PLANS).status_code == 401
+    assert exposed.get(PLANS, headers=bearer(made["token"])).status_code == 401
+    assert exposed.post("/login", data={"token": made["token"]}).status_code == 401
+
+
+@pytest.mark.parametrize("name", ["this machine", "Command Line ", "configured token", "\uff52evoked token"])
+def test_a_token_has_no_name_of_the_change_log(exposed: TestClient, name: str) -> None:
+    answer = exposed.post("/api/v1/tokens", json={"name": name}, headers=bearer("configured-token"))
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert (error["field"], error["value"]) == ("body.name", name)
+    assert "command line" in error["limit"]
+    assert error["hint"]
+
+
+def test_a_short_token_of_the_configuration_is_refused_with_the_least_length() -> None:
+    with pytest.raises(ValidationError, match="the token has 15 characters; it must have at least 16"):
+        Settings(token=SecretStr("a" * 15))
+    assert Settings(token=SecretStr("a" * 16)).token is not None
+
+
+def test_wrong_tokens_are_answered_later_and_later(exposed: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    async def sleep(secs: float) -> None:
+        waited.append(secs)
+
+    monkeypatch.setattr("cubeyard.kit.auth.slowing.asyncio.sleep", sleep)
+    for number in range(5):
+        if number % 2:
+            assert exposed.post("/login", data={"token": "wrong"}).status_code == 401
+        else:
+            assert exposed.get(PLANS, headers=bearer("wrong")).status_code == 401
+    assert waited == [0, 0, 0, 0.5, 1]
+    assert exposed.get(PLANS, headers=bearer("configured-token")).status_code == 200
+    assert len(waited) == 5
+    slowing = Slowing()
+    assert [slowing.count("a", 0.0) for _ in range(30)][-1] == MOST_SECS
+    assert slowing.count("b", 0.0) == slowing.count("a", FORGET_SECS) == 0

@@ -6337,6 +6337,10 @@ export interface components {
             created_at: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Read Only */
+            read_only: boolean;
+            /** Expires At */
+            expires_at: string | null;
             /**
              * Token
              * @description The token itself. It is shown this once and cannot be read again.
@@ -9038,6 +9042,10 @@ export interface components {
             created_at: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Read Only */
+            read_only: boolean;
+            /** Expires At */
+            expires_at: string | null;
         };
         /** TokenCreate */
         TokenCreate: {
@@ -9047,6 +9055,17 @@ export interface components {
              * @example nightly export
              */
             name: string;
+            /**
+             * Read Only
+             * @description Whether it may compute and read, and change nothing.
+             * @default false
+             */
+            read_only: boolean;
+            /**
+             * Expires In Days
+             * @description Null: never.
+             */
+            expires_in_days?: number | null;
         };
         /** TokenList */
         TokenList: {

@@ -45,6 +45,7 @@ export type Mark = Schemas["Mark"];
 export type WorkProgress = Schemas["WorkProgress"];
 export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
+export type TokenCreate = Schemas["TokenCreate"];
 export type ChipTrace = Schemas["ChipTrace"];
 export type ChipStep = Schemas["ChipStep"];
 export type SearchQuestion = Schemas["SearchQuestion"];

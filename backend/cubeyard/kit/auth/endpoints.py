@@ -35,6 +35,8 @@ class TokenCreate(Model):
     name: Annotated[
         PlainText, Field(min_length=1, max_length=120, description="What it is for.", examples=["nightly export"])
     ]
+    read_only: bool = Field(default=False, description="Whether it may compute and read, and change nothing.")
+    expires_in_days: int | None = Field(default=None, ge=1, le=3650, description="Null: never.")
 
 
 class Token(Model):
@@ -42,6 +44,8 @@ class Token(Model):
     name: str
     created_at: datetime
     last_used_at: datetime | None
+    read_only: bool
+    expires_at: datetime | None
 
 
 class NewToken(Token):
@@ -68,7 +72,7 @@ Service = Annotated[AuthService, Depends(get_service)]
 
 
 def _token(row: TokenRow) -> Token:
-    return Token(id=row.id, name=row.name, created_at=row.created_at, last_used_at=row.last_used_at)
+    return Token.model_validate(row, from_attributes=True)
 
 
 @router.get("", operation_id="list_tokens", summary="API tokens, without the tokens themselves", responses=responses())
@@ -78,7 +82,9 @@ def list_tokens(service: Service) -> TokenList:
 
 @router.post("", operation_id="create_token", summary="Make an API token", status_code=201, responses=responses())
 def create_token(service: Service, request: TokenCreate) -> NewToken:
-    row, secret = service.create_token(request.name)
+    row, secret = service.create_token(
+        request.name, read_only=request.read_only, expires_in_days=request.expires_in_days
+    )
     return NewToken(**_token(row).model_dump(), token=secret)
 
 
@@ -120,7 +126,8 @@ async def login(request: Request) -> Response:
     wanted = _local(form.get("next", ["/"])[0])
     secret = await run_in_threadpool(_open, request, form.get("token", [""])[0].strip())
     if secret is None:
-        return _page(wanted, "This token is not valid here. It may have been revoked.", status=401)
+        await request.app.state.slowing.after_failure(request.client.host if request.client else "")
+        return _page(wanted, "This token is not valid here. It may have expired, or was revoked.", status=401)
     settings = request.app.state.settings
     response = RedirectResponse(wanted, status_code=303)
     response.set_cookie(

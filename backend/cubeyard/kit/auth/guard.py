@@ -19,6 +19,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cubeyard.kit.auth.reads import SAFE_METHODS, only_reads
 from cubeyard.kit.auth.revocation import Checks
 from cubeyard.kit.auth.service import AuthService, Identity
 from cubeyard.kit.problems import problem_response
@@ -27,7 +28,6 @@ from cubeyard.settings import Settings, is_loopback
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 COOKIE = "cubeyard_session"
 SUBPROTOCOL = "cubeyard"
 """A WebSocket's subprotocol. Browsers cannot set headers on a WebSocket, so the token may come as a
@@ -149,9 +149,13 @@ class Guard:
             if identity is not None:
                 scope.setdefault("state", {})["identity"] = identity
                 self._checks.attach(scope, credential, lambda: self._is_allowed(*credential))
+                if identity.read_only and not only_reads(scope["type"], scope.get("method", ""), scope["path"]):
+                    detail = "This token may only read. Use a token with all rights: `cubeyard token create NAME`."
+                    return problem_response(scope, 403, "read-only-token", detail)
                 return None
             if is_bearer:
-                return self._unauthorised(scope, "The token is not known here, or was revoked.")
+                await self.application.state.slowing.after_failure((scope.get("client") or ("",))[0])
+                return self._unauthorised(scope, "The token is not known here, has expired, or was revoked.")
         if not self.settings.exposed or scope["path"] in OPEN_PATHS:
             return None
         if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", ""):

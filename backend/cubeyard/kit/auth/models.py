@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import DateTime, ForeignKey, Text, func
+from sqlalchemy import Boolean, DateTime, ForeignKey, Text, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from cubeyard.kit.db import Base
@@ -18,6 +18,9 @@ class TokenRow(Base):
     hash: Mapped[str] = mapped_column(Text, unique=True)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     last_used_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    read_only: Mapped[bool] = mapped_column(Boolean, server_default="false")
+    expires_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    """Null for a token that does not expire."""
 
 
 class SessionRow(Base):

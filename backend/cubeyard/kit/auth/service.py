@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -13,8 +14,9 @@ from sqlalchemy.orm import Session
 
 from cubeyard.kit.auth.models import SessionRow, TokenRow
 from cubeyard.kit.auth.repository import AuthRepository
+from cubeyard.kit.auth.who import RESERVED
 from cubeyard.kit.changes.service import ChangeLog
-from cubeyard.kit.errors import not_found
+from cubeyard.kit.errors import field_error, not_found
 from cubeyard.kit.ids import new_id
 
 PREFIX = "cby_"
@@ -26,6 +28,7 @@ class Identity(NamedTuple):
     """Whose token it was: a row's id, or None for the configured token."""
 
     token_id: str | None
+    read_only: bool = False
 
 
 def hash_of(secret: str) -> str:
@@ -42,10 +45,19 @@ class AuthService:
     def any_token(self) -> bool:
         return self._configured_hash is not None or self._repository.count_tokens() > 0
 
-    def create_token(self, name: str) -> tuple[TokenRow, str]:
+    def create_token(
+        self, name: str, *, read_only: bool = False, expires_in_days: int | None = None
+    ) -> tuple[TokenRow, str]:
         """The row, and the token itself, which is shown this once."""
+        if unicodedata.normalize("NFKC", name).casefold().strip() in RESERVED:
+            message = f"The change log calls others {name!r}, who come without a token."
+            limit = f"none of {', '.join(sorted(RESERVED))}"
+            raise field_error("body.name", name, message, limit=limit, hint="Give another name.")
         secret = PREFIX + secrets.token_urlsafe(32)
-        row = self._repository.add_token(TokenRow(id=new_id(), name=name, hash=hash_of(secret)))
+        expires_at = datetime.now(UTC) + timedelta(days=expires_in_days) if expires_in_days is not None else None
+        row = self._repository.add_token(
+            TokenRow(id=new_id(), name=name, hash=hash_of(secret), read_only=read_only, expires_at=expires_at)
+        )
         self._log.record("token", "created", row.id, row.name)
         return row, secret
 
@@ -71,12 +83,12 @@ class AuthService:
         if self._configured_hash is not None and hmac.compare_digest(digest, self._configured_hash):
             return Identity(None)
         row = self._repository.token_by_hash(digest)
-        if row is None:
-            return None
         now = datetime.now(UTC)
+        if row is None or _is_expired(row, now):
+            return None
         if row.last_used_at is None or now - row.last_used_at > USED_PRECISION:
             row.last_used_at = now
-        return Identity(row.id)
+        return Identity(row.id, row.read_only)
 
     def open_session(self, secret: str, hours: float) -> str | None:
         """A new session's secret for the cookie, if the token is good."""
@@ -102,7 +114,16 @@ class AuthService:
             return None
         if row.token_id is None and row.configured_hash != self._configured_hash:
             return None
-        return Identity(row.token_id)
+        if row.token_id is None:
+            return Identity(None)
+        token = self._repository.token(row.token_id)
+        if token is None or _is_expired(token, datetime.now(UTC)):
+            return None
+        return Identity(token.id, token.read_only)
 
     def close_session(self, secret: str) -> None:
         self._repository.delete_session(hash_of(secret))
+
+
+def _is_expired(token: TokenRow, now: datetime) -> bool:
+    return token.expires_at is not None and token.expires_at <= now

@@ -16,6 +16,8 @@ CONFIGURED = "configured token"
 COMMAND_LINE = "command line"
 REVOKED = "revoked token"
 """A token that was revoked while its request was under way."""
+RESERVED = frozenset({THIS_MACHINE, CONFIGURED, COMMAND_LINE, REVOKED})
+"""No token has such a name: its changes would look like those of somebody else."""
 
 
 class Actor(NamedTuple):

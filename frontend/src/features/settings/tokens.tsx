@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, take } from "@/api/client";
-import type { NewToken, Token } from "@/api/types";
+import type { NewToken, Token, TokenCreate } from "@/api/types";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
 import { TextInput } from "@/ui/form";
@@ -24,7 +24,7 @@ export function TokensSection() {
     queryFn: ({ signal }) => take(api.GET("/api/v1/tokens", { signal })),
   });
   const create = useMutation({
-    mutationFn: (name: string) => take(api.POST("/api/v1/tokens", { body: { name } })),
+    mutationFn: (body: TokenCreate) => take(api.POST("/api/v1/tokens", { body })),
     onSuccess: async (token) => {
       setMade(token);
       await client.invalidateQueries({ queryKey: KEY });
@@ -46,7 +46,7 @@ export function TokensSection() {
         Programs send a token as <code>Authorization: Bearer …</code>; browsers on other machines log in with
         one.
       </p>
-      <CreateForm busy={create.isPending} onCreate={(name) => create.mutateAsync(name)} />
+      <CreateForm busy={create.isPending} onCreate={create.mutateAsync} />
       {made && <MadeToken made={made} onClose={() => setMade(null)} />}
       {tokens.isError ? (
         <ProblemView error={tokens.error} onRetry={() => void tokens.refetch()} />
@@ -70,15 +70,22 @@ export function TokensSection() {
   );
 }
 
-function CreateForm({ busy, onCreate }: { busy: boolean; onCreate: (name: string) => Promise<unknown> }) {
+function CreateForm({
+  busy,
+  onCreate,
+}: {
+  busy: boolean;
+  onCreate: (body: TokenCreate) => Promise<unknown>;
+}) {
   const [name, setName] = useState("");
+  const [readOnly, setReadOnly] = useState(false);
   return (
     <form
       className={styles.create}
       onSubmit={(event) => {
         event.preventDefault();
         // The error was shown already; the name stays in the field.
-        void onCreate(name.trim()).then(
+        void onCreate({ name: name.trim(), read_only: readOnly }).then(
           () => setName(""),
           () => {},
         );
@@ -91,6 +98,10 @@ function CreateForm({ busy, onCreate }: { busy: boolean; onCreate: (name: string
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
+      <label>
+        <input type="checkbox" checked={readOnly} onChange={(event) => setReadOnly(event.target.checked)} />
+        Read only
+      </label>
       <Button type="submit" look="primary" disabled={busy || name.trim() === ""}>
         Create token
       </Button>
@@ -125,6 +136,8 @@ function TokenRow({ token, busy, onRevoke }: { token: Token; busy: boolean; onRe
         <strong>{token.name}</strong>
         <span className={styles.muted}>
           Created {formatDate(new Date(token.created_at))}, {used}
+          {token.read_only && ", read only"}
+          {token.expires_at !== null && `, expires ${formatDate(new Date(token.expires_at))}`}
         </span>
       </span>
       <Button
