@@ -112,7 +112,7 @@ class Slurm:
         return 0
 
     def submit(self, database: str, *options: str, **more: str) -> str:
-        """The number of an array of workers, submitted as README.md says."""
+        """The number of an array of workers, submitted as in docs/how-to/workers.md."""
         given = {"DATABASE_URL": database, "CUBEYARD_LOG_FORMAT": "json", **more}
         told = self.call("sbatch", "--parsable", f"--chdir={self.output}", *options, str(WORKERS), **given)
         return told.strip()
