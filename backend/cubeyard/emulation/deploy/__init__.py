@@ -1,14 +1,14 @@
-"""Servers up and down, and removing what dead runs left.
+"""Starts and stops servers, and removes the leftovers of dead runs.
 
-In: `deployment.py`, the servers of one run; `containers.py`, what it asks of whatever runs
-containers, and the factory; `docker_containers.py`, `docker_beside.py`, `docker_pulls.py`,
+Inside: `deployment.py`, the servers of one run; `containers.py`, the interface to container
+engines, and the factory; `docker_containers.py`, `docker_beside.py`, `docker_pulls.py`,
 `docker_engine.py`, `contexts.py`, `shims.py` and `images.py`, Docker; `beside.py`, users' programs;
 `pods.py`, `pod_calls.py`, `pod_state.py`, `pod_document.py` and `quotas.py`, Kubernetes;
-`reaper.py`, runs whose process died; `probe.py` and `schemas.py`, what this machine has and lacks
-for emulation.
+`reaper.py`, runs whose process died; `probe.py` and `schemas.py`, whether this machine can emulate.
 
-Not in: wiring and shaping links, which the fabric does; breaking servers (`session/injector.py`).
+Not here: wiring and shaping links, which the fabric does; injecting faults of servers
+(`session/injector.py`).
 
-The only importer of Docker's SDK, and with `cluster/` of Kubernetes'. Labels and locks say which
-run a container belongs to: nothing else is ever removed.
+Only this folder imports Docker's SDK, and only this folder and `cluster/` import the Kubernetes
+client. Labels and locks assign containers to runs: nothing else is ever removed.
 """

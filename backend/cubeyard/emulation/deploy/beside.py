@@ -1,4 +1,4 @@
-"""Programs of users beside servers: how one is, and what is said of one that does not run."""
+"""Users' programs on servers: their state, and the error message of a program that does not run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MAX_SAID = 240
 
 @dataclass(frozen=True)
 class ProgramState:
-    """A second container, as its engine knows it."""
+    """The state of a second container in its engine."""
 
     container: str
     """Its id, of which there is another one once it was started again."""
     identity: str
-    """Of the image that it was made of: a digest, so that the same can be had again."""
+    """The digest of its image, so that the same image can be used again."""
     ended: int | None
     """Its status, once it has ended."""
     said: str = ""
@@ -40,7 +40,7 @@ class ImageRefusedError(ProblemError):
 
 
 def shortened(text: str) -> str:
-    """On one line, its end kept: that is where programs say why."""
+    """Text on one line, shortened at the start, because programs print the reason at the end."""
     plain = " ".join(text.split()).rstrip(".")
     return plain if len(plain) <= MAX_SAID else "…" + plain[-MAX_SAID + 1 :]
 
@@ -51,7 +51,7 @@ ENDINGS = {
     128: "it could not be started",
     137: "it was killed, perhaps for its memory",
 }
-"""What shells, container runtimes and the kernel say by a status."""
+"""Messages for exit statuses of shells, container runtimes and the kernel."""
 
 
 def how_it_ended(status: int, said: str) -> str:

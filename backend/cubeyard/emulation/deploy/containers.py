@@ -1,5 +1,5 @@
-"""What a deployment asks of whatever runs its containers. Docker engines and Kubernetes clusters
-answer it."""
+"""The interface of a deployment to its containers. Docker engines and Kubernetes clusters implement
+it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cubeyard.emulation.setup.user_images import Beside
 from cubeyard.settings import Settings
 
 GONE = (DockerGoneError, ClusterGoneError)
-"""Whatever runs the containers does not answer: it may later."""
+"""The container engine does not respond; it may be available again later."""
 UNREACHED = (*GONE, ClusterRefusedError)
-"""Nor can it be asked what it has."""
+"""The engine cannot list its containers either."""
 
 Signal = Callable[[str, int, Literal["kill", "pause", "resume"], str], None]
-"""Makes the fabric signal the process of a run's server, where no engine does, and the container
-beside it: its id, or empty."""
+"""Makes the fabric signal the process of a run's server, for engines that cannot, and its user
+program's container: the id, or empty."""
 
 Isolate = Callable[[str, Mapping[int, str]], None]
 """Makes the fabric take down the network of a run's servers that somebody else has made: a
@@ -56,12 +56,13 @@ class Containers(Protocol):
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started, and those `beside` some. What it is
-        called here, by server. Whatever is done to a container here is done to the one beside it.
+        """Starts one container per server (name by id), and the user programs `beside` some of
+        them. Returns the container's id, by server. Later operations on a container also apply to
+        its user program.
 
-        `check(so far)` is called now and then and may raise. `came` is told of all servers, at once
-        or as they come. What is refused is refused before anything is made, as far as it can be
-        known then; a server that ended at once is, too, with what it said.
+        `check(number started)` is called from time to time and can raise. `came` gets all servers,
+        at once or as they start. Errors are raised before anything is created if possible; a server
+        that exits immediately raises an error with its output.
         """
         ...
 
@@ -72,7 +73,7 @@ class Containers(Protocol):
     def kill(self, container: str) -> None: ...
 
     def start(self, container: str) -> int | str:
-        """Start it again after a kill; what the fabric finds it by now."""
+        """Starts it again after a kill; returns the new process for the fabric."""
         ...
 
     def pause(self, container: str) -> None: ...
@@ -80,7 +81,7 @@ class Containers(Protocol):
     def unpause(self, container: str) -> None: ...
 
     def runs(self) -> dict[str, list[str]]:
-        """This owner's containers, by run, whatever their state."""
+        """This owner's containers, by run, in any state."""
         ...
 
     def living(self, run_id: str) -> int:
@@ -88,8 +89,8 @@ class Containers(Protocol):
         ...
 
     def programs(self, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """Those of users beside a run's servers, by server. Of those whose end is `known` (ids) the
-        last words may be left out."""
+        """The user programs of a run, by server. For programs whose end is `known` (ids) the last
+        output can be omitted."""
         ...
 
     def take_over(self, run_id: str) -> None:
@@ -98,8 +99,9 @@ class Containers(Protocol):
         ...
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:
-        """Remove every container of a run. Harmless to call again. Ids of those that may live on
-        unknown to the engine. Those on hosts that are `away`, by name, are not waited for."""
+        """Removes every container of a run; can be called repeatedly. Returns the ids of containers
+        that may still run without the engine's knowledge. Does not wait for containers on hosts
+        that are `away`, by name."""
         ...
 
     def answer(self) -> None:

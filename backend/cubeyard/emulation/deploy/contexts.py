@@ -1,7 +1,8 @@
-"""Docker contexts, as `docker context create` keeps them: a name for an engine and the way to it.
+"""Docker contexts, as stored by `docker context create`: a name for an engine, and how to connect
+to it.
 
-The SDK's own reader finds none where there is no `config.json` beside them, and
-`docker context create` makes no such file.
+The SDK's reader finds no contexts without a `config.json` in the same folder, which
+`docker context create` does not create.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 
 
 def context(name: str) -> Json | None:
-    """What a client of the SDK is made with for a context; None if there is none of that name."""
+    """The arguments of an SDK client for a context; None if there is none with that name."""
     folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "contexts"
     digest = hashlib.sha256(name.encode()).hexdigest()
     try:

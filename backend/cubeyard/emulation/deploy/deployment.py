@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 REMOVE_TRIES = 5
 OnServers = Callable[[int, int], None]
-"""Told how many servers there are and how many there will be; may raise to end it all."""
+"""Called with the number of started servers and the total; can raise to cancel the start."""
 
 
 class Deployment:
@@ -98,7 +98,7 @@ class Deployment:
             lambda host: {
                 "run": self._run,
                 "network": self.spread.for_fabric(network, self._owner, host),
-                # Whatever kills this process, the fabric ends the run a moment after its connection
+                # If this process is killed, the fabric ends the run shortly after its connection
                 # closes.
                 "ends_with_caller": True,
             },
@@ -183,13 +183,13 @@ class Deployment:
         return isolate
 
     def _take_over(self) -> None:
-        """From whoever was at the run before, and died or is cut off: it is ours now. Before a host
-        that is away can end it."""
+        """Takes the run over from an earlier worker that died or lost its connection, before an
+        unreachable host can end the run."""
         if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].take_over(self._run))
 
     def _remove_leftovers(self) -> None:
-        """Of an earlier attempt at the same run of ours, and what fabrics have of it."""
+        """Removes leftovers of an earlier attempt at the same run, also from the fabrics."""
         assert self.fabrics is not None
         if self.in_containers:
             on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
@@ -239,21 +239,21 @@ class Deployment:
         return [host for host, alive in zip(self.spread.hosts, living, strict=True) if not alive]
 
     def programs(self, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-        """Those of users beside servers, by server. Of those whose end is `known` (ids) the last
-        words may be left out."""
+        """The users' programs, by server. For programs whose end is `known` (ids) the last output
+        can be omitted."""
         if not self._question.beside:
             return {}
         found = on_every(self.spread.hosts, lambda host: self.engines[host].programs(self._run, known))
         return {server: state for some in found for server, state in some.items()}
 
     def look_for_hosts(self) -> None:
-        """Which are away: what they have is not waited for when the run is taken down."""
+        """Detects hosts that are away: taking the run down does not wait for them."""
         away = on_every(self.spread.hosts, lambda host: is_away(self.spread.hosts[host].socket))
         self._away = frozenset(host.name for host, gone in zip(self.spread.hosts, away, strict=True) if gone)
 
     def down(self) -> Json:
-        """Remove everything, whatever state it is in. Tries again for a while; what cannot be
-        removed now is said."""
+        """Removes everything in any state. Retries for a while; returns leftovers that cannot be
+        removed now."""
         began = time.monotonic()
         kept = [one for some in on_every(self.spread.hosts, self._down_on) for one in some]
         if self.fabrics is not None:

@@ -1,5 +1,5 @@
-"""Programs of users beside servers, as containers of a Docker engine that join the network of the
-server's."""
+"""Users' programs on servers, as containers of a Docker engine that join the network of the
+server's container."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 NOBODY = "65534:65534"
 FILE_BYTES = 256 * 1024 * 1024
-"""Of one file, at most, for a program that may write its root: the engine limits no container's
+"""Largest file of a program with a writable root, because the engine does not limit a container's
 disk."""
 NO_COMMAND = "no command specified"
 WRITABLE = "cubeyard.writable"
@@ -38,7 +38,8 @@ WRITABLE_BYTES = 256 * 1024 * 1024
 
 
 def start(api: Any, owner: str, run_id: str, server: tuple[int, str], container: str, beside: Beside) -> str:
-    """Its id. Raises ImageRefusedError for beside that the engine cannot start."""
+    """Starts a program and returns its id. Raises ImageRefusedError if the engine cannot start
+    it."""
     number, name = server
     host = api.create_host_config(
         network_mode=f"container:{container}",
@@ -76,7 +77,8 @@ def start(api: Any, owner: str, run_id: str, server: tuple[int, str], container:
 
 
 def states(api: Any, owner: str, run_id: str, known: Iterable[str] = ()) -> dict[int, ProgramState]:
-    """By server. Those whose end is `known`, by id, are not asked for their last words again."""
+    """The programs by server. For those whose end is `known`, by id, the last output is not
+    requested again."""
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", BESIDE]
     told = set(known)
     excessive = _end_excessive(api, labels)

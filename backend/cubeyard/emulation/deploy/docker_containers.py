@@ -1,5 +1,5 @@
-"""Servers as containers: no network of Docker's, no capabilities, labels that say whose they
-are."""
+"""Servers as containers: without a Docker network, without capabilities, with labels that name
+their owner."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DockerContainers:
         self._local = threading.local()
         self._opened: list[Any] = []
         self._beside: dict[str, str] = {}
-        """The container beside another one, which shares its fate."""
+        """The user program's container of each container; it gets the same operations."""
 
     @property
     def api(self) -> Any:
@@ -135,8 +135,8 @@ class DockerContainers:
             cap_add=["NET_RAW"] if raw_sockets else None,
             security_opt=["no-new-privileges:true"],
             read_only=True,
-            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed
-            # would leave it behind.
+            # Not by `binds`: the engine creates missing folders of binds, which a killed fabric
+            # would leave behind.
             mounts=[Mount(images.MOUNT, mount, type="bind", read_only=True)],
             tmpfs={images.RUN: f"rw,nosuid,nodev,noexec,size={images.RUN_BYTES},mode=0755"},
             mem_limit=MEMORY_BYTES,
@@ -155,7 +155,7 @@ class DockerContainers:
         )["Id"]
 
     def _processes(self, containers: dict[int, str]) -> dict[int, int | str]:
-        """The process of each server. Raises if one has ended already, with what it said."""
+        """The process of each server. Raises if one has already ended, with its output."""
         pids: dict[int, int | str] = {}
 
         def one(server: int) -> None:
@@ -173,7 +173,7 @@ class DockerContainers:
         self._both(container, self.api.kill)
 
     def start(self, container: str) -> int | str:
-        """Start it again after a kill; its new process. What was beside it joins its new
+        """Starts it again after a kill and returns its new process. Its user program joins the new
         network."""
         with explained():
             self.api.start(container)
@@ -188,14 +188,14 @@ class DockerContainers:
         self._both(container, self.api.unpause)
 
     def _both(self, container: str, change: Callable[[str], object]) -> None:
-        """The server first: it is what is measured."""
+        """The server first, because it is measured."""
         self._unless_so(lambda: change(container))
         if container in self._beside:
             self._unless_so(lambda: change(self._beside[container]))
 
     def _unless_so(self, change: Callable[[], object]) -> None:
-        """Docker refuses to kill what is dead and to pause what is paused (409): then it is as
-        wanted."""
+        """Docker refuses to kill a dead container and to pause a paused one (409): then the state
+        is already as wanted."""
         with explained():
             try:
                 change()
@@ -204,7 +204,7 @@ class DockerContainers:
                     raise
 
     def runs(self) -> dict[str, list[str]]:
-        """The ids of this owner's containers, by run, whatever their state."""
+        """The ids of this owner's containers, by run, in any state."""
         with explained():
             listed = self._listed()
         found: dict[str, list[str]] = {}
@@ -230,10 +230,11 @@ class DockerContainers:
         self._remove([one["Id"] for one in listed if one["Labels"].get(PLACE) != self._owner])
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:  # noqa: ARG002 - an engine removes its own at once
-        """Remove every container of a run. Harmless to call again.
+        """Removes every container of a run; can be called repeatedly.
 
-        Returns those that the engine did not know to have run. If it was killed while it started
-        one, what it started lives on and is nobody's: the fabric ends it.
+        Returns the containers that never ran according to the engine. If the engine was killed
+        while it started a container, the container's process survives without an owner: the fabric
+        ends it.
         """
         with explained():
             listed = self._listed(f"{RUN}={run_id}")

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 HERE = "unix:///var/run/docker.sock"
 MINIMUM_API = "1.40"
-"""Of Docker 19.03."""
+"""The API version of Docker 19.03."""
 
 
 class DockerGoneError(ProblemError):
@@ -93,7 +93,7 @@ def _way_to(engine: str) -> Json:
 
 
 def engine_version(secs: int = 5, engine: str = "") -> str:
-    """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not
-    answer in time."""
+    """The engine's version, over a separate connection. Raises DockerGoneError if it does not
+    respond in time."""
     with explained(), closing(connect(secs, engine)) as api:
         return str(api.version().get("Version", "?"))

@@ -15,7 +15,7 @@ from cubeyard.emulation.deploy.tools import Tools
 REPOSITORY = "cubeyard-node"
 LABEL = "cubeyard.image"
 SHELL_LABEL = "cubeyard.shell"
-"""Of an image, and so of its containers, that has a shell."""
+"""Label of an image, and of its containers, that has a shell."""
 PROGRAM = "/cubeyard-node"
 RUN = "/run"
 RUN_BYTES = 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What a server is called and labelled on its machine, and how to get into it."""
+"""Names and labels of a server on its machine, and how to open a shell in it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from cubeyard.settings import EmulationCluster
 RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
 """Labels of containers and pods: which run, which of its servers, and whose."""
 BESIDE = "cubeyard.beside"
-"""Label of the container of a user's program beside a server: which server."""
+"""Label of the container of a user's program: the number of its server."""
 MARK = "CUBEYARD_RUN"
 """Environment variable of each container of a run. Without it the fabric wires no pod and ends
 no stray (`host/belonging.rs`)."""
 MEMORY_BYTES = 256 * 1024 * 1024
-"""At most, a server, and as much a program beside it."""
+"""Memory limit of a server, and of a user's program on it."""
 PROCESSES = 256
 """The same of processes, where Docker runs them."""
 SCRATCH_BYTES = 16 * 1024 * 1024
-"""Of `/tmp` of a user's program: it is memory."""
+"""Size of `/tmp` of a user's program, which is in memory."""
 
 
 def container_name(run_id: str, server_name: str) -> str:
@@ -29,13 +29,13 @@ def container_name(run_id: str, server_name: str) -> str:
 
 
 def beside_name(run_id: str, server_name: str) -> str:
-    """Of a user's program beside a server, as `docker ps` shows it."""
+    """The container name of a user's program, as shown by `docker ps`."""
     return f"{container_name(run_id, server_name)}-image"
 
 
 def owner_name(run_id: str, owner: str) -> str:
-    """Of the ConfigMap that owns the pods that a worker has made for a run: what is left of them
-    goes with it. Another worker that takes the run up has one of its own."""
+    """The name of the ConfigMap that owns the pods that a worker has made for a run: deleting it
+    deletes the remaining pods. Another worker that takes over the run has a separate one."""
     return f"cubeyard-{_digest(run_id)}-{_digest(owner)[:8]}"
 
 
@@ -49,7 +49,7 @@ def _digest(text: str) -> str:
 
 
 def namespace_name(run_id: str, server: int) -> str:
-    """Of a server without a container, as `ip netns` shows it."""
+    """The namespace name of a server without a container, as shown by `ip netns`."""
     return f"cy-{run_id[:8]}-{server}"
 
 

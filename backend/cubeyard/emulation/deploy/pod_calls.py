@@ -1,9 +1,9 @@
-"""What the hosts of one owner ask of a cluster's API server: one question for all who ask it at a
-time.
+"""The requests of one owner's hosts to a cluster's API server, shared by all hosts that need the
+same answer.
 
-Each node of a run is a host of its own, with threads of its own. Asked one by one, a hundred of
-them would list all pods a hundred times every look; so the number of calls is the number of pods
-plus a few, whatever the number of nodes. [ours]
+Each node of a run is a separate host, with separate threads. Without sharing, a hundred nodes would
+list all pods a hundred times per poll. With sharing, the number of calls is the number of pods plus
+a few, for any number of nodes. [ours]
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 CREATES_AT_A_TIME = 16
-"""Of all nodes together. The API server takes more, and the kubelets are no faster for it."""
+"""Parallel requests of all nodes together. The API server accepts more, but that makes the kubelets
+no faster."""
 LOOK_SECS = 0.25
 LIST_SHARE = 0.25
-"""Of the time, at most, in which pods are listed: of many a list takes long, and they are looked at
-less often."""
+"""The largest share of time spent on listing pods: long lists of many pods are polled less
+often."""
 RIGHTS = {
     "pods": ("create", "get", "list", "delete", "deletecollection"),
     "configmaps": ("create", "get", "list", "delete"),
 }
-"""What the Role of the chart allows in the servers' namespace."""
+"""The permissions of the chart's Role in the servers' namespace."""
 
 
 class Answer(Generic[T]):
@@ -53,8 +54,8 @@ class Answer(Generic[T]):
         """How long the last one took."""
 
     def since(self, moment: float) -> T:
-        """One that was asked for at that moment of `time.monotonic` or later: the one that there
-        is, or a new one."""
+        """A value that was requested at that moment of `time.monotonic` or later: the cached one,
+        or a new one."""
         with self._asking:
             if self._asked_at < moment:
                 began = time.monotonic()
@@ -74,7 +75,7 @@ class Answer(Generic[T]):
 
 @dataclass
 class _Run:
-    """What hosts know together of one run."""
+    """The hosts' shared state of one run."""
 
     lock: threading.RLock
     owner_uid: str = ""
@@ -114,7 +115,7 @@ class PodCalls:
         return found if run_id is None else {name: pod for name, pod in found.items() if pod.run == label(run_id)}
 
     def owners(self, since: float) -> dict[str, str]:
-        """The run of each ConfigMap that owns pods, by the label that stands for it."""
+        """The run of each ConfigMap that owns pods, by its label for the run."""
         return self._owners.since(since)
 
     def _list_pods(self) -> dict[str, PodState]:
@@ -131,7 +132,7 @@ class PodCalls:
             found = self._api.list_namespaced_config_map(
                 self._cluster.namespace, label_selector=f"{PLACE}={label(self._owner)}", _request_timeout=CALL_SECS
             ).items
-        # A label may only stand for the run's id; the ConfigMap holds it.
+        # The label can be a digest of the run's id; the ConfigMap contains the id.
         return {one.metadata.labels[RUN]: (one.data or {}).get("run", "") for one in found}
 
     def _list_quotas(self) -> list[Any]:
@@ -148,7 +149,7 @@ class PodCalls:
                 raise
 
     def owner_of(self, run_id: str) -> str:
-        """The uid of the run's ConfigMap; whichever host comes first makes it."""
+        """The uid of the run's ConfigMap; the first host creates it."""
         run = self._run(run_id)
         with run.lock:
             if not run.owner_uid:
@@ -229,8 +230,8 @@ class PodCalls:
             self._owners.forget()
 
     def take_over(self, run_id: str) -> None:
-        """Remove what other owners have of a run that is this one's now. Their nodes may be away:
-        nothing is waited for, and their kubelets end what the API server does not know any more."""
+        """Removes the pods of other owners of a run that this owner has taken over. Their nodes can
+        be away, so this does not wait; their kubelets end pods that the API server has deleted."""
         others = f"{PLACE}!={label(self._owner)},{RUN}={label(run_id)}"
         run = self._run(run_id)
         with run.lock:

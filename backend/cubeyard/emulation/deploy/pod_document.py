@@ -1,5 +1,5 @@
-"""The pod of one server, as the API server takes it: what Pod Security `restricted` asks for, and
-nothing of the node's."""
+"""The pod of one server for the API server. It meets Pod Security `restricted` and uses nothing of
+the node."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cubeyard.settings import EmulationCluster
 Json = dict[str, Any]
 
 SOCKET = "@cubeyard"
-"""The fabric binds this abstract socket inside the server's network: no folder has to be
+"""The fabric binds this abstract socket inside the server's network, so that no folder must be
 mounted."""
 SERVER_CONTAINER, USER_CONTAINER, GATE_CONTAINER = "node", "image", "gate"
 NOBODY = 65534
 DISK_BYTES = 256 * 1024 * 1024
-"""Of a user's program that may write its root: the kubelet evicts a pod that takes more."""
+"""Disk limit of a user's program with a writable root: the kubelet evicts a pod that exceeds it."""
 REQUESTED = {"cpu": "10m", "memory": "24Mi"}
 LABEL_CHARACTERS = 63
 
 
 def label(text: str) -> str:
-    """A label's value that stands for a text: the text itself where it is a valid one."""
+    """A label value for a text: the text itself if it is a valid value."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "-", text)
     if plain == text and len(text) <= LABEL_CHARACTERS and (not text or (text[0].isalnum() and text[-1].isalnum())):
         return text
@@ -57,8 +57,8 @@ def pod_document(
     node: str,
     beside: Beside | None = None,
 ) -> Json:
-    """A server, and what a user has `beside` it. Its node is asked for by affinity, not by
-    `nodeName`: what does not fit is Pending, with a reason."""
+    """A server, and its user program `beside` it. The node is selected by affinity instead of
+    `nodeName`, so that a pod that does not fit stays Pending, with a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -140,7 +140,7 @@ def _user_container(beside: Beside) -> Json:
         "securityContext": {**RIGHTS, "readOnlyRootFilesystem": not beside.writable},
         "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES), **disk}},
         "volumeMounts": [{"name": SCRATCH["name"], "mountPath": "/tmp"}],  # noqa: S108 - its own
-        # What it said last is where the API server tells why it ended.
+        # The API server then shows the last output as the reason of the end.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 

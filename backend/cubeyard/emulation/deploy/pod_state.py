@@ -1,4 +1,4 @@
-"""What a list of the API server says of one pod, as far as it is asked for."""
+"""The part of the API server's data about one pod that is used."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ Json = dict[str, Any]
 class PodState:
     name: str
     run: str
-    """The label that stands for the run's id."""
+    """The label for the run's id."""
     node: str
-    """Empty: none yet."""
+    """Empty if it has no node yet."""
     phase: str
     container: str
-    """Of a pod whose server runs: its container's id without the runtime's name; empty for
-    another."""
+    """The id of the container of a running server, without the runtime's name; empty otherwise."""
     reason: str
     """Why it does not run, in one word."""
     why: str
@@ -30,7 +29,7 @@ class PodState:
     waits: str = ""
     """The container that the reason is about; empty: the pod."""
     program: ProgramState | None = None
-    """Of a user's beside the server, once it has run."""
+    """The state of the user's program, once it has run."""
     gate: str = ""
     """The id of the container that waits for the cluster's network to be down, while it waits."""
 

@@ -1,9 +1,9 @@
 """Servers as pods of one namespace of a Kubernetes cluster, by the official client.
 
-The worker makes them itself: a run's truth is its row and lease, so there is no operator and no
-custom resource. A ConfigMap a run owns its pods, a deadline ends them, and the reaper removes what
-a dead worker left, by labels. Calls grow with the number of pods only where pods are made; whatever
-is asked of them is one list a look, of all nodes together. [ours]
+The worker creates them directly: the run's row and lease are authoritative, so there is no operator
+and no custom resource. A ConfigMap per run owns its pods, a deadline ends them, and the reaper
+removes leftovers of dead workers, by labels. The number of calls grows with the number of pods only
+for creation; polling needs one list per interval for all nodes together. [ours]
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Json = dict[str, Any]
 GONE_SECS = 40.0
 """How long pods may take to go: a grace of 1 s each, on nodes that answer."""
 UNSCHEDULED_SECS = 10.0
-"""A pod that fits nowhere now may fit when another run's has gone; after so long the run says why
-it waits."""
+"""A pod that does not fit now may fit when another run has ended; after this time the run reports
+why it waits."""
 REAPED_SECS = 1.0
-"""How old a list may be by which the reaper looks for what is left, host by host."""
+"""The largest age of a list that the reaper uses to find leftovers, host by host."""
 KNOWN_SECS = 5.0
 """How old a list may be by which a container is found that runs since the run began."""
 NEVER_STARTS = frozenset(
@@ -66,7 +66,7 @@ class Pods:
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
         self._names: dict[str, tuple[str, str]] = {}
-        """The server's name, and the user's image beside it, of each pod that has one."""
+        """The server's name, and the user's image, of each pod that has one."""
 
     @property
     def _calls(self) -> PodCalls:
@@ -94,8 +94,8 @@ class Pods:
         check: Callable[[int], None],
         came: Came,
     ) -> dict[int, str]:
-        """Raises ClusterRefusedError for missing rights, quotas, policies and pods that cannot
-        start, each in words, and ImageRefusedError for what is beside a server."""
+        """Raises ClusterRefusedError for missing permissions, quotas, policies and pods that cannot
+        start, each with a readable message, and ImageRefusedError for user programs."""
         self._refuse_beforehand(len(servers), len(beside), raw_sockets=raw_sockets)
         check(0)
         uid = self._calls.owner_of(run_id)
@@ -144,8 +144,8 @@ class Pods:
             running = [name for name in names if name in pods and self._runs_whole(pods[name])]
             check(len(running))
             if fresh := set(running) - told:
-                # Not when all run: the API server tells of the last ones up to a second late, and
-                # the processors have time.
+                # Not only when all run: the API server reports the last ones up to a second late,
+                # and the processors have time meanwhile.
                 came({self._made[name][1]: pods[name].container for name in fresh})
                 told |= fresh
             if len(running) == len(names):
@@ -157,8 +157,8 @@ class Pods:
                 self._refuse_stuck(pods[name], late)
 
     def _isolate_new(self, run_id: str, pods: list[PodState]) -> set[str]:
-        """The names of those whose gates wait, whose network is down now: what is a user's starts
-        next."""
+        """The names of pods whose gates wait and whose network is now down: the user's program
+        starts next."""
         waiting = {self._made[pod.name][1]: pod for pod in pods if pod.gate}
         if waiting:
             assert self._isolate is not None, "the network of pods is taken down by the fabric"
@@ -166,7 +166,7 @@ class Pods:
         return {pod.name for pod in waiting.values()}
 
     def _runs_whole(self, pod: PodState) -> bool:
-        """The server runs, and what is beside it has begun, and may have ended."""
+        """Whether the server runs, and its user program has started (it may have ended)."""
         return bool(pod.container) and (pod.program is not None or pod.name not in self._names)
 
     def _look_again(self) -> float:
@@ -176,7 +176,7 @@ class Pods:
         return since
 
     def _refuse_stuck(self, pod: PodState, late: float) -> None:
-        """Raises if the pod will not run, or has had its time; says why as Kubernetes does."""
+        """Raises if the pod will not run or its time is up, with the reason from Kubernetes."""
         name, reason, why = pod.name, pod.reason, pod.why
         if pod.phase in ("Failed", "Succeeded"):
             raise ClusterRefusedError(f"pod {name} ended at once: {why or reason or pod.phase}")
@@ -229,7 +229,7 @@ class Pods:
         return came[server]
 
     def runs(self) -> dict[str, list[str]]:
-        """Whatever their node: what one host's part removes is gone for the others too."""
+        """On all nodes: pods removed by one host's part are gone for the others too."""
         since = time.monotonic() - REAPED_SECS
         ids = self._calls.owners(since)
         found: dict[str, list[str]] = {run: [] for run in ids.values() if run}
@@ -249,7 +249,7 @@ class Pods:
         return {server: state for server, state in found.items() if state is not None}
 
     def take_over(self, run_id: str) -> None:
-        """A pod has the same name whoever made it."""
+        """Pods have the same name for every owner."""
         self._calls.take_over(run_id)
 
     def remove(self, run_id: str, away: Collection[str] = ()) -> list[str]:

@@ -1,5 +1,5 @@
-"""Whether this machine emulates: each thing that is needed or useful, why it is not there, and what
-to do about it."""
+"""Whether this machine can emulate: each required or optional capability, why it is missing, and
+how to fix it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class _Look:
     host: Host
     docker: Capability
     said: Json | None
-    """What its fabric says of its kernel."""
+    """The fabric's report about its kernel."""
     found: Json
     error: str
 
@@ -162,8 +162,8 @@ class _Look:
 
 
 def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Machine:
-    """The hosts of the settings, or a cluster's nodes; a cluster that does not say them is itself
-    what is missing."""
+    """The hosts of the settings, or a cluster's nodes; if a cluster returns no nodes, that is
+    reported as the missing capability."""
     try:
         hosts = Hosts.of(settings, place)
         return _over(settings, hosts.every, binaries, hosts.said_of_nodes)
@@ -181,8 +181,8 @@ def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Mac
 
 
 def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability, chosen: str = "") -> Machine:
-    """Several machines as one: each thing is there when it is there on all of them. `chosen` says
-    which they are of more."""
+    """Several machines as one: a capability exists if all of them have it. `chosen` names the
+    machines if there are more."""
     looks = on_every(hosts, lambda number: _look(settings, hosts, number))
     states = [look.state for look in looks]
     fabric = Capability(
@@ -273,7 +273,7 @@ def tell(settings: Settings) -> None:
 
 
 def take_back(settings: Settings) -> None:
-    """The worker ends."""
+    """Called when the worker ends."""
     _word(Place.of(settings)).unlink(missing_ok=True)
 
 
@@ -316,10 +316,10 @@ def _docker(engine: str = "") -> Capability:
 
 
 def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
-    """In the place of Docker: whether servers may be pods of the cluster.
+    """Replaces the check of Docker: whether servers can be pods of the cluster.
 
-    An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have
-    it, or say in the run that they lack it.
+    The API of a deployment has no permission to create pods and does not check it (`asks`): its
+    workers have it, or the run reports that it is missing.
     """
     from cubeyard.emulation.cluster.client import refused_verbs, version
     from cubeyard.emulation.deploy.pod_calls import RIGHTS

@@ -19,19 +19,19 @@ EACH = {
     "memory": parse_quantity(REQUESTED["memory"]),
     "limits.memory": MEMORY_BYTES,
 }
-"""What one server's pod takes of each resource that a quota may name."""
+"""The resources of one server's pod that a quota can name."""
 
 
 OF_PODS = frozenset({"pods", "count/pods"})
 
 
 def refuse_over_quota(quotas: list[Any], namespace: str, servers: int, beside: int = 0) -> None:
-    """Raises ClusterRefusedError with the resource, what is wanted and what is left.
+    """Raises ClusterRefusedError with the resource, the required and the remaining amount.
 
-    So many of the pods have a program `beside` the server, which takes as much again.
+    `beside` is the number of pods with a user's program, which needs the same amount again.
 
-    Several hosts ask side by side, each for its part: the API server still refuses what they take
-    together.
+    Several hosts check in parallel, each for its part: the API server still rejects an excess of
+    the total.
     """
     for quota in quotas:
         hard, used = quota.status.hard or {}, quota.status.used or {}

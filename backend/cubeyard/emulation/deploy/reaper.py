@@ -1,5 +1,4 @@
-"""Removes what dead runs left, and only that: of this place's runs those whose lock nobody
-holds."""
+"""Removes the leftovers of dead runs, and nothing else: this place's runs whose lock is free."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ log = structlog.get_logger(__name__)
 
 
 def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> list[str]:
-    """The runs that were removed, on whichever host they were. Engines and fabrics that do not
-    answer are left for the next time, with a sentence in `kept`."""
+    """The runs that were removed, on all hosts. Engines and fabrics that do not respond are retried
+    the next time, with a sentence in `kept`."""
     hosts = Hosts.of(settings, place)
     parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
     # A lock without a holder: its run may have something here, or died before it had.
@@ -50,7 +49,7 @@ def reap(settings: Settings, place: Place, kept: list[str] | None = None) -> lis
 
 
 class _Part:
-    """What an owner has on one host."""
+    """An owner's resources on one host."""
 
     def __init__(self, settings: Settings, host: Host, owner: str) -> None:
         self._host = host
@@ -142,9 +141,8 @@ def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: 
 
 
 def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[str]:
-    """Places that processes had for themselves and left when they were killed: everything in them
-    goes. Of other homes' places those that nobody uses and nothing is left in. `kept` gets a
-    sentence for each place left."""
+    """Removes everything in private places of processes that were killed, and other users' places
+    that are unused and empty. `kept` gets a sentence for each remaining place."""
     Place.sweep()
     removed = [place.name for place in Place.of_homes() if place.remove_abandoned()]
     for place in Place.left_alone():
@@ -160,7 +158,7 @@ def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[s
 
 def _clear(settings: Settings, place: Place) -> list[str]:
     """Removes everything in it. Returns why something may be left."""
-    # Its fabric outlives an owner that was killed, and holds what is to go.
+    # The fabric outlives a killed owner, and holds the leftovers.
     fabric = FabricProcess(settings, place)
     fabric.stop()
     if why := fabric.end_hung() or reap_state(settings, place):

@@ -1,4 +1,4 @@
-"""What this machine, or each of several, has for emulation."""
+"""Emulation capabilities of this machine, or of each of several machines."""
 
 from __future__ import annotations
 

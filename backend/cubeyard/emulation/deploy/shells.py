@@ -115,7 +115,7 @@ class Shell:
             self._api.close()
             raise
         self._response = attached._response  # noqa: SLF001  - without it the connection closes
-        # What came with the engine's answer is in the buffer of its reader, so that everything is
+        # Output that came with the engine's response is in its reader's buffer, so everything is
         # read from there.
         self._reader = self._response.raw._fp.fp  # noqa: SLF001
         self._socket: socket.socket = getattr(attached, "_sock", attached)
@@ -131,14 +131,14 @@ class Shell:
         return api.exec_start(made["Id"]).decode(errors="replace")
 
     def read(self) -> bytes:
-        """What it prints; empty once it has ended."""
+        """Reads the shell's output; empty once it has ended."""
         try:
             return self._reader.read1(READ_BYTES)
         except (OSError, ValueError):
             return b""
 
     def write(self, data: bytes) -> None:
-        """Type. What nobody reads any more is lost."""
+        """Writes input. Input that nobody reads is lost."""
         with contextlib.suppress(OSError):
             self._socket.sendall(data)
 
@@ -159,7 +159,7 @@ class Shell:
             return "paused" if state.get("Paused") else "running" if state.get("Running") else "gone"
 
     def exit_code(self) -> int | None:
-        """None for a shell that was ended with its container, or goes on."""
+        """None for a shell that was ended with its container, or is still running."""
         try:
             with _api(self._engine) as api:
                 found = api.exec_inspect(self._exec)
@@ -180,7 +180,8 @@ class Shell:
 
 
 def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> str:
-    """The container of a server that can have a shell. Raises a 409 that says why there is none."""
+    """The container of a server that can have a shell. Raises a 409 with the reason if there is
+    none."""
     number, name = server
     labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", f"{SERVER}={number}"]
     found = api.containers(all=True, filters={"label": labels})

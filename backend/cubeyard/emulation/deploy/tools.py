@@ -1,9 +1,9 @@
-"""What a shell in a server's container needs, from this machine: BusyBox, which is one static
+"""The programs of this machine for a shell in a server's container: BusyBox, which is one static
 program with many names, and ping.
 
-A server's image holds the node alone. With these it has a shell too, of about 6 MB, whose programs
-have the container's rights and no others. A machine without them makes images without, and says
-what to install.
+A server's image contains only the node. These programs add a shell of about 6 MB, with the same
+rights as the container. A machine without them makes images without a shell, and reports what to
+install.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 SHELL = "/bin/sh"
 SETTINGS = "/etc/shellrc"
-"""What an interactive shell reads first."""
+"""The startup file of an interactive shell."""
 MISSING = "Servers have no shell: install Debian's busybox-static where workers run, and start another run."
 FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WITHOUT = frozenset({"busybox", "ping", "ping6", "init", "linuxrc"})

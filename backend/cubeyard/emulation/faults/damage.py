@@ -1,4 +1,4 @@
-"""What is broken at one moment, as a prediction takes it: what carries nothing, and what carries
+"""The damage at one moment as input of a prediction: parts that carry nothing, and parts that carry
 less."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Degraded:
     """By its two ends."""
     kind: str
     parameters: tuple[tuple[str, float], ...]
-    """Of its kind, by name."""
+    """The parameters of its kind, by name."""
 
     @classmethod
     def by(cls, strike: Strike) -> Degraded:
@@ -63,16 +63,15 @@ class Damage:
         ]
 
     def document(self) -> Json:
-        """As frames say it."""
+        """The form in frames."""
         return {"failed": list(self.failed), "degraded": [one.document() for one in self.degraded]}
 
 
 def _degrades(strike: Strike) -> bool:
-    """Whether the link carries less, as far as a prediction knows. One that only delays packets
-    carries as much."""
+    """Whether the link carries less in a prediction. A link that only delays packets does not."""
     kind = KINDS[strike.kind]
     return kind.carries and kind.predicted
 
 
 WHOLE = Damage()
-"""Nothing is broken."""
+"""A network without damage."""

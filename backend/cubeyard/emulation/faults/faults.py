@@ -30,7 +30,7 @@ class Strike:
     target: Json
     """`{server}`, `{switch}`, `{link}` or `{port: [server, port]}`, by id."""
     name: str
-    """Of the device or link."""
+    """The name of the device or link."""
     parameters: Json
 
     def for_fabric(self) -> Json:
@@ -69,7 +69,7 @@ class Fault:
         return cls(**{**document, "strikes": strikes})
 
     def described(self) -> Json:
-        """As frames tell it, targets by name."""
+        """The form in frames, with targets by name."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -84,10 +84,9 @@ class Fault:
 def resolve(
     engine: Engine, network: Network, asked: list[Json], seed: int, ids: list[str], where: str | None = None
 ) -> list[Fault]:
-    """Each fault with the devices and links it hits. `where` is the request's field that a single
-    fault stands in; without it they are the list `body.faults`. Raises a 422 that names the field
-    of a target that is not in the network.
-    """
+    """Each fault with its devices and links. `where` is the request's field of a single fault;
+    without it they are the list `body.faults`. Raises a 422 that names the field of a target that
+    is not in the network."""
     if not asked:
         return []
     plain = [{"target": one["target"]} for one in asked]
@@ -111,7 +110,7 @@ def resolve(
 
 @contextmanager
 def _refused_at(where: str | None) -> Iterator[None]:
-    """What the engine finds wrong with faults, as errors of the request's fields."""
+    """Converts the engine's findings about faults to errors of the request's fields."""
     try:
         yield
     except PlanRejectedError as error:
@@ -225,7 +224,7 @@ class Schedule:
         heapq.heapify(self._waiting)
 
     def due(self, now_secs: float) -> Iterator[Due]:
-        """What is due at `now_secs`, in order of time, each once."""
+        """The faults that are due at `now_secs`, in order of time, each once."""
         while self._waiting and self._waiting[0].at_secs <= now_secs:
             one = heapq.heappop(self._waiting)
             if one.fault.flap_secs is not None:
@@ -237,7 +236,7 @@ class Schedule:
             yield one
 
     def cancel(self, fault_id: str | None = None) -> None:
-        """Cancel what is not due yet: of one fault, or of all."""
+        """Cancels faults that are not due yet: one fault, or all."""
         self._waiting = [one for one in self._waiting if fault_id is not None and one.fault.id != fault_id]
         heapq.heapify(self._waiting)
 

@@ -1,10 +1,10 @@
-"""What the measurements mean.
+"""Interprets the measurements.
 
-In: `guard.py`, whether the hypothesis holds; `fidelity.py`, whether the numbers are the network's
-or this machine's; `consequences.py`, which events belong to which fault; `meant.py`, what each flow
-is held to; `report.py`, the document that ends a run.
+Inside: `guard.py`, whether the hypothesis holds; `fidelity.py`, whether the network or this machine
+limited the numbers; `consequences.py`, which events belong to which fault; `meant.py`, the intended
+rate of each flow; `report.py`, the document that ends a run.
 
-Not in: measuring (`measure/`), predicting (`setup/prediction.py`), and printing a report
+Not here: measuring (`measure/`), predicting (`setup/prediction.py`), and printing a report
 (`cubeyard/reports/`).
 
 Every verdict comes with its reason in words, because it decides whether a number can be trusted.

@@ -1,8 +1,9 @@
-"""What each fault led to: when it was detected, which flows moved, and when the goodput was back.
+"""The consequences of each fault: when it was detected, which flows moved, and when the goodput
+recovered.
 
-An event belongs to one fault: the latest that was active and on the event's path. So a slower link
-beside a pulled cable is not detected by what the cable did, and a fault of what was down already is
-not detected at all. [ours]
+An event belongs to one fault: the latest that was active and on the event's path. So events of a
+pulled cable do not count as detection of a slower link next to it, and a fault of a part that was
+already down is not detected at all. [ours]
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MOVE = "path-switched"
 
 @dataclass
 class _Struck:
-    """A fault that was injected, and what belongs to it."""
+    """An injected fault and the events that belong to it."""
 
     at_nanos: int
     until_nanos: float

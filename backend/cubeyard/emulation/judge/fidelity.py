@@ -1,9 +1,10 @@
-"""Whether the numbers are the network's or the machine's: said with every run, with the reason.
+"""Decides whether the network or the machine limited the numbers; every run reports it with the
+reason.
 
-CPU is elastic, so neither a busy machine nor a missing share of the ideal condemns a run alone. A
-pair measured alone shows the machine with room to spare. The machine was the
-limit only if it delayed the run: late ticks, long waits for a processor, or packets lost in the
-kernel's backlog. Max-min rates over the paths that flows took, compared with the plan's
+CPU is elastic, so neither a busy machine nor a goodput below the ideal alone makes a run
+host-limited. A single pair measured alone shows the result without machine load. A run is
+host-limited only if the machine delayed it: late ticks, long waits for a processor, or packets lost
+in the kernel's backlog. Max-min rates over the flows' actual paths, compared with the plan's
 prediction, separate the cost of the paths from the effect of TCP. [ours]
 """
 
@@ -18,15 +19,16 @@ Cause = Literal["none", "paths", "tcp", "machine", "neighbours", "unknown"]
 Advice = Literal["fair-queues", "less-work"]
 
 GOOD_SHARE = 0.95
-"""Of what headers leave of the ideal: at or above it nothing was missing."""
+"""The share of the achievable goodput (the ideal without headers) from which nothing counts as
+missing."""
 MORE_THAN_FAIR = 1.03
 """Above it goodput passes the sum of max-min fair shares by more than measuring explains: TCP does
 not share so."""
 GOOD_ABT_SHARE = 0.75
-"""Of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth below its
-fair share. [measured]"""
+"""The share of the predicted ABT without headers: TCP alone leaves its slowest flow up to a fifth
+below its fair share. [measured]"""
 BUSY_CPU = 0.90
-"""Of all cores: above it the machine may have been what was missing."""
+"""The share of all cores above which the machine can be the limit."""
 OWN_CPU = 0.4
 """Share of all cores: above it, slower links or fewer flows leave the run less work. [measured]"""
 LATE_TICKS = 0.1
@@ -57,17 +59,17 @@ class Calibration:
 
 @dataclass(frozen=True)
 class OverPaths:
-    """The measurement beside what the paths that flows took allow, without headers: max-min fair
-    rates over them."""
+    """The measurement relative to max-min fair rates over the flows' actual paths, without
+    headers."""
 
     goodput_bits_per_sec: float
     abt_bits_per_sec: float
     goodput_share: float
-    """Of that goodput, measured."""
+    """The measured goodput as a share of that goodput."""
     abt_share: float
-    """Of that ABT, measured."""
+    """The measured ABT as a share of that ABT."""
     least_flow_share: float
-    """Of its own fair rate, of the flow that got least of it."""
+    """The smallest share of its fair rate that any flow reached."""
     median_flow_share: float
 
     def document(self) -> Json:
@@ -76,7 +78,7 @@ class OverPaths:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a verdict is made of, all of the time before the first fault."""
+    """The inputs of a verdict, all from the time before the first fault."""
 
     achieved_over_ideal: float | None
     """Goodput by the ideal with headers; None if nothing was measured."""
@@ -91,7 +93,7 @@ class Observed:
     """Share of all cores that this run used, the kernel's networking included."""
     over_paths: OverPaths | None = None
     short_flows_share: float = 0.0
-    """Of all flows, those that no rate is held to: they are over before TCP has started up."""
+    """The share of flows that end before TCP has left slow start, for which no rate is expected."""
     over_before: bool = False
     """All flows that a rate is held to had ended before anything was counted."""
 
@@ -201,7 +203,7 @@ def _why_nothing(seen: Observed) -> str:
 
 
 def _left_out(seen: Observed) -> str:
-    """Transfers that are over before TCP has started up say nothing of the network or the
+    """Transfers that end before TCP has left slow start show nothing about the network or the
     machine."""
     if seen.short_flows_share == 0.0:
         return ""
@@ -237,7 +239,7 @@ def _busy_but(seen: Observed) -> str:
 
 
 def _why_missing(calibration: Calibration | None, seen: Observed, words: str) -> tuple[Verdict, Cause, str]:
-    """A pair alone tells whether the network or the machine lost it."""
+    """A pair measured alone shows whether the network or the machine lost it."""
     paths = seen.over_paths
     if paths is not None and paths.goodput_share >= GOOD_SHARE and paths.abt_share >= GOOD_ABT_SHARE:
         of_paths = f"{words}, and {paths.goodput_share:.0%} of what the paths taken allow"

@@ -34,7 +34,7 @@ DELAYED_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Struck:
-    """What of the planned faults happened, in words for verdicts."""
+    """The planned faults that happened, in words for verdicts."""
 
     any: bool = False
     """Whether a fault was injected, or an upgrade began."""
@@ -63,7 +63,7 @@ class Guard:
         expected the violation."""
 
     def before(self, reading: Reading) -> None:
-        """A reading from before the first fault: what shares are of."""
+        """Adds a reading from before the first fault, for the baseline of shares."""
         had = self._before
         self._before = Reading(
             had.goodput_bits_per_sec + reading.goodput_bits_per_sec,
@@ -176,7 +176,7 @@ class Guard:
 
 
 class Guards:
-    """Every hypothesis of a session, each watched by a guard of its own."""
+    """All hypotheses of a session, each with its own guard."""
 
     def __init__(self, hypotheses: Sequence[Hypothesis]) -> None:
         self._each = [Guard(one) for one in hypotheses]

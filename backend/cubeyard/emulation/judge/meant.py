@@ -1,8 +1,8 @@
-"""What the flows of a session are meant to carry, which a verdict holds the measurement to.
+"""The intended traffic of a session's flows, with which a verdict compares the measurement.
 
-A flow without an end is meant to carry its ideal rate, or its own pace. One of a size is meant to
-carry what is left of it, and no more; one that would be over while TCP still starts up cannot reach
-its rate at all, whatever the machine: it is left out, and the share of such flows is said. [ours]
+A flow of unlimited size should carry its ideal rate, or its given rate. A flow of limited size
+should carry its remaining bytes. A flow that would end while TCP is still starting up cannot reach
+its rate on any machine: it is left out, and the share of such flows is reported. [ours]
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ until each has its share."""
 
 @dataclass(frozen=True)
 class Meant:
-    """The quiet time beside what was meant, of the flows that are held to it."""
+    """The quiet time compared with the intended traffic, for the flows with an expected rate."""
 
     achieved: float | None
     """Goodput by the ideal with headers; None if no flow is held to it."""
     stalled_flows: int
     """Flows held to it that had something left to carry and carried nothing."""
     short_flows_share: float
-    """Of all flows, those left out because they are over before TCP has started up."""
+    """The share of all flows that are left out because they end before TCP has started up."""
     over_before: bool = False
     """Every flow held to it had ended before anything was counted."""
 
     wait: bool = False
-    """Each client waits for a response before it asks again: it has no rate that it is held to."""
+    """Each client waits for a response before its next request, so no rate is expected."""
 
     @staticmethod
     def nothing() -> Meant:
-        """Of no time at all."""
+        """For a session without quiet time."""
         return Meant(None, 0, 0.0)
 
 
 def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
-    """The quiet time beside what its flows were meant to carry. Linear in flows."""
+    """Compares the quiet time with the flows' intended traffic. Linear in flows."""
     question = recorder.question
     settings, efficiency = question.settings, question.network.header_efficiency
     # A pace is of what flows carry, without headers.

@@ -1,5 +1,5 @@
-"""The end of a session: what held, what was measured before, during and after the faults, and what
-it is worth."""
+"""The report of a session: verdicts, measurements before, during and after the faults, and their
+fidelity."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def make(
     not_injected: Sequence[Json] = (),
     upgraded: bool = False,
 ) -> Json:
-    """The document. `faults` are what was injected, each with its times; `not_injected` what was
-    planned and did not happen."""
+    """The document. `faults` are the injected faults with their times; `not_injected` are the
+    planned faults that did not happen."""
     question = recorder.question
     quiet = recorder.quiet
     ideal = question.prediction.ideal_bits_per_sec
@@ -46,7 +46,7 @@ def make(
     meant = meant_of(recorder, quiet) if quiet is not None else Meant.nothing()
     achieved = meant.achieved
     expected_abt = question.prediction.abt_bits_per_sec * efficiency
-    # Flows at a pace of their own, or of a size, are not held to the prediction's slowest rate.
+    # The prediction's slowest rate does not apply to flows with a given rate or size.
     free = question.settings.flow_bits_per_sec is None and question.settings.flow_bytes is None
     free = free and question.requests is None
     observed = Observed(achieved, None, efficiency)
@@ -130,7 +130,7 @@ def cut_short(fault: Json, recorder: Recorder) -> Json:
 
 
 def _over_paths(recorder: Recorder, quiet: Sums) -> OverPaths | None:
-    """The quiet time beside the fair rates over the paths that its flows took."""
+    """The quiet time compared with the fair rates over the flows' actual paths."""
     fair = recorder.paths_before.fair_rates(recorder.question.rates_over)
     if fair is None or not fair.all() or not quiet.alive.all():
         return None

@@ -1,5 +1,5 @@
-"""Services that users wrote, beside those that the servers' protocol brings: checked by field, and
-as the fabric takes them."""
+"""Services of users, in addition to those of the servers' protocol: checked by field, and converted
+for the fabric."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def hosted(engine: Engine, network: Network, services: Sequence[UserService]) ->
 
 
 def with_processes(network: Network, services: Sequence[tuple[str, int]]) -> Network:
-    """The network whose servers host these too, by name and number: their instances are processes,
-    which whoever asks for the run starts. No experiment can ask for one: a server does not start
-    programs of its callers. Raises as `hosted`."""
+    """The network whose servers also host these services, by name and number. Their instances are
+    processes that the caller starts. Experiments cannot request them, because a server starts no
+    programs of its callers. Raises the errors of `hosted`."""
     known = [(one["name"], one["id"]) for one in network.user_services]
     _check(network, services, known)
     more = [{"name": name, "id": number, "process": True} for name, number in services]

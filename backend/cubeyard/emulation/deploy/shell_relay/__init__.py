@@ -1,10 +1,10 @@
-"""Shells for a process that has no Docker engine: in a deployment the API asks the worker, over a
-socket in the folder that they share.
+"""Shells for a process that has no Docker engine: in a deployment the API requests them from the
+worker, over a socket in a shared folder.
 
-In: `exchange.py`, what is asked and answered; `serving.py`, the worker's side; `calling.py`, the
+Inside: `exchange.py`, requests and responses; `serving.py`, the worker's side; `calling.py`, the
 API's.
 
-Not in: what a shell is (`shells.py`). The worker opens nothing but bare shells in containers of its
-own runs, so that the API, which listens to the network, gets no more from the engine than the
-terminal of a page does.
+Not here: the shells (`shells.py`). The worker opens only plain shells in containers of its runs, so
+that the API, which is exposed to the network, gets no more access to the engine than the page's
+terminal has.
 """

@@ -28,14 +28,14 @@ class RelayedShell:
             raise
 
     def read(self) -> bytes:
-        """What it prints; empty once it has ended."""
+        """Reads the shell's output; empty once it has ended."""
         try:
             return self._connection.recv(BYTES)
         except OSError:
             return b""
 
     def write(self, data: bytes) -> None:
-        """Type. What nobody reads any more is lost."""
+        """Writes input. Input that nobody reads is lost."""
         with contextlib.suppress(OSError):
             self._connection.sendall(data)
 
@@ -49,7 +49,7 @@ class RelayedShell:
         return str(self._ask(Question(what="state", shell=self._name)))
 
     def exit_code(self) -> int | None:
-        """None for a shell that was ended with its container, or goes on."""
+        """None for a shell that was ended with its container, or is still running."""
         try:
             code = self._ask(Question(what="exit_code", shell=self._name))
         except ProblemError:
@@ -63,7 +63,7 @@ class RelayedShell:
         self.hang_up()
 
     def hang_up(self) -> None:
-        """The worker ends the shell by and by. Whoever reads gets an end."""
+        """The worker ends the shell soon. Readers get an end."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

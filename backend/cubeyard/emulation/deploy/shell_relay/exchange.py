@@ -31,7 +31,7 @@ class Question(Model):
     prompt: str = ""
     idle_secs: float = Field(default=900.0, gt=0)
     shell: str = ""
-    """What `open` answered."""
+    """The response to `open`."""
     columns: int = Field(default=80, ge=1, le=1000)
     rows: int = Field(default=24, ge=1, le=1000)
 
@@ -51,7 +51,7 @@ class Answer(Model):
         return cls(problem=Problem(status=error.status, code=error.code, detail=error.detail))
 
     def taken(self) -> str | int | None:
-        """The value. Raises what was raised there."""
+        """The value. Raises the exception of the other side."""
         if self.problem is not None:
             raise ProblemError(self.problem.status, self.problem.code, self.problem.detail)
         return self.value

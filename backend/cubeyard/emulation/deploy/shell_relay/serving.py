@@ -1,5 +1,5 @@
-"""The worker's side: opens shells for whoever may connect to its socket, which is the user of the
-worker alone."""
+"""The worker's side: opens shells for callers that can connect to its socket, which only the
+worker's user can."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 QUESTION_SECS = 10
-"""Whoever connects has asked by then."""
+"""A caller must send its request within this time."""
 BYTES = 32 * 1024
 FULL = "{} shells are open, which is the limit (CUBEYARD_TERMINAL_LIMIT). Close one, then open this again."
 
@@ -145,8 +145,8 @@ class ShellRelay:
 
 
 def _print(shell: OpenShell, connection: socket.socket) -> None:
-    """What the shell prints, to its end. The connection stays, for the other side to ask how it
-    ended."""
+    """Sends the shell's output until its end. The connection stays open, so that the other side can
+    request the exit code."""
     with contextlib.suppress(OSError):
         while data := shell.read():
             connection.sendall(data)
