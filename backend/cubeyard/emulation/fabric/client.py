@@ -1,5 +1,5 @@
-"""Talking to cubeyard-fabric: one JSON object a line over a Unix socket, each call answered in
-turn; frames on a connection of their own."""
+"""The client of cubeyard-fabric: one JSON object per line over a Unix socket, with calls answered
+in order, and frames over a separate connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ LOST_SECS = 8.0
 THERE_SECS = 1.0
 """How long one is looked for that may be gone."""
 RELAY_NAME = "cubeyard-fabric"
-"""What a relay's certificate says, whatever its address; a caller's says CALLER_NAME."""
+"""The name in a relay's certificate, independent of its address; a caller's certificate has
+CALLER_NAME."""
 CALLER_NAME = "cubeyard-worker"
 WATCHER_NAME = "cubeyard-api"
 """The name in the certificate of the API, which changes no run."""
@@ -55,8 +56,8 @@ class FabricGoneError(ProblemError):
 
 @dataclass(frozen=True)
 class Remote:
-    """A fabric on another machine, behind a relay (`relay.py`) that knows this process by its
-    key."""
+    """A fabric on another machine, behind a relay (`relay.py`) that authenticates this process by
+    its key."""
 
     host: str
     port: int
@@ -88,7 +89,8 @@ def notice_loss(connection: socket.socket) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6)
-    # Of what was sent and not acknowledged; the kernel takes it for its probes, too.
+    # The timeout for sent data without acknowledgement; the kernel also uses it for keepalive
+    # probes.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(LOST_SECS * 1000))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -153,7 +155,7 @@ class FabricClient:
 
     @property
     def pid(self) -> int:
-        """The process at the other end, as the kernel knows it."""
+        """The process at the other end, from the kernel."""
         return _credentials(self._socket)[0]
 
     def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
@@ -189,7 +191,7 @@ class FabricClient:
         self.call("subscribe", run=run_id)
 
     def frames(self, wait_secs: float) -> Iterator[Json | None]:
-        """Each frame of what was subscribed to; None when none came for so long."""
+        """Yields each frame of the subscription; None if no frame arrived for `wait_secs`."""
         while True:
             message = self._message(wait_secs)
             if message is None:
@@ -198,12 +200,11 @@ class FabricClient:
                 yield message["frame"]
 
     def fileno(self) -> int:
-        """To wait for what comes."""
+        """The file descriptor, to wait for data."""
         return self._socket.fileno()
 
     def arrived(self) -> list[Json]:
-        """The frames of what was subscribed to that are here now. Waits only where nothing has come
-        at all."""
+        """The frames that have already arrived. Waits only if none has."""
         found = []
         message = self._message(0.2)
         while message is not None:

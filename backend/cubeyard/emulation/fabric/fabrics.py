@@ -21,10 +21,10 @@ CLOCK_TRIES = 5
 ANSWER_SECS = 5.0
 SILENT = "cubeyard-fabric has sent nothing for {secs:g} s. If the machine is too busy for it, take slower links or fewer servers."
 CLOCK_SECS = 10.0
-"""How often the hosts' clocks are compared anew."""
+"""The interval of comparing the hosts' clocks."""
 MOST_TICKS_WAITING = 5
-"""More ticks than these that wait to be read are read as one: whoever is slower than the ticks
-shows what is now, and less often."""
+"""If more ticks than this wait to be read, they are merged: a slow reader gets current data less
+often."""
 
 
 def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
@@ -61,7 +61,7 @@ class Fabrics:
         self._opened.close()
 
     def on(self, host: int, method: str, **params: Any) -> Json:
-        """Ask one host."""
+        """Calls one host."""
         return _named(self.hosts[host], lambda: self._clients[host].call(method, **params))
 
     def call(self, method: str, **params: Any) -> list[Json]:
@@ -69,12 +69,12 @@ class Fabrics:
         return self.each(method, lambda _: params)
 
     def each(self, method: str, params: Callable[[int], Json]) -> list[Json]:
-        """Ask every host, each with parameters of its own."""
+        """Calls every host, each with its own parameters."""
         return on_every(self.hosts, lambda host: self._clients[host].call(method, **params(host)))
 
     def inject(self, run_id: str, fault: Json) -> None:
-        """Break something on every host, or on none: where one refuses, or cannot do all of it,
-        each mends it again."""
+        """Injects a fault on every host, or on none: if one host refuses or cannot inject all of
+        it, each host recovers it."""
         try:
             self.call("inject", run=run_id, fault=fault)
         except FabricError:
@@ -86,8 +86,8 @@ class Fabrics:
     def offsets_nanos(self) -> list[int]:
         """How far each host's monotonic clock is ahead of this process's; 0 on this machine.
 
-        Of several exchanges the shortest says most: the answer was given in its middle, give or
-        take half of it.
+        Uses the exchange with the shortest round trip: the host's clock was read at its midpoint,
+        to half the round trip.
         """
         return [
             _named(host, lambda client=client: _offset(client)) if host.name else 0
@@ -126,12 +126,12 @@ class Stream:
         self._clients = clients
 
     def frames(self, silent_secs: float, heartbeat: Callable[[], None]) -> Iterator[Json]:
-        """A tick is out when each host has told its part of it. Meanwhile `heartbeat` is called,
-        which may raise.
+        """Yields a tick when all hosts have sent their part of it. Meanwhile calls `heartbeat`,
+        which can raise.
 
-        A host that is late holds the tick up, and its next one tells of more time; one that is
-        silent for longer than `silent_secs` has gone: raises FabricGoneError with its name. So does
-        a tick after a reader that was late.
+        A late host delays the tick, and its next tick covers more time; the same applies after a
+        late reader. If a host is silent for longer than `silent_secs`, raises FabricGoneError with
+        its name.
         """
         hosts = self._fabrics.hosts
         waiting: list[list[Json]] = [[] for _ in hosts]
@@ -162,7 +162,8 @@ class Stream:
 
 
 def _mark_missed(frames: list[Json], last: int | None) -> int:
-    """Says in each frame how many before it never came, by their numbers. The last number."""
+    """Adds to each frame how many frames before it were lost, by their numbers. Returns the last
+    number."""
     for frame in frames:
         if last is not None and (missed := frame["tick"] - last - 1) > 0:
             frame["missed"] = missed
@@ -172,8 +173,8 @@ def _mark_missed(frames: list[Json], last: int | None) -> int:
 
 
 def _ticks(waiting: list[list[Json]], offsets: list[int]) -> Iterator[Json]:
-    """Of one host every frame is a tick, unless too many wait; of several, what came together is
-    one."""
+    """With one host every frame is a tick, unless too many wait; with several hosts, the frames
+    that arrived together become one tick."""
     if len(waiting) == 1 and len(waiting[0]) <= MOST_TICKS_WAITING:
         yield from (merged([[frame]], offsets) for frame in waiting[0])
     else:

@@ -36,7 +36,7 @@ class Host:
     share: float = 1.0
 
     def said(self, detail: str) -> str:
-        """What came from there, with where it came from. Said twice it is the same."""
+        """Adds the host's name to a message; adding it again changes nothing."""
         named = f"Host {self.name}: "
         return f"{named}{detail}" if self.name and not detail.startswith(named) else detail
 
@@ -46,13 +46,13 @@ class Hosts:
     """All of them, in the order of the settings."""
 
     owner: str
-    """Stands in the labels of containers and the fabrics' lists of runs: only what is ours is ever
-    removed."""
+    """The owner in the labels of containers and the fabrics' lists of runs: only resources with
+    this owner are ever removed."""
     every: tuple[Host, ...]
     cluster: EmulationCluster | None = None
     """Whose nodes they are, if they are a cluster's."""
     left_out: tuple[str, ...] = ()
-    """Nodes beside them that runs do not use: there are more than a run may have."""
+    """Further nodes that runs do not use, because there are more than a run can have."""
 
     @property
     def said_of_nodes(self) -> str:
@@ -67,7 +67,7 @@ class Hosts:
 
     @classmethod
     def of(cls, settings: Settings, place: Place) -> Hosts:
-        """Raises ClusterGoneError and ClusterRefusedError where a cluster is set that does not say
+        """Raises ClusterGoneError or ClusterRefusedError if the configured cluster does not return
         its nodes."""
         if settings.cluster is not None:
             from cubeyard.emulation.cluster.nodes import fabric_nodes
@@ -120,7 +120,8 @@ class Spread:
         return {one: name for one, name in network.servers.items() if self.host_of[one] == host}
 
     def for_fabric(self, described: Json, owner: str, host: int) -> Json:
-        """A network as the fabric of one host takes it: all of it, and what of it is there."""
+        """The description of a network for the fabric of one host: all of it, and the part on this
+        host."""
         document = {**described, "owner": owner}
         if not self.several:
             return document
@@ -147,11 +148,10 @@ class Spread:
 
 
 def divided(servers: int, shares: Sequence[float]) -> list[range]:
-    """Servers 0 to n-1 in runs of neighbours, each as long as its share asks for, to the nearest
-    whole server. [ours]
+    """Divides servers 0 to n-1 into ranges in proportion to the shares, rounded to whole servers.
+    [ours]
 
-    Neighbours in the order of addresses share their low-level switches, so the fewest switches span
-    hosts.
+    Servers with adjacent addresses share their low-level switches, so few switches span hosts.
     """
     total, before, ends = sum(shares), 0.0, [0]
     for share in shares[:-1]:

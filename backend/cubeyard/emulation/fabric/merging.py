@@ -1,4 +1,4 @@
-"""The frames of several fabrics as one: each counts what is on its host, and zero for the rest."""
+"""Merges the frames of several fabrics: each counts only its own host, with zero for the rest."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ PARTS = frozenset(
     {"tick", "at_secs", "missed", "links", "servers", "flows", "latencies", "subflows", "drops", "host", "events"}
 )
 TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
-"""Events that every fabric of a run tells: the first one's stand for all."""
+"""Events that every fabric of a run reports: only the first fabric's are kept."""
 
 
 def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> Json:
     """One tick of what each host sent since the last one, at least one frame each.
 
-    Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the
-    furthest host's, the processors' load the busiest host's. Raises LookupError for an unknown
-    column. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far
-    that host's monotonic clock is ahead of ours.
+    Counts are added; levels (queues, shares of a processor) have the latest value. The clock is the
+    most advanced of all hosts, and the CPU load that of the busiest host. Raises LookupError for an
+    unknown column. `missed` is the number of earlier frames that were lost. `offsets_nanos[host]`
+    is how far that host's monotonic clock is ahead of ours.
     """
     if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
         return by_host[0][0]
@@ -61,7 +61,7 @@ def _delays(every: Sequence[Json]) -> Json:
 
 
 def _latencies(told: Sequence[Json]) -> Json:
-    """What came of the requests of all hosts' clients; nothing where nothing did."""
+    """The results of the requests of all hosts' clients; empty if there are none."""
     if not told:
         return {}
     buckets: Counter[int] = Counter()
@@ -104,7 +104,7 @@ def _added(frames: Sequence[Json], part: str, columns: Sequence[str]) -> Json:
 
 def _on_our_clock(event: Json, offset_nanos: int) -> Json:
     at_nanos = event.get("at_nanos")
-    # A node may say anything; what is no number is refused where events are read.
+    # A node can send anything; the reader of events rejects values that are not numbers.
     if not offset_nanos or not at_nanos or not isinstance(at_nanos, int):
         return event
     return {**event, "at_nanos": at_nanos - offset_nanos}

@@ -1,4 +1,4 @@
-"""What `/metrics` tells of the fabrics: whether each takes calls."""
+"""The part of `/metrics` about the fabrics: whether each accepts calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FabricCollector(Collector):
         self._settings = settings
 
     def describe(self) -> Iterable[Any]:
-        """No fabric is called before somebody asks."""
+        """Calls no fabric until a client requests the metrics."""
         return ()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -42,7 +42,7 @@ class FabricCollector(Collector):
         try:
             return Hosts.of(self._settings, Place.of(self._settings)).every
         except ProblemError:
-            return ()  # a cluster that does not answer says no nodes
+            return ()  # a cluster that does not respond has no known nodes
 
 
 def _answers(place: Path | Remote) -> bool:

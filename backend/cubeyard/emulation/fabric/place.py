@@ -1,9 +1,9 @@
-"""Where an owner of runs keeps them on this machine: the fabric's socket and journal, and a lock
-for each run.
+"""An owner's folder for its runs on this machine: the fabric's socket and journal, and a lock for
+each run.
 
-A lock is the kernel's: whoever dies, however suddenly, lets go of it. A run whose lock is free is
-nobody's, and is removed. A lock's file is there for as long as there may be something of its run;
-the folder goes with its last user when no file is. [ours]
+The kernel releases the lock of a process that dies. A run whose lock is free has no owner and is
+removed. A lock's file exists as long as parts of its run can exist; the last user removes the
+folder if it contains no such file. [ours]
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Place:
 
     @classmethod
     def left_alone(cls) -> Iterator[Place]:
-        """Those that processes made for themselves and left when they died."""
+        """Private places of processes that died without removing them."""
         for place in cls._found("cli-*"):
             if place.free("owner"):
                 yield place
@@ -100,7 +100,7 @@ class Place:
         return self.folder / "state"
 
     def disk(self) -> AbstractContextManager[None]:
-        """What is written in the context is written here. Raises DiskFullError."""
+        """The context for writes to this disk. Raises DiskFullError."""
         return disk_of(JOURNAL, self.folder)
 
     def make(self) -> None:
@@ -136,8 +136,8 @@ class Place:
             os.close(handle)
 
     def leave(self, handle: int, end: Callable[[], None]) -> None:
-        """The last one out ends what is shared, and removes the folder if nothing is left of any
-        run."""
+        """Leaves the place. The last user ends the shared fabric, and removes the folder if nothing
+        is left of any run."""
         try:
             if self._alone(handle):
                 end()
@@ -169,7 +169,7 @@ class Place:
         kept = [path for part in ("journal", "runs") for path in (self.state / part).glob("*")]
         if self.locks() or kept or not self.fabric_gone():
             return False
-        # Under another name first: whoever comes now makes a new one.
+        # Renamed first, so that a new user creates a new folder.
         leaving = self.folder.with_name(f"{self.name}{LEAVING}{os.getpid()}")
         self.folder.rename(leaving)
         shutil.rmtree(leaving, ignore_errors=True)
@@ -270,7 +270,7 @@ def _locked(path: Path) -> int | None:
 
 
 def _same(handle: int, path: Path) -> bool:
-    """Whether what was opened is still what is there."""
+    """Whether the opened file is still the file at the path."""
     try:
         return os.fstat(handle).st_ino == path.stat().st_ino
     except FileNotFoundError:

@@ -54,10 +54,10 @@ class FabricProcess:
         without a caller it would end."""
 
     def ensure(self) -> None:
-        """There is a fabric at the place's socket: one that runs, or a new one. Raises
-        FabricGoneError with what to do.
+        """Ensures that a fabric runs at the place's socket, and starts it if necessary. Raises
+        FabricGoneError with a fix.
 
-        Where hosts are set, each has its own, which whoever set it up starts.
+        If hosts are configured, each has its own fabric, which its administrator starts.
         """
         if self._settings.spread:
             return
@@ -87,8 +87,8 @@ class FabricProcess:
         ]
         if by_sudo:
             words = ["sudo", "-n", *words, "--uid", str(os.geteuid())]
-        # Ctrl-C in the terminal is not for the fabric: it goes when its runs have. sudo knows who
-        # may by the terminal.
+        # A new session, so that Ctrl-C in the terminal does not end the fabric: it exits after its
+        # last run. sudo identifies the user by the terminal.
         self._process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
@@ -103,7 +103,7 @@ class FabricProcess:
                 # sudo's own number is another than the fabric's
                 self._marker.write_text(str(self.pid))
         except DiskFullError:
-            # Without the marker nobody would know that it is ours to end.
+            # Without the marker no later process could recognise the fabric as ours and end it.
             self._abandon()
             raise
         log.info("fabric_started", socket=str(self.place.socket))
@@ -204,7 +204,7 @@ class FabricProcess:
         return pid if str(self.place.socket).encode() in words else None
 
     def _abandon(self) -> None:
-        """End what was only just started, as soon as it answers."""
+        """Ends a fabric that was just started, as soon as it responds."""
         assert self._process is not None
         deadline = time.monotonic() + START_SECS
         while self._process.poll() is None and time.monotonic() < deadline:

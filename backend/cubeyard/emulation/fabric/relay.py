@@ -1,11 +1,11 @@
-"""A relay before a fabric's Unix socket: bytes of callers from the network, who show a key, and
-nothing else.
+"""A relay in front of a fabric's Unix socket: it forwards bytes of authenticated callers from the
+network, and nothing else.
 
-It runs unprivileged beside the fabric, as the user that the fabric's socket belongs to
-(`serve --uid`), so that the program with capabilities has no listener. Mutual TLS 1.3: the caller's
-certificate is of the same authority and names CALLER_NAME, or WATCHER_NAME for the socket whose
-callers only look (`serve --api-socket`); the key of another relay is not enough. When either side
-goes, so does the other: a fabric ends the runs of callers that are gone.
+It runs unprivileged next to the fabric, as the owner of the fabric's socket (`serve --uid`), so
+that the program with capabilities has no network listener. It uses mutual TLS 1.3: the caller's
+certificate must be from the same authority and name CALLER_NAME, or WATCHER_NAME for the read-only
+socket (`serve --api-socket`); the key of another relay is not sufficient. When either connection
+closes, the other closes too: a fabric ends the runs of disconnected callers.
 """
 
 from __future__ import annotations

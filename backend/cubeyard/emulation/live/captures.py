@@ -1,8 +1,8 @@
-"""Packet captures of a run under way: a link's or a port's packets, as pcapng files that are kept
-with the run.
+"""Packet captures of a live run: packets of a link or a port, as pcapng files that are stored with
+the run.
 
-A capture takes as long as it is asked to, so it is made in a thread of the API's process, over a
-connection to the fabric of its own; its row says how far it is.
+A capture can take long, so a thread of the API's process makes it, over a separate connection to
+the fabric; its row has the progress.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
 MAX_CAPTURES = 16
-"""Of a run."""
+"""Most captures of a run."""
 MAX_RUN_BYTES = 64 * 2**20
-"""Of all captures of a run."""
+"""Total size of all captures of a run."""
 GRACE_SECS = 30.0
-"""A capture that takes so much longer than it may was lost with its process."""
+"""A capture that exceeds its limit by this time was lost with its process."""
 LOST = "The server stopped before the capture ended."
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is captured, and where."""
+    """What to capture, and where."""
 
     name: str
     for_fabric: Json
@@ -140,7 +140,7 @@ class CaptureService:
         return iter([data]), f"{row.target}-{capture_id[:8]}.pcapng".replace("/", "-"), len(data)
 
     def delete(self, run_id: str, capture_id: str) -> None:
-        """Raises a 404."""
+        """Raises a 404 for an unknown capture."""
         row = self._found(run_id, capture_id)
         self._rows.delete(row)
         self._log.record("capture", "deleted", row.id, row.target, f"run {run_id}")
@@ -181,5 +181,5 @@ def make(database: Database, capture_id: str, target: Target, run_id: str, limit
         with database.session() as session:
             CaptureRepository(session).ended(capture_id, outcome)
     except DBAPIError as error:
-        # Its row stays `running` and is told as lost a moment later.
+        # Its row stays `running`; after the grace period it is reported as lost.
         log.warning("capture_not_kept", run=run_id, capture=capture_id, error=str(error.orig))

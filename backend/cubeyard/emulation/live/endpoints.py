@@ -1,4 +1,4 @@
-"""`/api/v1/emulation`, and what may be asked of a run while its packets flow."""
+"""Endpoints of `/api/v1/emulation`, and requests to a live run."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ SettingsOf = Annotated[Settings, Depends(get_settings)]
     responses=responses(),
 )
 def read_emulation(request: Request) -> Machine:
-    """Each thing that is needed or useful, whether it is there, why not, and what to do about
-    it."""
+    """Each required or optional capability: whether it exists, why not, and how to fix it."""
     return probe(request.app.state.settings)
 
 
@@ -156,7 +155,7 @@ def recover_fault(service: Service, id: Id, fault: FaultId) -> schemas.Order:
     responses=responses(404, 409),
 )
 def stop_all(service: Service, id: Id) -> schemas.Order:
-    """The traffic goes on. A `stop-all` frame confirms that everything is mended."""
+    """The traffic continues. A `stop-all` frame confirms that all faults are recovered."""
     return service.stop_all(id)
 
 
@@ -168,8 +167,8 @@ def stop_all(service: Service, id: Id) -> schemas.Order:
     responses=responses(404, 409),
 )
 def upgrade(service: Service, id: Id) -> schemas.Order:
-    """The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that
-    one was carried out. The traffic goes on."""
+    """The steps of the work order are in the run's `network` frame; an `upgrade` frame confirms
+    each step. The traffic continues."""
     return service.upgrade(id)
 
 
@@ -232,8 +231,8 @@ def delete_capture(service: Service, id: Id, capture: Id) -> None:
     responses=responses(404, 409, 503),
 )
 def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
-    """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and
-    relayed."""
+    """Its neighbours, the paths of its flows, links that were reported down, and counters of
+    dropped and relayed packets."""
     settings = request.app.state.settings
     return service.server(id, name, Hosts.of(settings, Place.of(settings)))
 
@@ -258,8 +257,8 @@ def list_services(service: Service, id: Id) -> schemas.ServiceList:
 def send_service_message(
     engine: EngineOf, request: Request, id: Id, service: ServiceName, asked: schemas.ServiceMessage
 ) -> schemas.ServiceExchange:
-    """The message and all answers are events of the run, in its stream and its replay. An answer
-    that comes later is there."""
+    """The message and all responses are events in the run's stream and replay, including later
+    responses."""
     settings, database = request.app.state.settings, request.app.state.database
     with database.session() as session:
         message = SessionService(session, engine).message(id, service, asked)

@@ -1,5 +1,5 @@
-"""What of a plan is emulated, as an answer to a request: the experiment with the fields that it
-came with, and those changed."""
+"""Fits a plan to the machine for a request: returns the experiment with its original fields and the
+changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 def fitted(
     experiments: ExperimentService, engine: Engine, request: ExperimentCreate, servers: int | None
 ) -> schemas.FittedEmulation:
-    """Raises a 422 that names what cannot be emulated, whatever part of the plan is taken."""
+    """Raises a 422 that names the reason if no part of the plan can be emulated."""
     if request.engine != EMULATION.name:
         message = "Only an emulation takes a part of a plan."
         raise field_error("body.experiment.engine", request.engine, message, limit=EMULATION.name)
@@ -45,7 +45,7 @@ def fitted(
 
 @contextmanager
 def _of_experiment() -> Iterator[None]:
-    """Fields as they stand in this request."""
+    """Renames fields in errors to those of this request."""
     try:
         yield
     except ProblemError as error:
@@ -56,7 +56,7 @@ def _of_experiment() -> Iterator[None]:
 
 
 def _changed(request: ExperimentCreate, before: Json, result: Fit) -> Json:
-    """The request, with what the fit has changed. What was left to its default stays so."""
+    """The request with the changes of the fit. Fields that were left to their default stay so."""
     kept = request.model_dump(mode="json", exclude_unset=True)
     after = result.document
     if after["plan"] != before["plan"]:

@@ -1,8 +1,8 @@
-"""What one server of a run under way knows: its node's report through the fabric, with names for
-ids and addresses.
+"""The state of one server of a live run: its node's report through the fabric, with names instead
+of ids and addresses.
 
-The report is sections of columns and rows. Nothing here knows what a section means: cells are
-translated by their column's kind, and everything else passes through.
+The report consists of sections of columns and rows. This code is independent of the meaning of
+sections: cells are translated by their column's kind, and all other data are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cubeyard.kit.errors import ProblemError, not_found
 Json = dict[str, Any]
 
 ANSWER_SECS = 2.0
-"""A node answers in a millisecond; one that is frozen never does."""
+"""A node responds within a millisecond; a frozen one never does."""
 
 
 def server_of(network: Network, run_id: str, name: str) -> int:
@@ -111,8 +111,8 @@ class Cells:
         }
 
     def row(self, kinds: list[str], row: list[Any]) -> list[Any]:
-        """A row in names; of its paths, the one that the row's `path-id` names is `used`. Raises as
-        `named`, or ValueError for a row that has not a cell a column."""
+        """A row with names; the path with the row's `path-id` is `used`. Raises the errors of
+        `named`, or ValueError if the row does not have one cell per column."""
         cells = [self.named(kind, cell) for kind, cell in zip(kinds, row, strict=True)]
         if "path-id" in kinds and "paths" in kinds:
             in_use = cells[kinds.index("path-id")]

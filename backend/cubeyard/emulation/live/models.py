@@ -22,10 +22,10 @@ class OrderRow(Base):
     """`inject`, `recover`, `stop-all` or `upgrade`."""
     fault_id: Mapped[str] = mapped_column(Text, server_default="")
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """Of `inject`: the fault as the request gave it."""
+    """For `inject`: the fault as in the request."""
     fault: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Of `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the
-    worker mean the same devices. Null in rows from before this column existed."""
+    """For `inject`: the fault with its targets resolved (`Fault.document`), so that the API and the
+    worker use the same devices. Null in rows that are older than this column."""
     outcome: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     """`{ok, reason}`; null until the worker has carried the order out."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
@@ -49,7 +49,7 @@ class CaptureRow(Base):
     missed: Mapped[int | None] = mapped_column(BigInteger)
     size_bytes: Mapped[int | None] = mapped_column(Integer)
     end: Mapped[Any] = mapped_column(Text, nullable=True)
-    """Why it ended, as the fabric says it."""
+    """Why the capture ended, as reported by the fabric."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     data: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
-    """The file."""
+    """The content of the file."""

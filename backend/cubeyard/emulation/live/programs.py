@@ -26,7 +26,7 @@ class Commit:
 
 
 def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramState:
-    """What the chips run. Raises a 409 if the run's network is not there, a 503 without a
+    """The program of the chips. Raises a 409 if the run's network does not exist, a 503 without a
     fabric."""
     host = Spread.of(network, hosts.every).hosts[0]
     with FabricClient(host.socket) as fabric:
@@ -38,7 +38,7 @@ def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramS
 
 
 def commit(hosts: Hosts, asked: Commit) -> schemas.ChipCommitted:
-    """Commit it on every host. Raises a 409 if the run's network is not there, a 503 without a
+    """Commits it on every host. Raises a 409 if the run's network does not exist, a 503 without a
     fabric."""
     servers, micros = 0, 0
     for host in Spread.of(asked.network, hosts.every).hosts:

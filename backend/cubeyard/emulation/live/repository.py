@@ -1,4 +1,4 @@
-"""The SQL of orders, of the fault frames that tell how they ended, of the events of ticks, and of
+"""The SQL of orders, of the fault frames with their results, of the events of ticks, and of
 captures."""
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class EventRepository(Repository):
         return self._session.scalars(latest.order_by(FrameRow.seq.desc()).limit(1)).first() == "tick"
 
     def of_ticks(self, run_id: str, after: int) -> list[tuple[int, list[Json]]]:
-        """Of each tick after that frame that has events, its number and the events."""
+        """The number and the events of each later tick that has events."""
         query = select(FrameRow.seq, FrameRow.payload["events"]).where(
             FrameRow.run_id == run_id, FrameRow.kind == "tick", FrameRow.seq > after
         )

@@ -1,4 +1,4 @@
-"""What the emulation endpoints take and give, and what the frames of its runs hold."""
+"""Requests and responses of the emulation endpoints, and models of the frames of its runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FitRequest(Request):
 
 
 class OutsideOfFit(Model):
-    """A part of the experiment that names something outside of what is taken."""
+    """A setting of the experiment that names a device outside the emulated part."""
 
     field: str = Field(examples=["faults.0"])
     value: Any = Field(description="What it holds, shortened.")
@@ -67,7 +67,7 @@ class FaultTarget(Model):
 
 
 class BlastRadius(Model):
-    """What a fault would cut, and what the flow engine expects of the rest."""
+    """The parts that a fault would cut, and the flow engine's prediction for the rest."""
 
     targets: list[FaultTarget]
     flows: int
@@ -79,7 +79,7 @@ class BlastRadius(Model):
 
 
 class FaultState(Model):
-    """A fault of a run, scheduled or asked for."""
+    """A fault of a run, scheduled or requested."""
 
     id: str = Field(examples=["f1"])
     kind: str
@@ -96,7 +96,7 @@ class FaultList(Model):
 
 
 class Order(Model):
-    """What was asked of a running session."""
+    """An order to a running session."""
 
     id: int
     run_id: str
@@ -136,7 +136,7 @@ class CaptureTarget(Request):
 
 
 class CaptureRequest(CaptureTarget, CaptureLimits):
-    """What is captured, and when the capture ends."""
+    """What to capture, and when the capture ends."""
 
 
 class Capture(Model):
@@ -172,7 +172,7 @@ class InspectionColumn(Model):
 
 
 class InspectionSection(Model):
-    """A table of what a server knows. Any cell may be null."""
+    """A table of a server's state. Any cell can be null."""
 
     name: Short
     title: Short
@@ -182,8 +182,7 @@ class InspectionSection(Model):
 
 
 class ServerState(Model):
-    """What one server of a run that is under way knows and has done, in sections that its protocol
-    names."""
+    """The state and counters of one server of a live run, in sections that its protocol defines."""
 
     run_id: str
     server: str
@@ -218,7 +217,7 @@ class ChipProgramCommit(Request):
 
 
 class ChipProgramState(Model):
-    """What the chips run."""
+    """The program of the chips."""
 
     program: str | None = Field(description="Its text; null where users cannot program the servers.")
 
@@ -233,7 +232,7 @@ class ChipCommitted(Model):
 
 
 class ServiceAnswer(Model):
-    """What an instance of a service said."""
+    """A response of an instance of a service."""
 
     server: str
     at_secs: float = Field(description="On the run's own clock; negative before the measurement.")
@@ -241,8 +240,8 @@ class ServiceAnswer(Model):
 
 
 class ServiceExchange(Model):
-    """A message that was sent, and what the service has said since, on whichever server and to
-    whom."""
+    """A sent message, and the later responses of the service, from any server and to any
+    receiver."""
 
     run_id: str
     service: str
@@ -283,7 +282,7 @@ class UpgradeQuestion(Model):
 
 
 class UpgradeWork(Model):
-    """What is done at one switch at a time; links by their two ends."""
+    """The part of an upgrade that is done at one switch at a time; links by their two ends."""
 
     switch: str
     plug_in: list[str]
@@ -357,7 +356,7 @@ class ServiceMessageForm(Model):
 
 
 class ServiceOption(Model):
-    """A service: a program with an instance on every server, which routes packets of its own."""
+    """A service: a program with an instance on every server, which routes its own packets."""
 
     name: str = Field(examples=["cache"])
     title: str
@@ -443,7 +442,7 @@ class NoChips(Model):
 
 
 class EmulationProfile(Model):
-    """What of a topology can be emulated, and how."""
+    """Whether and how a topology can be emulated."""
 
     family: str
     supported: bool

@@ -50,10 +50,10 @@ Json = dict[str, Any]
 
 
 def resolve_live(engine: Engine, network: Network, asked: Json, number: int, seed: int) -> Fault:
-    """Fault `l<number>` (from 1) of those injected while the run is under way.
+    """Resolves fault `l<number>` (from 1) of the faults injected by hand into a live run.
 
-    Each draws its targets with a seed of its own, so that the same request strikes other devices
-    the next time. Raises a 422 that names the field.
+    Each fault draws its targets with a different seed, so that a repeated request affects other
+    devices. Raises a 422 that names the field.
     """
     return resolve(engine, network, [asked], seed + number, [f"l{number}"], "body")[0]
 
@@ -147,8 +147,8 @@ class SessionService:
         return schemas.FaultList(items=items)
 
     def preview(self, run_id: str, asked: schemas.LiveFault) -> schemas.BlastRadius:
-        """What a fault would cut; injects nothing. Raises a 404, a 409 for a run of another engine,
-        a 422."""
+        """The parts that a fault would cut; injects nothing. Raises a 404, a 409 for a run of
+        another engine, a 422."""
         row, document = self._emulated(run_id)
         network = network_of(self._engine, document)
         number, seed = len(self._orders.injected(row.id)) + 1, document["seeds"][0]
@@ -192,8 +192,8 @@ class SessionService:
         return self._order(row, "recover", fault_id, {})
 
     def server(self, run_id: str, name: str, hosts: Hosts) -> schemas.ServerState:
-        """What one server knows now. Raises a 404, a 409 for a run that is over or a server that
-        does not answer, a 503."""
+        """The present state of one server. Raises a 404, a 409 for a run that has ended or a server
+        that does not respond, a 503."""
         row, document = self._under_way(run_id)
         return inspect(hosts, network_of(self._engine, document), row.id, name, _mode(document))
 
@@ -216,8 +216,8 @@ class SessionService:
         return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq)
 
     def running_program(self, run_id: str, hosts: Hosts) -> schemas.ChipProgramState:
-        """What the servers' chips run now. Raises a 404, a 409 for a run that is over, a 503
-        without a fabric."""
+        """The present program of the servers' chips. Raises a 404, a 409 for a run that has ended,
+        a 503 without a fabric."""
         row, document = self._under_way(run_id)
         return running(hosts, network_of(self._engine, document), row.id)
 
@@ -233,7 +233,7 @@ class SessionService:
         return Commit(row.id, network, asked.program)
 
     def chip(self, run_id: str, name: str, hosts: Hosts) -> ServerChip:
-        """The chip of one server. Raises a 404, a 409 for a run that is over."""
+        """The chip of one server. Raises a 404, a 409 for a run that has ended."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         server_of(network, row.id, name)
@@ -241,14 +241,14 @@ class SessionService:
         return ServerChip(hosts, network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
-        """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a
-        fabric."""
+        """The present routes of one switch. Raises a 404, a 409 for a run that has ended, a 503
+        without a fabric."""
         row, document = self._under_way(run_id)
         return inspect_switch(hosts, network_of(self._engine, document), row.id, name)
 
     def routes(self, run_id: str, name: str, hosts: Hosts) -> Json:
         """The routes of a switch or server: `{run_id, node, id, sections}`. Raises a 404, a 409 for
-        a run that is over or a node that does not answer, a 503."""
+        a run that has ended or a node that does not respond, a 503."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         is_server = network.id_of.get(name) in network.servers
@@ -298,8 +298,8 @@ class SessionService:
         self._log.record("terminal", "opened", place.run_id, place.server[1], f"run {place.run_id}")
 
     def watched(self, run_id: str, hosts: Hosts, asked: StreamRequest) -> Watched:
-        """What a stream of packets shows, which is written into the change log. Raises a 404, a 409
-        unless the run is under way, a 422 for a link, port or host that the run does not have."""
+        """Prepares a packet stream and records it in the change log. Raises a 404, a 409 unless the
+        run is live, a 422 for a link, port or host that the run does not have."""
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         target = target_of(hosts, network, asked, "query")
@@ -354,7 +354,7 @@ class SessionService:
         return row, experiment.document
 
     def _under_way(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
-        """The same. Raises a 409 for a run that is over."""
+        """Like `_emulated`, but raises a 409 for a run that has ended."""
         row, document = self._emulated(run_id, lock=lock)
         if row.state in FINISHED:
             raise ProblemError(409, "run-over", f"Run {run_id} is over: it {row.state}. Start another one.")
@@ -370,7 +370,7 @@ def _targets(fault: Fault) -> list[schemas.FaultTarget]:
 
 
 def _struck(faults: list[Fault]) -> Json:
-    """How many things are to fail, and how many links to go on worse, each once however often."""
+    """The number of items that fail, and of links that degrade, each counted once."""
     strikes = [strike for fault in faults for strike in fault.strikes]
     struck = {("degraded" if KINDS[one.kind].carries else KINDS[one.kind].target, one.name) for one in strikes}
     count = Counter(one_class for one_class, _ in struck)

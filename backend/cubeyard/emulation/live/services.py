@@ -79,10 +79,10 @@ def check_message(network: Network, service: str, asked: schemas.ServiceMessage)
 
 
 def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
-    """Send it; the names of the servers that got it, and of those that do not answer.
+    """Sends it and returns the names of the servers that received it, and of the servers that do
+    not respond.
 
-    Raises a 409 if its only server does not answer or no server does, a 503 without a fabric or
-    with one that is silent.
+    Raises a 409 if its only server or no server responds, a 503 if the fabric is missing or silent.
     """
     network, spread = message.network, Spread.of(message.network, hosts.every)
     told, silent, why = [], [], ""
@@ -108,14 +108,14 @@ def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
 
 @dataclass
 class Answers:
-    """The answers of a service, from events of ticks. A long one is told in parts, in order, which
-    are put together here."""
+    """The responses of a service, from events of ticks. The parts of a long response are joined
+    here."""
 
     network: Network
     service: str
     since_nanos: int = 0
-    """On the machine's monotonic clock: what was said before is of an earlier message, and was told
-    late."""
+    """On the machine's monotonic clock: earlier responses belong to a previous message and were
+    reported late."""
     whole: list[schemas.ServiceAnswer] = field(default_factory=list)
     _begun: dict[Any, str] = field(default_factory=dict)
     """By server: the parts so far."""
@@ -141,8 +141,7 @@ class Answers:
 def answers_of(
     database: Database, message: Message, since_nanos: int, asked: schemas.ServiceMessage
 ) -> list[schemas.ServiceAnswer]:
-    """What the service has said since then, once there are as many answers as asked for or the time
-    is over."""
+    """The service's responses since then, once there are as many as requested or the time is up."""
     found, after = Answers(message.network, message.service, since_nanos), message.after
     until = time.monotonic() + asked.wait_secs
     while True:
@@ -160,8 +159,8 @@ def answers_of(
 def exchange(
     database: Database, hosts: Hosts, message: Message, asked: schemas.ServiceMessage
 ) -> schemas.ServiceExchange:
-    """Send a message and wait for answers, as long as it says. Raises as `send`."""
-    # Of several hosts, each has a clock of its own, and the run's events are on its worker's.
+    """Sends a message and waits for responses for the given time. Raises the errors of `send`."""
+    # With several hosts the clocks differ, and the run's events have its worker's clock.
     since_nanos = 0 if any(host.name for host in hosts.every) else time.monotonic_ns()
     told, silent = send(hosts, message)
     answers = answers_of(database, message, since_nanos, asked)

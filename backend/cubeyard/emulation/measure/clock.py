@@ -7,11 +7,11 @@ import time
 
 
 class Clock:
-    """Set by the ticks, which carry the time they were sampled at.
+    """A clock that is set by ticks, which contain the time of their sample.
 
-    A tick arrives some time after its sample: the shortest such delay so far is taken as none. What
-    is timed later never gets an earlier time by that, so a cause comes before its effects however
-    late a frame was read. [ours]
+    A tick arrives some time after its sample: the shortest delay so far is assumed to be zero. This
+    never makes the time of a later event earlier, so causes stay before their effects even if a
+    frame is read late. [ours]
     """
 
     def __init__(self, settle_secs: float = 0.0) -> None:

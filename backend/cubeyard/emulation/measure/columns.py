@@ -1,8 +1,8 @@
-"""A tick's columns, small enough for its frame whatever the network's size. [ours]
+"""A tick's columns, small enough for its frame at any size of the network. [ours]
 
-Bytes are told in a unit that the network's frame names: one byte where the network is small, else
-the finest with which all columns fit. What rounding leaves is carried into the next tick, so that
-sums over ticks stay right to one unit.
+Byte counts have a unit that the `network` frame names: one byte for a small network, else the
+finest unit with which all columns fit. Rounding errors are carried into the next tick, so that sums
+over ticks are correct to one unit.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from cubeyard.emulation.network.network import Network
 
 FRAME_BYTES = 9 * 1024
 COLUMNS_BYTES = 7500
-"""What columns may take of it."""
+"""The columns' part of a frame's size."""
 LEAST_ROWS = 16
-"""Of what few links or flows have, so many are told in any tick."""
+"""The least number of rows in any tick for values that few links or flows have."""
 TICK_SECS = 0.1
 STEPS = (9999, 999, 99)
-"""In how many units a full link may be told: a number has a digit less each time. 1 % is finer than
-any colour."""
+"""Candidates for the number of units of a full link, each with a digit less. 1 % is finer than any
+colour."""
 SMALL_PACKET_BYTES = 1000
 """Packets of full links are taken to be so large or larger: smaller ones do not fill links here."""
 MANY_SERVERS = 64
-"""Beyond, shares of a core are told to 1 %, not to 0.1 %."""
+"""With more servers, shares of a core are rounded to 1 % instead of 0.1 %."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Units:
 
 
 class Few:
-    """What few rows have, each row with its values: the largest, as many as fit. `counts` wait
-    until they can be told."""
+    """Values that few rows have, each with its row: the largest, as many as fit. `counts` are kept
+    until they can be sent."""
 
     def __init__(self, *, counts: bool) -> None:
         self._counts = counts

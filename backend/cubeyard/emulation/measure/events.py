@@ -1,10 +1,10 @@
-"""What servers and the fabric report, made short enough for frames: flows by their row, paths as
-lists of servers.
+"""Reports of servers and the fabric, shortened for frames: flows by their row, paths as lists of
+servers.
 
-A burst (every flow of an all-to-all chooses its path at once) is spread over the following ticks
-rather than cut. A server that floods gets its turn among the others and no more, and the number of
-its events left out is told. Nodes are not trusted: an event that does not fit the type of its kind
-is told as `node-refused`.
+A burst (such as all flows of an all-to-all choosing their paths) is spread over the following ticks
+instead of being cut. A server that floods gets only its fair turn, and the number of its omitted
+events is reported. Nodes are not trusted: an event that does not match the type of its kind is
+reported as `node-refused`.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ FIRST_PORT = 5201
 EVENTS_A_TICK = 20
 ROUTES_A_TICK = 100
 LEAST_ROOM_BYTES = 1000
-"""Events and routes get so much of a frame each, however full it is."""
+"""The reserved space of events and of routes in a frame, even if it is full."""
 EVENT_BYTES = 600
-"""An event that is longer is told by its kind and its length."""
+"""A longer event is reported only by its kind and its length."""
 PATH_SERVERS = 64
 """More than any path has."""
 WAITING = 500
-"""Of one server, for its turn: more than all its flows tell when a switch fails, far less than a
-flood."""
+"""Most waiting events of one server: more than all its flows report when a switch fails, far less
+than a flood."""
 REMEMBERED = 200_000
 """Events of a session that are kept for the report: an hour of a flapping cable."""
 LEFT_OUT_EVERY_SECS = 1.0
 MOST_NANOS = 2**63
 ROUTES = frozenset({"path-selected", "path-switched"})
 COUNTED = frozenset({"probed", "path-selected"})
-"""Kinds that ticks tell as a number: there are hundreds, and all say the same."""
+"""Kinds that ticks report only as a number: there are hundreds of equal events."""
 LONG = frozenset({"service-answer", "service-message"})
-"""Kinds with a text for people of any length, which is told in parts."""
+"""Kinds with a readable text of any length, which is sent in parts."""
 REPORTED = "reported"
 """A protocol's own event, whose name is in `what`."""
 RENAMED = {"probe": "probed"}
@@ -93,7 +93,7 @@ class Events:
     responses: bool = False
     """Whether every other flow is the responses to the one before."""
     several: bool = False
-    """Whether flows take several paths at a time, of which one is told."""
+    """Whether flows use several paths at a time, of which one is reported."""
     path_changes: int = 0
     probings: int = 0
     """How often a flow's paths were probed."""
@@ -106,7 +106,7 @@ class Events:
     _counts: Counter[str] = field(default_factory=Counter)
     _now_secs: float = 0.0
     _told: Counter[Hashable] = field(default_factory=Counter)
-    """How many left out were told of, by server."""
+    """The number of reported omitted events, by server."""
     _told_secs: float = float("-inf")
 
     def hear(self, raw: list[Json], now_secs: float) -> None:
@@ -181,11 +181,11 @@ class Events:
 
     @property
     def left_out(self) -> list[tuple[Any, int]]:
-        """Servers and how many of their events no frame tells."""
+        """Servers and the number of their events that no frame contains."""
         return sorted(self._waiting.left_out.items(), key=lambda one: -one[1])
 
     def tick(self, room_bytes: int = 8000) -> Json:
-        """What fits the next frame; nothing that is empty."""
+        """The events that fit the next frame, without empty fields."""
         events = self._newly_left_out(room_bytes)
         events += _fitting(self._waiting.turns(), EVENTS_A_TICK, room_bytes - len(orjson.dumps(events)))
         routes = _fitting(self._routes.turns(), ROUTES_A_TICK, room_bytes - len(orjson.dumps(events)))
@@ -194,8 +194,8 @@ class Events:
         return {name: some for name, some in every.items() if some}
 
     def _newly_left_out(self, room_bytes: int) -> list[Json]:
-        """Once a second, of the servers that said too much: those first of which most is not told
-        yet."""
+        """Once a second, the servers with omitted events, those with the most unreported ones
+        first."""
         if self._now_secs - self._told_secs < LEFT_OUT_EVERY_SECS:
             return []
         news = (self._waiting.left_out - self._told).most_common()
@@ -242,7 +242,7 @@ class Events:
         return {"kind": kind, **kept}
 
     def _of_protocol(self, event: Json, kind: str) -> Json:
-        """An event of a kind that the frames do not know: its own cells, or its fields as cells."""
+        """An event of a protocol-specific kind: its cells, or its fields as cells."""
         cells = event.get("cells")
         if cells is None:
             fields = [(name, value) for name, value in event.items() if name not in NOT_CELLS and value is not None]
@@ -267,7 +267,7 @@ def kebab(name: Any) -> str:
 
 
 def _why(error: Exception) -> str:
-    """In words and short; what a node sent is not repeated."""
+    """A short message; it does not repeat data from a node."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][1:])
@@ -278,7 +278,7 @@ def _why(error: Exception) -> str:
 
 
 def _cell(name: str, value: Any) -> Json:
-    """A field with what it is, as far as its name and value say it."""
+    """A field with its type, derived from its name and value."""
     kind = "text"
     if isinstance(value, bool):
         kind = "flag"
@@ -309,7 +309,7 @@ def _path(said: Json) -> list[int]:
 
 
 def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:
-    """So many of them, and no more once they fill the room."""
+    """At most `most` of them, until they fill the space."""
     found: list[Any] = []
     room = max(room_bytes, LEAST_ROOM_BYTES)
     for one in islice(turns, most):

@@ -1,5 +1,5 @@
-"""A queue in which a server that says much holds up nobody: each source waits in a line of its own,
-and they take turns."""
+"""A queue in which a flooding server blocks no other: each source has a separate line, served in
+turns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """What waits, by who said it. Beyond `most` of one source nothing more of it is taken in, and
-    that is counted."""
+    """Waiting items by source. Items beyond `most` of one source are dropped and counted."""
 
     def __init__(self, most: int) -> None:
         self._most = most

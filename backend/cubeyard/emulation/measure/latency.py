@@ -1,4 +1,4 @@
-"""How long responses take: counts by bucket as clients report them, and what they come to."""
+"""Latencies of responses: counts by bucket as reported by clients, and their statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def least_secs(bucket: int) -> float:
 
 @dataclass
 class Latencies:
-    """What came of requests. Counts are exact."""
+    """Results of requests. Counts are exact."""
 
     asked: int = 0
     answered: int = 0
@@ -35,7 +35,7 @@ class Latencies:
 
     @classmethod
     def of(cls, frame: Json) -> Latencies:
-        """As a fabric tells it."""
+        """Parses a fabric's frame."""
         return cls(
             asked=int(frame["asked"]),
             answered=int(frame["answered"]),
@@ -80,7 +80,7 @@ class Latencies:
         }
 
     def distribution(self) -> Json:
-        """So large a share of the answers took at most so many seconds, at each bucket's end."""
+        """The share of responses within the time at each bucket's end."""
         shares, secs, seen = [], [], 0
         for number in sorted(self.buckets):
             seen += self.buckets[number]
@@ -105,7 +105,7 @@ def report(found: Latencies, requests: Requests) -> Json:
             **{name: found.at(share) for name, share in SHARES.items()},
             "max": found.max_secs if found.answered else None,
             "bound": bound,
-            # Of those that have an outcome: the last ones are still under way.
+            # Among requests with a result, because the last ones are still running.
             "within_bound": None if bound is None or not finished else found.within_bound / finished,
         },
         "latency_distribution": found.distribution(),

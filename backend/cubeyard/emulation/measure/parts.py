@@ -12,7 +12,7 @@ Json = dict[str, Any]
 MOST_PARTS = 64
 """More than the longest answer of a node has; the rest of a longer one is left out."""
 LEAST_BYTES = 64
-"""Of a part. An event that leaves less room is not told in parts."""
+"""The smallest part. An event with less space for text is not sent in parts."""
 PART_CELL_BYTES = 96
 """For the cell that numbers the parts, and the time that is added to an event."""
 

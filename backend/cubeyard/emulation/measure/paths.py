@@ -1,5 +1,4 @@
-"""The paths that flows took, and for how long: what a prediction of the paths taken is computed
-from."""
+"""The paths of flows and their durations, for predictions over the actual paths."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ class PathsTaken:
 
     def fair_rates(self, rates_over: Callable[[Paths], list[float]]) -> np.ndarray | None:
         """[flow] Mean fair rate over the spans, each computed by `rates_over`, in its unit. None
-        without a path of every flow in most of the time: servers that forward nothing tell of none.
-        """
+        unless the path of every flow is known most of the time: servers that do not forward report
+        no paths."""
         known = [(secs, paths) for secs, paths in self._spans if secs > 0 and all(paths)]
         total_secs = sum(secs for secs, _ in self._spans)
         known_secs = sum(secs for secs, _ in known)

@@ -1,4 +1,4 @@
-"""What a session measures: the fabric's ticks as compact frames, and sums of them for the
+"""The measurements of a session: the fabric's ticks as compact frames, and their sums for the
 report."""
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
 
 QUIET_SECS = 1.0
-"""What was measured before the first fault says something from so long on."""
+"""The least time before the first fault for a valid measurement of it."""
 SHORTEST_SECS = 0.02
-"""The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and
-repeats the one before."""
+"""The kernel counts CPU time in hundredths of a second: a shorter tick has no new value and repeats
+the previous one."""
 WAYS = ((0, "ab"), (1, "ba"))
 """Directions of a link, and what a report calls them."""
 MAX_FLOW_COLUMNS = 512
@@ -52,7 +52,7 @@ class Recorder:
         self.clock = Clock(self.question.settings.settle_secs)
         requests = self.question.requests is not None
         self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at, responses=requests)
-        # Of MPTCP's subflows, the first one's path is told as the flow's.
+        # With MPTCP, the path of the first subflow is reported as the flow's path.
         self.events.several = self.question.settings.protocol == "mptcp"
         self._servers = list(network.servers)
         self._row = {server: i for i, server in enumerate(self._servers)}
@@ -60,7 +60,7 @@ class Recorder:
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
         self.paths_before = PathsTaken(len(self.question.flows))
-        """Of the time before the first fault."""
+        """The paths before the first fault."""
         self._next_second = 0
         self._last_secs, self._last_number = 0.0, 0
         self._cpu = 0.0
@@ -74,7 +74,7 @@ class Recorder:
         """Packets that servers dropped, by reason."""
         self.reading = Reading(0.0, 0.0, 0)
         self.latencies = Latencies()
-        """Of requests that had an outcome in the measured time."""
+        """The latencies of requests that ended in the measured time."""
         self._finished = 0
         self._lately: deque[Tick] = deque(maxlen=TICKS)
         self._part: Part | None = None
@@ -94,8 +94,8 @@ class Recorder:
         )
 
     def take(self, frame: Json) -> tuple[Tick, float]:
-        """A tick, and how many seconds it stands for: of those that were lost, neither time nor
-        bytes count."""
+        """Adds a tick and returns it with its duration in seconds: lost ticks add neither time nor
+        bytes."""
         network = self.question.network
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         self.clock.sampled(tick.at_secs)
@@ -118,7 +118,7 @@ class Recorder:
 
     @property
     def all_received(self) -> bool:
-        """Whether every flow that has an end has come to it, and every request of a number."""
+        """Whether every flow of limited size has ended, and all requests of a limited number."""
         if self.question.requests is not None:
             asked = self.question.requests.all_asked
             return asked is not None and self._finished >= asked
@@ -142,7 +142,7 @@ class Recorder:
 
     @property
     def _done(self) -> set[int]:
-        """Flows that have an end and have come to it."""
+        """Flows of limited size that have ended."""
         size = self.question.settings.flow_bytes
         return set() if size is None else set(np.flatnonzero(self._received >= size).tolist())
 
@@ -170,7 +170,7 @@ class Recorder:
         self.parts.setdefault(part, self._sums()).add(secs, tick, own, ended)
         self.total.add(secs, tick, whole, ended)
         if part == "before":
-            # What flows can carry does not follow from one of their paths.
+            # With several paths per flow, one path does not determine the flow's rate.
             paths = {} if self.events.several else self.events.paths
             self.paths_before.add(secs, paths, self.events.path_changes)
         self.drops.update(tick.drops)
@@ -186,8 +186,8 @@ class Recorder:
         return {flow.id for flow in self.question.flows if flow.source in servers or flow.destination in servers}
 
     def payload(self, tick: Tick, at_secs: float, phase: TickPhase) -> TickFrame:
-        """The tick's frame: differences in columns, and only what is there. At most FRAME_BYTES of
-        JSON."""
+        """The tick's frame, with differences in columns and without empty fields. At most
+        FRAME_BYTES of JSON."""
         received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
         units = self._units
         payload: TickFrame = {

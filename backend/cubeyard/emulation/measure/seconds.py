@@ -1,7 +1,6 @@
-"""Ten ticks as one frame, so that an hour of a session is soon on a page. [ours]
+"""Merges ten ticks into one frame, so that a page loads an hour of a session quickly. [ours]
 
-How each field of a tick becomes a second's is written beside the field (`cubeyard/frames/tick.py`),
-not here.
+The rule for each field is in the definition of the field (`cubeyard/frames/tick.py`), not here.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SUM_DIGITS = 6
 
 @dataclass(frozen=True)
 class _Field:
-    """How one field of a tick adds up: by a rule, or each of its own fields by theirs."""
+    """How one field of a tick is merged: by a rule, or for each of its fields by their rules."""
 
     over: Over | None
     fields: dict[str, _Field]
@@ -57,18 +56,19 @@ FIELDS = _fields_of(TickFrame)
 
 
 class Seconds:
-    """Ticks are added; each tenth gives a second of the same form, with `secs` beside it."""
+    """Collects ticks; each tenth returns a second of the same form, with `secs` as a further
+    field."""
 
     def __init__(self) -> None:
         self._ticks: list[tuple[Json, float]] = []
 
     def add(self, tick: Json, secs: float) -> Json | None:
-        """`tick` as its frame tells it, and the time that it stands for."""
+        """Adds a tick's frame and the time that it covers."""
         self._ticks.append((tick, secs))
         return self.rest() if len(self._ticks) == TICKS else None
 
     def rest(self) -> Json | None:
-        """Of what has been added since the last one; None if nothing was."""
+        """The second of the ticks added since the last one; None if there are none."""
         ticks = [tick for tick, _ in self._ticks]
         total_secs = sum(secs for _, secs in self._ticks)
         if not ticks:
@@ -105,7 +105,7 @@ def _over(over: Over, values: list[Any], weights: list[float]) -> Any:
 
 
 def _sum(values: list[Any]) -> Any:
-    """Of numbers, of counts by name, of rows that few have, or of columns."""
+    """Sums of numbers, of counts by name, of rows that few have, or of columns."""
     if isinstance(values[0], dict):
         sums: Counter[str] = Counter()
         for value in values:

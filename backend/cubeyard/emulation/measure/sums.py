@@ -16,7 +16,8 @@ Json = dict[str, Any]
 
 @dataclass
 class Sums:
-    """Of a stretch of the session, in the columns' order. Bytes, unless said otherwise."""
+    """Sums over a period of the session, in the columns' order. The unit is bytes unless stated
+    otherwise."""
 
     links: np.ndarray
     """[direction, link]"""
@@ -81,7 +82,8 @@ class Sums:
 
     @property
     def abt_bits_per_sec(self) -> float:
-        """Flows times the slowest one's mean rate, of those that were never cut off."""
+        """The number of flows times the slowest flow's mean rate, among flows that were never cut
+        off."""
         alive = self.flows[self.alive]
         return float(alive.min()) * 8 / self.secs * alive.size if alive.size and self.secs > 0 else 0.0
 
@@ -100,7 +102,7 @@ class Sums:
         return int((self.flows == 0).sum())
 
     def document(self) -> Json:
-        """The stretch's means."""
+        """The means of the period."""
         secs = max(self.secs, 1e-9)
         return {
             "secs": round(self.secs, 2),

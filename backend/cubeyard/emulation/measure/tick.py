@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tick:
-    """A frame of the fabric, in arrays. What it leaves out is nothing."""
+    """A frame of the fabric as arrays. Omitted values are zero."""
 
     number: int
     at_secs: float
@@ -35,12 +35,12 @@ class Tick:
     drops: dict[str, int]
     cpu: float
     own_cpu: float | None
-    """Share of all cores that the run itself used; None from a fabric that does not tell."""
+    """Share of all cores that the run used; None if the fabric does not report it."""
     events: list[Json]
     subflows: list[list[int]]
-    """[flow, subflow, bytes] of what MPTCP's subflows have carried since they were told last."""
+    """[flow, subflow, bytes] carried by MPTCP's subflows since they were last reported."""
     latencies: Latencies | None = None
-    """What came of requests; None where nothing did."""
+    """Results of requests; None if there were none."""
     late: bool = False
     """It was read more than half a tick after its time."""
     wait_secs: float = 0.0
@@ -49,7 +49,7 @@ class Tick:
     backlog_drops: int = 0
     """Packets that the kernel dropped because it was behind with its work."""
     missed: int = 0
-    """Ticks before it, since the last one, that were lost: what they counted is nowhere."""
+    """Number of lost ticks between the previous tick and this one: their counts are missing."""
 
     @classmethod
     def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
@@ -82,7 +82,7 @@ class Tick:
 
 
 def _filled(values: list[Any] | None, length: int) -> list[Any]:
-    """As long as it has to be: what a frame lacks is zero."""
+    """Extends a list to the full length: values missing in a frame are zero."""
     return [*(values or []), *[0] * length][:length]
 
 

@@ -105,8 +105,8 @@ class ServerChip:
         return punts
 
     async def punts(self) -> AsyncGenerator[bytes]:
-        """Packets for the CPU as events `packet`, until the reader or the server goes; then `end`
-        says why."""
+        """Packets for the CPU as events `packet`, until the reader or the server disconnects; then
+        `end` gives the reason."""
         idle = 0
         while True:
             try:
@@ -160,7 +160,7 @@ class ServerChip:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """A node may send anything: a 409 for what cannot be read."""
+        """A node can send anything: raises a 409 for unreadable data."""
         try:
             yield
         except (ValidationError, ValueError, KeyError, TypeError, struct.error) as error:

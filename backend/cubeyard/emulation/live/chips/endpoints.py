@@ -104,8 +104,8 @@ def clear_chip_vif(chip: Chip, i: Index) -> None:
     "/registers", operation_id="list_chip_registers", summary="The registers of a server's chip", responses=RESPONSES
 )
 def list_chip_registers(chip: Chip) -> schemas.ChipRegisters:
-    """Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the
-    kernel and in user space."""
+    """Packets and bytes by port, queued bytes, discards by reason, and switches; for a chip in the
+    kernel or in user space."""
     return chip.registers()
 
 

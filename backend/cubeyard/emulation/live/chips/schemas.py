@@ -1,4 +1,4 @@
-"""What is asked of a server's chip while its packets flow, and what it answers."""
+"""Requests and responses for a server's chip in a live run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Packet = Annotated[
 
 
 class ChipAction(Request):
-    """What an entry does with a packet, as programs write it."""
+    """The action of an entry on a packet, in the syntax of programs."""
 
     act: Literal["REDIRECT_VIF", "REDIRECT_PORT", "DISCARD", "DUPLICATE", "MIRROR", "TO_CPU"]
     vif: int | None = Field(default=None, ge=0, le=4095)
@@ -102,7 +102,7 @@ class ChipVif(Model):
 
 
 class ChipState(Model):
-    """All that is in a server's chip now."""
+    """The present content of a server's chip."""
 
     run_id: str
     server: str
@@ -121,7 +121,7 @@ class ChipText(Model):
 
 
 class ChipRegisterValue(Request):
-    """What to write into a register."""
+    """A value to write into a register."""
 
     value: int = Field(ge=0, le=2**63 - 1, description="0 clears a counter; 0 and 1 turn a switch off and on.")
 
@@ -142,7 +142,7 @@ class ChipRegisters(Model):
 
 
 class ChipSent(Model):
-    """What became of a packet."""
+    """The result of sending a packet."""
 
     sent: bool
     reason: str | None = Field(description="Why the chip has discarded it.")

@@ -1,10 +1,9 @@
-"""A packet in words: who sends what to whom, with the names of the run's servers for their
-addresses.
+"""Describes a packet in words: source, destination and content, with the names of the run's servers
+instead of addresses.
 
-Headers that servers relay by are legal IPv4: a header around the packet (protocol 4) or an option
-of number 30 (for experiments, RFC 4727) in the packet's own; or they have an Ethernet type of their
-own. Their fields are read by the description that the protocol's entry in the engine's catalogue
-has (`header_fields.py`).
+The headers for relaying are valid IPv4: a header around the packet (protocol 4), or option 30 (for
+experiments, RFC 4727) in the packet's header; or they have their own Ethernet type. Their fields
+are decoded by the protocol's description in the engine's catalogue (`header_fields.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CUT = "cut short"
 
 @dataclass
 class Decoded:
-    """What a packet is. A field that its bytes do not tell is empty."""
+    """The description of a packet. Fields that its bytes do not determine are empty."""
 
     protocol: str = ""
     """`arp`, `icmp`, `tcp`, `udp`, `control`, `service`, or `other`."""
@@ -38,14 +37,14 @@ class Decoded:
     destination: str = ""
     text: str = ""
     addresses: set[str] = field(default_factory=set)
-    """Of all its headers."""
+    """The addresses of all its headers."""
     ports: set[int] = field(default_factory=set)
     header: list[HeaderValue] = field(default_factory=list)
     """Fields of the header that the servers relay by."""
 
 
 def decoded(frame: bytes, network: Network) -> Decoded:
-    """A packet from its Ethernet header on, however much of it is there."""
+    """Decodes a packet from its Ethernet header on; it can be truncated."""
     if len(frame) < ETHERNET_BYTES:
         return Decoded("other", text=f"Ethernet, {CUT}")
     found = Decoded("other")

@@ -45,8 +45,8 @@ class _PcapngStream(EventStream):
 
 
 async def _begun(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """The same pieces, the first of them there: what is refused is refused before the answer
-    begins."""
+    """The same pieces, with the first one already received, so that errors are raised before the
+    response begins."""
     try:
         first = await anext(pieces, b"")
     except BaseException:
@@ -95,9 +95,9 @@ async def watch_packets(request: Request, id: Id, asked: Annotated[schemas.Strea
     responses={200: FILE, **responses(404, 409, 503)},
 )
 async def stream_packets(request: Request, id: Id, asked: Annotated[schemas.StreamRequest, Query()]) -> Response:
-    """For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10
-    s is hung up on; packets that come faster than they are read are counted in the file's last
-    block. Nothing is kept with the run."""
+    """For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that reads nothing for 10
+    s is disconnected; the file's last block counts packets that arrived faster than they were read.
+    The packets are not stored with the run."""
     streams: PacketStreams = request.app.state.packet_streams
     watched = await run_sync(_watched, request, id, asked)
     answer = _PcapngStream(await _begun(streams.pcapng(watched)))

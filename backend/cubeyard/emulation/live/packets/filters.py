@@ -1,7 +1,6 @@
-"""Which packets of a stream are wanted, by simple fields. They are compared with what was decoded:
-nothing of a request is compiled or executed, and what the servers' own headers carry is matched as
-well as the packet's own addresses.
-"""
+"""Filters of a packet stream, by simple fields. They are compared with decoded packets: no part of
+a request is compiled or executed, and addresses in the servers' own headers match as well as the
+packet's addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from cubeyard.kit.errors import field_error
 
 @dataclass(frozen=True)
 class Wanted:
-    """All that is given has to match."""
+    """A packet must match all given fields."""
 
     protocol: str | None = None
     addresses: frozenset[str] | None = None

@@ -26,7 +26,7 @@ class HeaderValue(Model):
 
 
 def stands_at(protocol: Json, place: str, value: int) -> bool:
-    """Whether the protocol's header stands at this IPv4 option (`option`) or Ethernet type
+    """Whether the protocol's header is at this IPv4 option (`option`) or Ethernet type
     (`ether_type`)."""
     header = protocol.get("header")
     return header is not None and header.get(place) == value

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 ENHANCED_PACKET = 6
 OUTBOUND = 2
 LEAST_BYTES = 12
-"""Of a block: its kind, and its length twice."""
+"""The size of an empty block: its type, and its length twice."""
 FLAGS = 2
 
 
@@ -18,17 +18,17 @@ class Packet:
     """A packet of the file."""
 
     at_nanos: int
-    """Since 1970."""
+    """Nanoseconds since 1970."""
     size_bytes: int
-    """On the link."""
+    """Size on the link."""
     kept: bytes
-    """What the file has of it, from the Ethernet header on."""
+    """The captured bytes, from the Ethernet header on."""
     outgoing: bool
     """Whether the interface sent it."""
 
 
 class Blocks:
-    """Cuts bytes into blocks; what is not whole waits for more."""
+    """Splits bytes into blocks; an incomplete block waits for more bytes."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -59,7 +59,7 @@ def packet_of(block: bytes) -> Packet | None:
 
 
 def _flags(block: bytes, at: int) -> int:
-    """The word of the option that says the direction; 0 without one."""
+    """The value of the option with the direction; 0 without it."""
     while at + 4 <= len(block) - 4:
         kind, size = struct.unpack_from("<2H", block, at)
         if kind == 0:

@@ -1,4 +1,4 @@
-"""What a stream of packets takes and gives."""
+"""Requests and responses of packet streams."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.sse import KEEPALIVE, event
 
 MAX_STREAMS = 8
-"""Of a process. The fabric has places for twice as many captures of all kinds."""
+"""Most streams of a process. The fabric allows twice as many captures of all kinds."""
 NEWS_SECS = 0.25
 """Words for people come no more often."""
 KEEPALIVE_SECS = 15.0
 MAX_ITEMS = 50
-"""Of one event."""
+"""Most items of one event."""
 ENDS = {
     "bytes": "The stream reached its limit of bytes.",
     "secs": "The stream reached its limit of time.",
@@ -38,7 +38,7 @@ STOPPING = "The server stops."
 
 @dataclass(frozen=True)
 class Watched:
-    """What a stream shows."""
+    """The content of a stream."""
 
     run_id: str
     network: Network
@@ -90,7 +90,7 @@ class PacketStreams:
                     yield part if watched.wanted.everything else b"".join(_kept(watched, blocks.feed(part)))
 
     async def _next(self, source: AsyncGenerator[bytes | Ended]) -> bytes | Ended | None:
-        """What comes next; None if the server stops first."""
+        """The next item; None if the server stops first."""
         if self.closed:
             return None
         task: asyncio.Task[bytes | Ended] = asyncio.ensure_future(anext(source))
@@ -159,7 +159,7 @@ class Seen:
         self._ended: Ended | None = None
 
     def add(self, part: bytes | Ended | None) -> None:
-        """What the stream has next; None if it broke off."""
+        """Adds the stream's next item; None if the stream was interrupted."""
         if not isinstance(part, bytes):
             self.over, self._ended = True, part
             return

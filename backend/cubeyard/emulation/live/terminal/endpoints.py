@@ -74,7 +74,7 @@ async def terminal(
     columns: Annotated[int, Query(ge=1, le=1000)] = 80,
     rows: Annotated[int, Query(ge=1, le=1000)] = 24,
 ) -> None:
-    """A browser cannot read why a WebSocket was refused: a refusal is told as its only message."""
+    """A browser cannot read why a WebSocket was rejected: the error is sent as the only message."""
     offered = websocket.scope.get("subprotocols") or []
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
     terminals: Terminals = websocket.app.state.terminals

@@ -1,4 +1,4 @@
-"""What a terminal's WebSocket carries. What the shell prints comes as binary messages, everything
+"""Messages of a terminal's WebSocket. The shell's output is sent as binary messages, everything
 else as JSON."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TerminalState(Model):
 
 
 class Typed(Request):
-    """From the page: what was typed."""
+    """From the page: input."""
 
     type: Literal["input"]
     data: str = Field(max_length=MAX_INPUT_CHARACTERS)
@@ -46,7 +46,7 @@ FromPage: TypeAdapter[Typed | Resized] = TypeAdapter(Annotated[Typed | Resized, 
 
 
 class ServerNews(Model):
-    """To the page: the shell was started, or its server was frozen or goes on."""
+    """To the page: the shell was started, or its server was frozen or continues."""
 
     type: Literal["server"] = "server"
     state: Literal["running", "paused"]

@@ -52,7 +52,7 @@ class Terminals:
         self._places = 0
         self._open: set[asyncio.Task[Any]] = set()
         self.closed = False
-        # Each terminal waits in a thread for its shell, beside the threads of requests.
+        # Each terminal waits for its shell in a separate thread, outside the pool for requests.
         self.readers = CapacityLimiter(settings.terminal_limit)
         self.helpers = CapacityLimiter(2 * settings.terminal_limit)
 
@@ -131,7 +131,7 @@ async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[
 
 
 async def ended(websocket: WebSocket, end: TerminalEnd) -> None:
-    """Tell the page why nothing comes any more, and close."""
+    """Sends the page the reason for the end, and closes."""
     with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
         if websocket.application_state is WebSocketState.CONNECTED:
             await _say(websocket, end)
