@@ -141,8 +141,8 @@ def _elsewhere(settings: Settings, place: Place, run: str, owner: str, reached: 
 
 
 def reap_left_alone(settings: Settings, kept: list[str] | None = None) -> list[str]:
-    """Removes everything in private places of killed processes, and the places of other home folders
-    that are unused and empty. `kept` gets a sentence for each remaining place."""
+    """Removes everything in private places of killed processes, and unused empty places of other
+    home folders of this user. `kept` gets a sentence for each remaining place."""
     Place.sweep()
     removed = [place.name for place in Place.of_homes() if place.remove_abandoned()]
     for place in Place.left_alone():

@@ -29,10 +29,11 @@ MILLIS = 1000
 FARTHEST = 3
 """Where three links lead on; nearer, the links of shortest paths meet at their end only."""
 FULL = 0.93
-"""What a link carries at least of its rate, watched for a second on a busy machine."""
+"""The smallest share of its rate that a full link must carry, measured for a second on a busy
+machine."""
 WAIT_MILLIS = 200
-"""Longest wait at a server where more comes than goes on: that long its queue goes on after the
-source has stopped."""
+"""Longest wait at a congested server: its queue continues to drain this long after the source has
+stopped."""
 MEET = "Live, each server takes the first free link in a fixed order: two of the three paths meet a hop before their end, where one link goes on"
 TCP_SECS = 5.0
 ONE_PATH, THREE_PATHS = "TCP over one path", "TCP over three paths"

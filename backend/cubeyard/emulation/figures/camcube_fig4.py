@@ -131,7 +131,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: float) -> Row:
-    """Beside the model of as many drawn destinations."""
+    """Compared with the model for the same number of drawn destinations."""
     reached = lab.engine.torus_services(torus(SIDE), {"source": 0})["source"]
     draws = random.Random(MODEL_SEED)  # noqa: S311 - the same every time
     samples = [draws.sample(reached, destinations) for _ in range(SEEDS)]
@@ -150,7 +150,7 @@ def _tcp(lab: Lab, ours: float, destinations: int, every: float, paper_size: flo
 
 
 def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_size: float) -> Row:
-    """Beside the model of the same trees."""
+    """Compared with the model of the same trees."""
     first, by_links = joined(lab, SIDE, [Members.draw(SERVERS, share, seed) for seed in range(trees)])
     drawn = [one.ratio for one in by_links]
     why = (
@@ -161,8 +161,8 @@ def _trees(lab: Lab, service: str, share: float, ours: float, trees: int, paper_
 
 
 def _cache(lab: Lab, ours: float, lookups: int, many: float, paper_size: float) -> Row:
-    """The cache beside the model of as many lookups: copies are made on demand, so the ratio falls
-    with their number."""
+    """The cache compared with the model of the same number of lookups: copies are made on demand,
+    so the ratio falls with their number."""
     first, drawn = (model(lab, lookups, first_way=first_way) for first_way in (True, False))
     low, high = spread([one.ratio for one in first])
     ratios = [mean(one.ratio for one in each) for each in (first, drawn)]

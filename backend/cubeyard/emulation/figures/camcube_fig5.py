@@ -37,8 +37,8 @@ FILE = "a line of the file\n" * 500
 SERVICES = ("benchmark", "cache", "distribution", "aggregation")
 OBJECT = "object"
 ALONE_SECS = 1.0
-"""Before and after: all four are over within a second, and the fidelity is that of a flow that
-needs ticks to be judged."""
+"""Seconds before and after: all four services end within a second, and the fidelity is that of a
+flow, which needs ticks to be judged."""
 
 
 def measure(lab: Lab) -> Outcome:
@@ -116,7 +116,7 @@ def measure(lab: Lab) -> Outcome:
 
 @dataclass(frozen=True)
 class Modelled:
-    """What the model says for one seed, in the order of `SERVICES`."""
+    """The model's results for one seed, in the order of `SERVICES`."""
 
     services: list[float]
     """Links that each uses, in percent."""

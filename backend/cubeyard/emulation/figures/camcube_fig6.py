@@ -1,7 +1,8 @@
-"""What the extended routing service costs a server whose six links are full. `[camcube §6, Fig. 6]`
+"""The CPU cost of the extended routing service for a server whose six links are full.
+`[camcube §6, Fig. 6]`
 
-The six neighbours of one server fill their links to it. It sends each packet back: at once, or by
-the extended routing service with one to three keys in the packet.
+The six neighbours of one server fill their links to it. It returns each packet: directly, or by the
+extended routing service with one to three keys in the packet.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cubeyard.emulation.figures.talk import Talk
 from cubeyard.emulation.figures.torus import TESTBED, WIRE_BYTES, key, told, trial
 
 CENTRE = 13
-"""(1,1,1)."""
+"""The server with address (1,1,1)."""
 LINK_BITS_PER_SEC = 50e6
 PAYLOAD = 8900
 """Jumbo frames, as in the paper."""
@@ -47,7 +48,8 @@ class Round:
 
 
 def rounds_of(lab: Lab) -> dict[str, list[Round]]:
-    """All modes in turn, round by round: what else the machine does meets all of them alike."""
+    """All modes alternate, round by round, so that other load on the machine affects all of them
+    equally."""
     rounds = max(round(ROUNDS * lab.brevity), 1)
     watch_secs = max(WATCH_SECS * lab.brevity, 0.8)
     found: dict[str, list[Round]] = {mode: [] for mode in MODES}
@@ -70,9 +72,9 @@ def best_of(found: dict[str, list[Round]]) -> tuple[dict[str, float], dict[str, 
 
 
 def over_base(found: dict[str, list[Round]], mode: str) -> list[float]:
-    """A mode's CPU of a packet over the base's of the same round: what else the machine does makes
-    both dearer, in one round about alike. Their median hardly moves from run to run, where the
-    least of each mode is of moments that never were together."""
+    """A mode's CPU per packet relative to the base in the same round: other load on the machine
+    raises both about equally within a round. The median of these ratios is stable from run to run,
+    unlike the ratio of the minima, which are from different moments."""
     return [one.micros / base.micros for one, base in zip(found[mode], found["bounce"], strict=True)]
 
 

@@ -21,7 +21,7 @@ from cubeyard.emulation.figures.torus import (
 FIGURE = "camcube-table1"
 EXPECT_SECS = 4.0
 SEEDS = 100
-"""Of the routing service's free links, for the band of what they may be."""
+"""Seeds of the routing service's choice among links, for the band of expected values."""
 NAMES = {"none": "Aggregation, none", "full": "Aggregation, full", "routed": "Routing service"}
 
 

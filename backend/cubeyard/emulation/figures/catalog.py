@@ -24,7 +24,8 @@ class MeasuredFigure:
     title: str
     source: str
     module: str
-    """Beside this one. It is loaded when it measures: who only lists figures loads no emulator."""
+    """The module in this folder. It is imported only for measuring, so that listing figures imports
+    no emulator."""
 
     def measure(self, lab: Lab) -> Outcome:
         return import_module(f"{__package__}.{self.module}").measure(lab)

@@ -1,9 +1,9 @@
 """Two TCP connections between two servers of a BCube over two relays, which forward by the tables
 of a switching chip: in the kernel, and in user space. `[serverswitch §6.2]`
 
-CPU of the chip in user space is its relays' own processes'. In the kernel it is what the machine
-takes more when data crosses the relays than when as much ends there, by turns several times; the
-difference in the middle counts. [ours]
+The CPU of the chip in user space is that of its relays' processes. In the kernel it is the
+machine's additional CPU when data crosses the relays, compared with the same amount of data that
+ends there; both are measured alternately several times, and the median difference counts. [ours]
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def _cpu_row(kind: str, cores: float | None, measured: Measured) -> Row:
 
 
 def _more_cores(across: Measured, beside: Measured) -> float:
-    """Cores that a relay takes: half of what is taken more than for the same goodput beside."""
+    """Cores of one relay: half of the additional CPU compared with the same goodput on the other
+    path."""
     as_much = across.goodput_bits_per_sec / beside.goodput_bits_per_sec if beside.goodput_bits_per_sec else 1.0
     more = across.report["total"]["cpu"] - as_much * beside.report["total"]["cpu"]
     return more * (os.cpu_count() or 1) / len(RELAYS)

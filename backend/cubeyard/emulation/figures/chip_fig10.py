@@ -1,9 +1,9 @@
-"""A cache beside a relay of a BCube: what it saves upstream and what CPU it takes, by the share of
-requests that it answers; with the chip's exact match, and with every packet by way of the CPU; with
-chips in the kernel and in user space. `[serverswitch §6.1, Fig. 10]`
+"""A cache at a relay of a BCube: its upstream savings and its CPU, by the share of requests that it
+answers; with the chip's exact match, and with every packet through the CPU; with chips in the
+kernel and in user space. `[serverswitch §6.1, Fig. 10]`
 
-Who asks and who answers are programs beside the chips of two other servers: they send and receive
-by the paper's calls, so that packets have the sizes and IDs of the testbed's.
+Client and server are programs on two other servers: they send and receive by the paper's calls to
+the servers' chips, so that packets have the same sizes and IDs as in the testbed.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ CLIENT_PORT = 9096
 RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
 KEY, PORTS_AND_ID = "(INPORT, B30-33, B42-45)", "B70-73, B78-81"
 KEPT = 16
-"""Contents that are asked for again and again; all others are asked for once."""
+"""Contents that are requested repeatedly; all others are requested once."""
 PER_SEC = 50
 """With 150 the calls by which the cache sets entries of a chip in the kernel took more than the
 fabric gives to programs, and a third of the requests was not answered. `[measured]`"""
 SECS, LEAST_SECS = 5.0, 1.5
 LEAST_ANSWERED = 98.0
-"""Of a hundred requests."""
+"""The least per cent of requests that must be answered."""
 QUIET_SECS = 1.0
 LAST_SECS = 0.3
 """For the last responses."""
 FLOW_BITS_PER_SEC = 8000.0
-"""Of the two flows whose headers the programs learn."""
+"""The rate of the two flows whose headers the programs learn."""
 LEARN_SECS = 20.0
 SPARE_SECS = 0.7
-"""Requests go on for so long after the network is watched: a tick may be late."""
+"""Requests continue this long after the measurement, because a tick can be late."""
 POINTS = 3.0
 KERNEL, USER_SPACE = "serverswitch", "serverswitch-software"
 WHERE = {KERNEL: "chip in the kernel", USER_SPACE: "chip in user space"}
@@ -83,28 +83,28 @@ SLOW_CACHE = (
 
 @dataclass(frozen=True)
 class Point:
-    """What was counted at a share of hits."""
+    """The counters at one share of hits."""
 
     upstream_bits_per_sec: float
     of_node: float
-    """Share of a core, as the other two: of the relay's process."""
+    """The CPU of the relay's process, as a share of a core like the other two."""
     of_cache: float
     of_fabric: float
-    """Of the fabric, beyond what it takes anyway."""
+    """The fabric's CPU above its idle level."""
     answered: int
     hits: int
     asked: int
     passed_on: int
-    """Requests that came to the CPU and for which it had no copy."""
+    """Requests that reached the CPU without a copy in the cache."""
 
     @property
     def cpu(self) -> float:
-        """All three."""
+        """The sum of all three."""
         return self.of_node + self.of_cache + self.of_fabric
 
 
 class End:
-    """A program beside a server's chip."""
+    """A program at a server's chip."""
 
     def __init__(self, to: Talk, name: str) -> None:
         self.chip = ServerSwitch.connect(to.chip_socket(to.network.id_of[name]))
@@ -142,7 +142,7 @@ def content_of(number: int) -> bytes:
 
 
 def request_packet(addresses: bytes, number: int) -> bytes:
-    """The IPv4 packet that asks for a content."""
+    """The IPv4 packet that requests a content."""
     payload = struct.pack(">I", number).ljust(REQUEST_BYTES - HEADERS, b"?")
     total = IP + UDP + len(payload)
     head = b"\x45\0" + struct.pack(">H", total) + bytes(4) + b"\x40\x11\0\0" + addresses
@@ -151,7 +151,7 @@ def request_packet(addresses: bytes, number: int) -> bytes:
 
 
 def numbers(ratio: float, first: int, count: int) -> Iterator[int]:
-    """What is asked for: such a share of contents that are asked for again and again, evenly among
+    """The requested numbers: the given share are repeated contents, evenly distributed among
     others."""
     for at in range(count):
         again = int((at + 1) * ratio) > int(at * ratio)
@@ -177,7 +177,7 @@ def working(work: Callable[[], object]) -> Iterator[threading.Thread]:
     finally:
         over.set()
         thread.join(5.0)
-        if errors:  # whatever followed from it
+        if errors:  # a later error can be its consequence
             raise errors[0]
 
 
@@ -192,8 +192,8 @@ def answer(server: End) -> None:
 
 
 def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
-    """Ask at a steady rate; how many were asked and answered, each with its content. Raises a 503
-    for a wrong one."""
+    """Sends requests at a steady rate; returns how many were sent and how many were answered with
+    the right content. Raises a 503 for a wrong content."""
     asked = answered = 0
     began = time.monotonic()
     due = began
@@ -216,7 +216,7 @@ def ask(client: End, wanted: Iterator[int]) -> tuple[int, int]:
 
 
 def cpu_secs(thread: threading.Thread) -> float:
-    """What a thread has taken so far."""
+    """The CPU time of a thread so far."""
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
 
 
@@ -240,7 +240,7 @@ Points = dict[tuple[str, str, float], Point]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What there is without requests."""
+    """The baseline without requests."""
 
     upstream_bits_per_sec: float
     fabric_cpu: float
@@ -254,7 +254,7 @@ def _quiet(to: Talk) -> Quiet:
 
 
 def trial(dataplane: str, program: str, brevity: float, found: Points) -> Trial:
-    """Fills in what is found at each share of hits, without what the network carries anyway."""
+    """Adds the result at each share of hits, without the baseline of the network."""
     secs = max(SECS * brevity, LEAST_SECS)
 
     def talk(to: Talk) -> None:
@@ -303,7 +303,7 @@ def _point(
     secs: float,
     quiet: Quiet,
 ) -> Point:
-    """Asks in a thread while the network is watched."""
+    """Sends requests in a thread while the network is measured."""
     counted: list[tuple[int, int]] = []
     hits, passed_on = cache.counts.hits, cache.counts.passed_on
     taken, of_fabric, began = cpu_secs(thread), to.fabric_cpu_secs(), time.monotonic()
@@ -433,6 +433,6 @@ def _cpu_rows(found: Points) -> list[Row]:
 
 
 def _upstream(found: Points, dataplane: str, kind: str, ratio: float) -> float:
-    """Share of what goes upstream without a hit."""
+    """The upstream traffic as a share of that without hits."""
     upstream = found[dataplane, kind, ratio].upstream_bits_per_sec
     return upstream / found[dataplane, kind, RATIOS[0]].upstream_bits_per_sec

@@ -69,7 +69,7 @@ class Load:
 
     @property
     def loss_percent(self) -> float:
-        """Of what came."""
+        """The lost per cent of the received packets."""
         return 100 * max(1 - self.left / self.came, 0.0) if self.came else 0.0
 
 
@@ -95,7 +95,7 @@ def sent(to: Talk, watched: Watched, server: str, level: int) -> int:
 
 
 def load_trial(kind: str, size: int, offered: int, brevity: float, found: list[Load]) -> Trial:
-    """Adds what is found."""
+    """Adds the results to `found`."""
     secs = max(WATCH_SECS * brevity, LEAST_WATCH_SECS)
 
     def talk(to: Talk) -> None:

@@ -1,8 +1,8 @@
-"""UDP over one chip whose port changes its rate: the chip's CPU tells the source how long the queue
-is. `[serverswitch §6.3, Fig. 11]`
+"""UDP over one chip whose port changes its rate: the chip's CPU reports the queue length to the
+source. `[serverswitch §6.3, Fig. 11]`
 
-Rates are a tenth of the testbed's, and the protocol's timers and increments follow them; seconds
-are shorter than there.
+Rates are a tenth of the testbed's, with the protocol's timers and increments scaled accordingly;
+the duration is shorter.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def reply_micros(measured: Measured) -> dict[str, float | None]:
 
 
 def _told(measured: Measured) -> list[tuple[float, int, dict[str, float]]]:
-    """When a server's CPU told what it was asked, and that."""
+    """The reports of a server's CPU, each with its time."""
     return [
         (event["at_secs"], event["server"], {cell["name"]: float(cell["value"]) for cell in event["cells"]})
         for event in measured.events

@@ -24,7 +24,7 @@ neighbour is dead."""
 AFTER_SILENCE_SECS = 15.0
 WINDOW_SECS = 0.5
 DOWN_SHARE = 0.1
-"""Of the rate before: less is an outage."""
+"""The share of the previous rate below which the flow counts as down."""
 OTHER = "the testbed went by [1,0], [1,3], [4,1]; of the equally short paths DFR here takes the one that its draw picks"
 
 
@@ -105,7 +105,7 @@ def _paths(measured: Measured) -> list[tuple[float, list[str]]]:
 
 
 def _at(told: list[tuple[float, list[str]]], after_secs: float) -> list[str]:
-    """The first path told after that time; the first of all for 0."""
+    """The first path reported after that time; the first of all for 0."""
     return next((path for at_secs, path in told if at_secs >= after_secs or after_secs == 0.0), [])
 
 

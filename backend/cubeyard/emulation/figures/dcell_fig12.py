@@ -1,8 +1,8 @@
-"""All-to-all among the twenty servers of a DCell_1 in time, beside a two-level tree, with TCP.
-`[dcell §7.3, Fig. 12]`
+"""All-to-all among the twenty servers of a DCell_1 over time, compared with a two-level tree, with
+TCP. `[dcell §7.3, Fig. 12]`
 
-Links are twenty times slower than the testbed's and the data is two thousandth of it, so that time
-runs a hundred times as fast. What is measured is told as of the testbed.
+Links are twenty times slower than the testbed's and the amount of data is a two-thousandth, so that
+time runs a hundred times as fast. Results are scaled to the testbed.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ ANSWER = re.compile(r"from ([\d.]+): icmp_seq=\d+ ttl=(\d+)")
 
 @dataclass(frozen=True)
 class Broken:
-    """What fails in one trial: numbers, as the plan has them, and names."""
+    """The failed parts of one trial: numbers, as in the plan, and names."""
 
     kind: str
     ratio: float
@@ -108,7 +108,7 @@ def _trial(broken: Broken, found: dict[str, Pings]) -> Trial:
 
 
 def ping_all(talk: Talk, broken: Broken) -> Pings:
-    """Every living server pings every other one; who does not answer is asked again."""
+    """Every live server pings every other one; pings without a reply are repeated."""
     if shutil.which("ping") is None:
         raise ProblemError(503, "cannot-measure", "This host has no ping. Install iputils-ping.")
     dead = set(broken.numbers) if broken.kind == "node" else set()
@@ -130,7 +130,7 @@ def ping_all(talk: Talk, broken: Broken) -> Pings:
 
 
 def _ping(talk: Talk, source: int, others: Iterable[int], at: dict[str, int]) -> dict[int, int]:
-    """The hops of those who answer."""
+    """The hops to the servers that reply."""
     addresses = [talk.network.addresses[server] for server in others]
     if not addresses:
         return {}

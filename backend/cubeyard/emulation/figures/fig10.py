@@ -1,4 +1,4 @@
-"""Per-server throughput of four traffic patterns, BCube beside the tree, with TCP.
+"""Per-server throughput of four traffic patterns, BCube compared with the tree, with TCP.
 `[bcube §7.5, Fig. 10]`"""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cubeyard.emulation.figures.testbed import (
 
 GIGABYTES = 10.0
 SHUFFLED_GIGABYTES = 5.0
-"""Of the all-to-all: half of the paper's, since a rate is asked for."""
+"""Data of the all-to-all: half of the paper's, because only the rate matters."""
 CPU = "the testbed relayed by CPU; here the kernel does, and nearly nothing is lost"
 FIRST_CHOICE = (
     "both transfers of the receivers begin at once and one takes a path through the source's busy link, until BSR looks for a "
@@ -97,7 +97,7 @@ def _secs(lab: Lab, measured: Measured) -> float | None:
 
 
 def _gbps(lab: Lab, measured: Measured) -> float | None:
-    """What the source sent, or of an all-to-all each server, over the time it took."""
+    """The source's data, or for an all-to-all each server's, divided by the duration."""
     if measured.end_secs is None:
         return None
     shuffle = measured.trial.workload["kind"] == "all-to-all"

@@ -1,4 +1,4 @@
-"""All-to-all among sixteen servers in time, BCube beside the tree, with TCP.
+"""All-to-all among sixteen servers over time, BCube compared with the tree, with TCP.
 `[bcube §7.5, Fig. 11]`"""
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _over(lab: Lab, measured: Measured) -> float | None:
 
 
 def _server_mbps(lab: Lab, measured: Measured) -> float | None:
-    """What each server sends, over the whole transfer."""
+    """The rate of each server, averaged over the whole transfer."""
     if measured.end_secs is None:
         return None
     sent_bytes = 10.0 * GB / DATA_SCALE * lab.brevity

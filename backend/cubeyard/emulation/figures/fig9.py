@@ -1,10 +1,10 @@
 """One server forwards for four others, by MTU: in the kernel by eBPF, and in user space.
 `[bcube §7.4, Fig. 9]`
 
-CPU of the user-space engine is its process's own. The kernel forwards in whatever context a packet
-arrives, so its CPU is what the machine takes more when data crosses the server than when as much
-ends there: a few hundredths of a core. Both are measured by turns several times, and the difference
-in the middle counts. [ours]
+The CPU of the user-space engine is that of its process. The kernel forwards in the context in which
+a packet arrives, so its CPU is the machine's additional CPU when data crosses the server, compared
+with the same amount of data that ends there: a few hundredths of a core. Both are measured
+alternately several times, and the median difference counts. [ours]
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _kernel_cpu(pairs: list[tuple[Measured, Measured]]) -> float | None:
 
 
 def _more_cores(across: Measured, beside: Measured) -> float:
-    """Cores taken more than for the same goodput beside."""
+    """Additional cores compared with the same goodput on the other path."""
     as_much = across.goodput_bits_per_sec / beside.goodput_bits_per_sec if beside.goodput_bits_per_sec else 1.0
     return (across.report["total"]["cpu"] - as_much * beside.report["total"]["cpu"]) * (os.cpu_count() or 1)
 

@@ -1,8 +1,8 @@
-"""Two racks side by side that are hot: what the ToR between them carries, by equal paths and by
-load. `[subways §5]`
+"""Two adjacent hot racks: the load of the ToR between them, with equal-cost paths and with
+load-aware paths. `[subways §5]`
 
-Flows have a rate of their own that no link limits, so that a ToR's load is what flows choose, and
-not what links let through.
+Flows have a given rate that no link limits, so that a ToR's load follows from the flows' choices,
+not from the links' capacity.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def trial(lab: Lab, name: str, balance: str) -> Trial:
 
 
 def loads(lab: Lab, found: Measured) -> list[float]:
-    """What each of the three ToRs sends up, in Mb/s."""
+    """The upward rate of each of the three ToRs, in Mb/s."""
     network = lab.engine.emulation_network(SUBWAYS)
     servers = {one["id"] for one in network["servers"]}
     tors = sorted({link["b"][0] for link in network["links"] if link["a"][0] in servers})

@@ -38,7 +38,7 @@ VERDICTS = ("faithful", "unknown", "host-limited")
 
 @dataclass(frozen=True)
 class Trial:
-    """One network and what it is asked."""
+    """One network and its settings."""
 
     name: str
     spec: Json
@@ -51,7 +51,7 @@ class Trial:
     """How long it is likely to take, where that is less than `seconds`."""
     seed: int = SEED
     talk: Callable[[Talk], None] | None = None
-    """What is said to the servers once packets flow; the trial is over when it returns."""
+    """Communicates with the servers while packets flow; the trial ends when it returns."""
 
     @property
     def secs(self) -> float:
@@ -85,7 +85,7 @@ class Measured:
     flows: list[list[int]] = field(default_factory=list)
     """Goodput bytes [tick][flow]; empty with more flows than ticks have room for."""
     cpu: list[list[float]] = field(default_factory=list)
-    """Share of a core [tick][server]: of the node's process, not of the kernel."""
+    """Share of a core [tick][server] of the node's process, without the kernel."""
     events: list[Json] = field(default_factory=list)
     routes: list[tuple[float, int, list[int]]] = field(default_factory=list)
     """From when on a flow, by its row, takes a path of servers."""
@@ -101,7 +101,7 @@ class Measured:
 
     @property
     def ends_secs(self) -> np.ndarray:
-        """When each flow had received all that it was to; of a flow that had not: never."""
+        """The time when each flow had received all its bytes; infinite for an incomplete flow."""
         there = self.received >= int(self.trial.emulation["flow_bytes"])
         first = np.argmax(there, axis=0)
         return np.where(there[-1], np.array(self.at_secs)[first], np.inf)
@@ -171,10 +171,9 @@ class Lab:
         self._parts: list[Measured] = []
 
     def measure(self, trials: list[Trial], in_all_secs: float | None = None) -> dict[str, Measured]:
-        """Each trial by its name, one after the other: two at a time would share the machine.
-        `in_all_secs` is what this and all further calls take together, where what is measured next
-        follows from what was found.
-        """
+        """Runs the trials one after the other and returns results by name; two at a time would
+        share the machine. `in_all_secs` is the total duration of this and all further calls, if
+        later trials depend on earlier results."""
         self._ready()
         self._total_secs = in_all_secs or sum(trial.secs for trial in trials)
         found = {}
@@ -209,7 +208,7 @@ class Lab:
         return measured
 
     def provenance(self) -> Json:
-        """What the numbers were measured on and with, and whether they can be trusted."""
+        """The machine and the versions of the measurement, and its fidelity."""
         worst = max((part.report["fidelity"]["verdict"] for part in self._parts), key=VERDICTS.index, default="unknown")
         reasons = [
             f"{part.trial.name}: {part.report['fidelity']['reason']}"
@@ -290,7 +289,7 @@ def _part(measured: Measured) -> Json:
 
 
 def _load() -> float:
-    """Of the last minute: how many processes wanted a core."""
+    """The load average of the last minute."""
     return round(os.getloadavg()[0], 2)
 
 

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 FLOW_ENGINE, PACKET_ENGINE = "flow engine", "packet engine"
 WHOLE = {"%": (0.0, 100.0), "": (-inf, inf)}
-"""All that a unit's values can be; of any other they are above 0."""
+"""The full range of values of a unit; values of other units are above 0."""
 
 
 def cannot_fail(unit: str, low: float, high: float) -> bool:
@@ -24,8 +24,8 @@ def cannot_fail(unit: str, low: float, high: float) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """One number. `expected` is the paper's, or what `predicted_by` gives for the network that is
-    measured; None for what the paper only says in words: then `low` and `high` are those words."""
+    """One number. `expected` is the paper's, or the prediction by `predicted_by` for the measured
+    network; None if the paper has only words: then `low` and `high` express those words."""
 
     name: str
     unit: str
@@ -38,7 +38,7 @@ class Row:
     reason: str = ""
     """Why it may differ."""
     deviation: float | None = None
-    """Of ours over seeds; None if it is of one."""
+    """Deviation of our value over seeds; None for a single seed."""
     predicted_by: str = ""
     """The engine whose number is expected: `FLOW_ENGINE`, `PACKET_ENGINE`. Empty: the paper."""
 
@@ -84,7 +84,7 @@ def near(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a figure's measurement gives."""
+    """The result of a figure's measurement."""
 
     rows: list[Row]
     series: list[Json] = field(default_factory=list)
@@ -93,6 +93,5 @@ class Outcome:
 
 
 def line(name: str, x: Sequence[float], y: Sequence[float | None], *, paper: bool = False) -> Json:
-    """A line of the chart, without the points that are not known; of the paper's own numbers:
-    single points."""
+    """A line of the chart, without unknown points; the paper's numbers are single points."""
     return {"name": name, "x": list(x), "y": list(y), "deviation": [], "paper": paper}

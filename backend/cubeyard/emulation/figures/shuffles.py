@@ -25,15 +25,15 @@ would be 5 s, half of a job."""
 SETTLE_SECS = 0.0
 SLACK = 4.0
 PLAN_GBPS = 10.0
-"""The rate in the plan that LINK_BITS_PER_SEC stands for."""
+"""The planned rate that corresponds to LINK_BITS_PER_SEC."""
 SCHEMES = {"ecmp": "subways-ecmp", "wcmp": "subways-wcmp", "lb": "subways-adaptive", "detour": "subways-detour"}
 """The flow engine's routing for each balance."""
 MOVING = ("lb", "detour")
 """Controllers move flows; with the other balances each flow keeps to the path of its hash, which is
 known."""
 OWN_BAND, SCHEME_BAND = 0.1, 0.15
-"""Of speedups beside the fluid's. Measured jobs of flows that keep to their paths take 2 to 9 %
-more than the fluid's. `[measured]`"""
+"""Bands of speedups relative to the fluid model. Measured jobs of flows that keep their paths take
+2 to 9 % longer than in the fluid model. `[measured]`"""
 CHOICES = (
     f"{SERVERS_OF_RACK} servers a rack for 15, links of 20 Mb/s for 10 Gb/s, and 0.8 MB for the 15 MB that a mapper sends to a reducer",
     f"TCP Reno with packets of {MTU} bytes; a link's end queues 80 ms, at least 128 KiB. All flows start together, as in the paper",
@@ -65,15 +65,14 @@ def job(lab: Lab, of: Json, racks: Sequence[int]) -> Json:
 
 
 def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> float:
-    """When the job is over by the flow engine, in the same network at the same rate with as much
-    data: over the paths that its flows take, or with the engine's own controllers where they
-    move."""
+    """The job's duration by the flow engine, in the same network with the same rates and amount of
+    data: over the fixed paths of its flows or, if they move, with the engine's controllers."""
     if balance not in MOVING:
         question = read(lab.engine, _trial("", of, workload, balance, flow_bytes * lab.brevity, 1.0).document())
         ends = [(flow.source, flow.destination) for flow in question.flows]
         network, settings = question.network, question.settings
         return max(ends_secs(lab.engine, network, SEED, settings, ends, flow_bytes * lab.brevity))
-    # At the plan's own rates, with as much more data: links may differ.
+    # At the planned rates, with the amount of data scaled up, because links can differ.
     question = {
         "workload": workload,
         "routing": SCHEMES[balance],
@@ -112,7 +111,7 @@ def _trial(name: str, of: Json, workload: Json, balance: str, flow_bytes: float,
 
 
 def beside_fluid(name: str, balance: str, ideal: float, ours: float | None) -> Row:
-    """A speedup beside the fluid's of the same network."""
+    """A speedup compared with that of the fluid model for the same network."""
     moved = balance in MOVING
     return near(
         name, "x", ideal, ours, SCHEME_BAND if moved else OWN_BAND, MOVED if moved else TCP, predicted_by=FLOW_ENGINE
@@ -120,7 +119,7 @@ def beside_fluid(name: str, balance: str, ideal: float, ours: float | None) -> R
 
 
 def speedup(before: Measured, after: Measured) -> float | None:
-    """Of the last flow's end; None if a job was not over in its time."""
+    """The speedup of the last flow's end; None if a job did not end in time."""
     if before.end_secs is None or after.end_secs is None:
         return None
     return before.end_secs / after.end_secs

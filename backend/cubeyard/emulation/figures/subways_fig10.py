@@ -60,7 +60,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: dict[tuple[str, int], float | None], ideal: dict[tuple[str, int], float]) -> list[Row]:
-    """Beside the paper, and beside the flow engine's speedup of the same scaled network."""
+    """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
     told = [
         near(f"l = {size}, {BALANCES[one]}", "x", paper, ours[one, size], BAND, TCP)
         for (one, size), paper in PAPER.items()

@@ -1,5 +1,5 @@
-"""A shuffle of four racks with two, three and four ports a server: its speedup over type 0 with as
-many. `[subways §8.6, Fig. 11]`"""
+"""A shuffle of four racks with two, three and four ports per server: its speedup over type 0 with
+the same number of ports. `[subways §8.6, Fig. 11]`"""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def name_of(title: str, ports: int) -> str:
 
 
 def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
-    """Plan, job and balance of each shuffle. As many more aggregation switches keep ToRs 4:1."""
+    """Plan, job and balance of each shuffle. The number of aggregation switches grows with the
+    ports, to keep ToRs at 4:1."""
     found = {}
     for ports in PORTS:
         more: Json = {"p": ports, "q": ports * SERVERS_OF_RACK, "aggs_per_cluster": ports}
@@ -71,7 +72,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequence[float]]) -> list[Row]:
-    """What the text says, then beside the flow engine's speedup of the same scaled network."""
+    """The text's claims, then the flow engine's speedup for the same scaled network."""
     plain, by_load = ours["Type 1"], ours["Type 1LB"]
     adds = [b / a if a and b else None for a, b in zip(plain, by_load, strict=True)]
     shrinks = adds[-1] / adds[0] if adds[0] and adds[-1] else None

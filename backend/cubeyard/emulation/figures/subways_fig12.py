@@ -1,7 +1,7 @@
-"""Memcache throughput by the ToRs' oversubscription: the greatest rate of requests over UDP that is
-still answered in time. `[subways §8.7, Fig. 12]`
+"""Memcache throughput by the ToRs' oversubscription: the highest rate of requests over UDP whose
+responses arrive in time. `[subways §8.7, Fig. 12]`
 
-Every rate that is tried is a run of its own. Rates are told as of the paper's links and racks.
+Every tested rate is a separate run. Rates are scaled to the paper's links and racks.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ MEMCACHE = (5, 6)
 AGGREGATION = 2
 RATIOS = (5.0, 10.0)
 LINK_BITS_PER_SEC = 10e6
-"""Of servers' links; ToRs' uplinks follow from the ratio."""
+"""The rate of servers' links; the rate of ToRs' uplinks follows from the ratio."""
 RATE_SCALE = PLAN_GBPS * 1e9 / LINK_BITS_PER_SEC
 REQUEST_BYTES, RESPONSE_BYTES, HEADERS = 50, 1500, 28
 """Packets, with IP's and UDP's headers."""
 MTU = 1500
 QUEUE_BYTES = 131_072
-"""What a link's end queues at these rates."""
+"""The queue at a link's end at these rates."""
 BOUND_SECS = 1e-3
-"""Of the mean latency, on the paper's links."""
+"""Bound of the mean latency, on the paper's links."""
 MOST_LOST = 0.01
 REBIND_SECS = 0.5
 WARM_UP, COUNTED = 12, 10
-"""Periods of rebinding."""
+"""Numbers of rebinding periods."""
 LEAST_COUNTED = 4
 SEARCHED = (0.5, 1.8)
 """Where the greatest rate is searched, in that of the packet engine."""
 HALVINGS, SHORT_HALVINGS = 5, 3
 SEEDS = 4
-"""Of the packet engine's draws: with one seed rates are up to a sixth lower than with the next."""
+"""Seeds of the packet engine: results vary by up to a sixth between seeds."""
 FLUID_GIGABITS = 1.0
-"""Of all responses of a client from a server: a fluid's rates do not depend on it."""
+"""Total responses of a client from a server: the rates of the fluid model do not depend on it."""
 BAND = 0.15
 DETOURS = (1.8, 2.5)
 SHOWN = ("Type 1LB", "Type 1D")
-"""Of the packet engine's lines those in the chart, where LB and D are what the figure is about; the
-rows have all."""
+"""The packet engine's lines in the chart, because the figure is about LB and D; the rows have all
+lines."""
 PAPER_MQPS = 10.0
 HASHES = "the two racks' 320 pairs of client and server choose ToRs and uplinks by hash, where the paper has 4,500: the fullest uplink loses first"
 PLANNED = (
@@ -83,7 +83,7 @@ VARIANTS = (
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of a run's requests."""
+    """The results of a run's requests."""
 
     requests: int
     answered: int
@@ -145,14 +145,14 @@ def trial(lab: Lab, variant: Variant, ratio: float, per_sec: float) -> Trial:
 
 
 def answered(found: Measured) -> Answered:
-    """Of the requests that were counted."""
+    """The results of the counted requests."""
     told = found.report["latency_secs"]
     return Answered(told["requests"], told["answered"], told["mean"])
 
 
 def simulated(lab: Lab, variant: Variant, ratio: float, per_sec: float, seed: int = SEED) -> Answered:
-    """By the packet engine, of the same network and the same queues at the plan's rates: all times
-    are as many times shorter."""
+    """The packet engine's result for the same network and queues at the planned rates: all times
+    are shorter by the same factor."""
     plan = spec(variant.wiring_type, ratio)
     at_plan = per_sec * RATE_SCALE
     asked = workload(lab, plan, at_plan, BOUND_SECS)
@@ -192,8 +192,8 @@ def fluid_per_sec(lab: Lab, variant: Variant, ratio: float) -> float:
 
 
 def greatest(sustains: Callable[[float], bool], least: float, most: float, halvings: int) -> float:
-    """The greatest rate between two that is sustained, to half of what is left after so many
-    halvings."""
+    """The highest rate in the interval that is sustained, found by bisection with `halvings`
+    steps."""
     for _ in range(halvings):
         middle = (least + most) / 2
         if sustains(middle):
@@ -258,7 +258,7 @@ def by_packets(lab: Lab, variant: Variant, ratio: float, seeds: Iterable[int]) -
 
 
 def rows(ratios: Sequence[float], ours: dict[str, list[float]], packets: dict[str, list[float]]) -> list[Row]:
-    """What the text says, then beside the packet engine's word on the same network."""
+    """The text's claims, then the packet engine's results for the same network."""
 
     def over_type_0(of: dict[str, list[float]], title: str) -> list[float]:
         return [one / zero for one, zero in zip(of[title], of["Type 0"], strict=True)]

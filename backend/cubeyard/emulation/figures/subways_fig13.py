@@ -1,10 +1,10 @@
-"""What relaying detours costs a server's kernel, by how much of a port they fill.
+"""The CPU cost of relaying detours in a server's kernel, by the filled share of a port.
 `[subways §8.8, Fig. 13]`
 
-The kernel works in whatever context a packet arrives, so its CPU is what the run takes more when
-the traffic of a hot rack goes around than when the rack's own ToRs carry all of it: its own
-processes and all software interrupts, in which packets are passed on. Both are measured by turns
-several times, and the difference in the middle counts. `[ours]`
+The kernel works in the context in which a packet arrives, so its CPU is the run's additional CPU
+when a hot rack's traffic takes detours, compared with all traffic over the rack's own ToRs. The
+run's CPU includes its processes and all software interrupts, which forward packets. Both are
+measured alternately several times, and the median difference counts. `[ours]`
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ HOT = 2
 RELAYS: tuple[int, ...] = (0, 1, 3, 4)
 """On either side of it: detours pass two of them at most."""
 LINK_BITS_PER_SEC = 60e6
-"""Of a server's port. With 100 Mb/s the fullest point took 0.77 of two cores. `[measured]`"""
+"""The rate of a server's port. With 100 Mb/s the fullest point needed 0.77 of two cores.
+`[measured]`"""
 LOADS = (10, 25, 40, 55, 70, 85, 100)
-"""What a relay carries both ways together, in per cent of a port's rate."""
+"""The load of a relay in both directions together, in per cent of a port's rate."""
 SHORT_LOADS = (10, 40, 70)
 OVER_UPLINK = 4.0
-"""Of a ToR's uplink: what the hot rack sends, and gets; two of its ToRs and four beside them carry
-4.4 with detours."""
+"""The hot rack's traffic in each direction, as a multiple of a ToR's uplink; two of its ToRs and
+four ToRs next to them carry 4.4 with detours."""
 RELAYED = 2.33
-"""Of a ToR's uplink, what a relay beside the rack carries then, both ways together. `[measured]`"""
+"""The load of a relay outside the rack in that case, in both directions together, as a multiple of
+a ToR's uplink. `[measured]`"""
 WIDE_GBPS = 4 * PLAN_GBPS
 """Uplinks with which no ToR is hot."""
 CONNECTIONS = 8
@@ -59,12 +61,12 @@ OTHER = (
 
 @dataclass(frozen=True)
 class Point:
-    """What a relay carries, and takes."""
+    """The load and the CPU of a relay."""
 
     gbps: float
     """On the links as they are here."""
     cpu: float
-    """Cores."""
+    """CPU in cores."""
 
 
 def spec(uplink_gbps: float) -> Json:
@@ -112,7 +114,7 @@ def name_of(load: float, number: int, around: bool) -> str:
 
 
 def relayed(found: Measured) -> dict[int, float]:
-    """Bits per second that each relay sent: those servers have no traffic of their own."""
+    """Bits per second sent by each relay; those servers have no other traffic."""
     links = found.network["links"]
     ids = found.network["servers"]["id"]
     sent = dict.fromkeys(RELAYS, 0.0)
@@ -186,8 +188,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(loads: Sequence[float], slope: float, explained: float, delivered: float) -> list[Row]:
-    """Of the loads in per cent of a port, the line's cores for each Gb/s, its R², and the least
-    goodput in per cent of that straight."""
+    """Rows for the loads in per cent of a port, the line's cores per Gb/s, its R², and the least
+    goodput in per cent of that line."""
     return [
         Row("R² of a line through CPU by throughput: more than", "", None, explained, LEAST_R2, 1.0, 0.01, BUSY),
         Row("busiest relay, least load", "% of a port", None, min(loads), 5.0, 15.0),

@@ -19,7 +19,7 @@ from cubeyard.emulation.figures.shuffles import (
 
 RACKS_OF_LOOP = 4
 ONE_LOOP = (2, 3, 4)
-"""Racks of a job. Of one rack nothing leaves its ToR: no wiring is faster."""
+"""Numbers of racks of a job. With one rack no traffic leaves the ToR, so no wiring is faster."""
 TWO_LOOPS = (1, 2)
 """Racks of a job in each of two loops of different clusters."""
 CLUSTERS: Json = {"clusters": 2, "cores": 2}

@@ -1,5 +1,5 @@
-"""A shuffle on four upgrades of a network of one slow port a server: faster links, or a second port
-beside it. `[subways §8.4, Fig. 9]`"""
+"""A shuffle on four upgrades of a network with one slow port per server: faster links, or an
+additional second port. `[subways §8.4, Fig. 9]`"""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
 
 
 def split_trial(lab: Lab) -> Trial:
-    """From each server of the first racks to as many of the other loop, at a rate that fills
-    nothing."""
+    """Flows from each server of the first racks to the same number of servers of the other loop, at
+    a rate that fills no link."""
     plan = beside(25.0)
     names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
     count, loop = RACKS * SERVERS_OF_RACK, RACKS_OF_LOOP * SERVERS_OF_RACK
@@ -82,7 +82,7 @@ def split_trial(lab: Lab) -> Trial:
 
 
 def slow_share(found: Measured) -> float:
-    """Of what servers sent, what left by their slower ports."""
+    """The share of the servers' traffic that left by their slower ports."""
     links, servers = found.network["links"], set(found.network["servers"]["id"])
     slowest = min(links["rate_bits_per_sec"])
     sent = {True: 0.0, False: 0.0}
@@ -123,7 +123,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -> list[Row]:
-    """Beside the paper, and beside the flow engine's speedup of the same scaled network."""
+    """Compared with the paper, and with the flow engine's speedup for the same scaled network."""
     told = [near(f"{name} GbE", "x", gbps / 10, ours[name], BAND, TCP) for gbps, name in REPLACED.items()]
     told.append(
         Row(

@@ -1,8 +1,8 @@
-"""Three racks that send to the fourth: trunks to one ToR (type 0) beside cables to two (type 1).
-`[subways §8.2, Table 5]`
+"""Three racks that send to the fourth: trunks to one ToR (type 0) compared with cables to two (type
+1). `[subways §8.2, Table 5]`
 
 Links have a fifth of the testbed's rate and flows a fiftieth of its data, so that time runs ten
-times as fast. Seconds are told as of the testbed.
+times as fast. Seconds are scaled to the testbed.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) -> list[Row]:
-    """Of the tails by type and seed, in seconds of the testbed, and of the share that crossed
-    aggregation switches, in per cent."""
+    """Rows for the tails by type and seed, in seconds of the testbed, and for the share that
+    crossed aggregation switches, in per cent."""
     means = {one: _mean(tails[one]) for one in TYPES}
     of = [("testbed", TESTBED), ("simulator", SIMULATOR)]
     found = [
@@ -116,8 +116,8 @@ def rows(tails: dict[int, Sequence[float | None]], crossed: dict[int, float]) ->
     found += [
         Row(f"Type 0 over type 1, {name}", "times", paper[0] / paper[1], ratio, *RATIOS, 0.1, TCP) for name, paper in of
     ]
-    # Of the three racks that send, those that share a ToR with the fourth; headers and
-    # acknowledgements are in the counters.
+    # The share of the three sending racks that do not share a ToR with the fourth; the counters
+    # include headers and acknowledgements.
     shares = {0: (97.0, 103.0), 1: (30.0, 37.0)}
     return found + [
         Row(f"Type {one}, of the data over aggregation switches", "%", None, crossed[one], *shares[one])
@@ -143,7 +143,7 @@ def crossing(measured: Measured) -> float:
 
 
 def over(name: str, measured: Measured, brevity: float) -> Json:
-    """How many flows are over by when."""
+    """The per cent of ended flows over time."""
     ends = np.sort(measured.ends_secs)
     done = ends[np.isfinite(ends)] * TIME_SCALE / brevity
     shares = 100 * np.arange(1, done.size + 1) / ends.size
@@ -151,7 +151,7 @@ def over(name: str, measured: Measured, brevity: float) -> Json:
 
 
 def points(name: str, secs: dict[int, float]) -> Json:
-    """When all flows are over, by others."""
+    """The ends of all flows, measured by others."""
     return line(name, sorted(secs.values()), [100.0] * len(secs), paper=True)
 
 

@@ -1,7 +1,7 @@
-"""Talking to the servers of a trial while it is measured: messages to services, what they answer,
-and what links and servers count.
+"""Communicates with the servers of a trial during its measurement: messages to services, their
+responses, and counters of links and servers.
 
-A talk runs in a thread of its own beside the session, which ends with it.
+A talk runs in a separate thread; the session ends with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ END_SECS = 10.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server's service said."""
+    """A response of a server's service."""
 
     server: int
     text: str
@@ -40,7 +40,7 @@ class Answer:
 
 @dataclass
 class Watched:
-    """What the fabric counted over a time."""
+    """The fabric's counters over an interval."""
 
     secs: float
     links: list[tuple[int, int]]
@@ -75,8 +75,8 @@ class Talk:
         self._calls.call("tell", run=self.run_id, server=server, service=service, message=message)
 
     def answers(self, service: str, wanted: int, secs: float = ANSWER_SECS) -> list[Answer]:
-        """The next answers of a service, as many as wanted. Raises a 503 with what was said where
-        they do not come in time."""
+        """The next `wanted` responses of a service. Raises a 503 with the received responses if
+        they do not arrive in time."""
         found: list[Answer] = []
         until = time.monotonic() + secs
         while len(found) < wanted:
@@ -88,8 +88,8 @@ class Talk:
         return found
 
     def answers_of(self, wanted: dict[str, int], secs: float = ANSWER_SECS) -> None:
-        """Wait until services have said so many things each. Raises a 503 that names what is
-        missing."""
+        """Waits until each service has sent the given number of responses. Raises a 503 that names
+        the missing ones."""
         left = dict(wanted)
         until = time.monotonic() + secs
         while any(count > 0 for count in left.values()):
@@ -115,7 +115,7 @@ class Talk:
         return answer.text
 
     def watch(self, secs: float) -> Watched:
-        """What is counted from now on for a time."""
+        """The counters of the next `secs` seconds."""
         self._catch_up()
         began = self._frame()["at_secs"]
         links = [[0, 0] for _ in self.network.links]
@@ -140,7 +140,7 @@ class Talk:
         return Watched(at_secs - began, *pairs, means)
 
     def rows(self, server: int, section: str) -> list[list[Any]]:
-        """A section of what a server knows."""
+        """A section of a server's state."""
         sections = self._calls.call("inspect", run=self.run_id, server=server)["sections"]
         return next(one["rows"] for one in sections if one["name"] == section)
 
@@ -151,8 +151,8 @@ class Talk:
         return float(self._calls.call("registers", run=self.run_id, server=server, register=register, **value)["nanos"])
 
     def fabric_cpu_secs(self) -> float:
-        """What the fabric's process has taken so far, all its threads together. Raises a 503 for
-        one on another machine."""
+        """The CPU time of the fabric's process so far, over all its threads. Raises a 503 for a
+        fabric on another machine."""
         if isinstance(self._place, Remote):
             raise ProblemError(503, "cannot-measure", "The fabric is on another machine: measure on its own.")
         # Its name, in brackets, may hold anything; the two times are the twelfth and thirteenth
@@ -223,7 +223,7 @@ class Talking:
         self._thread.start()
 
     def over(self) -> bool:
-        """Whether everything is said. Raises what the talk raised."""
+        """Whether the talk has ended. Raises the talk's exception."""
         if self._error is not None:
             raise self._error
         return self._done.is_set()

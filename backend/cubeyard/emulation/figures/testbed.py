@@ -1,8 +1,8 @@
 """BCube's testbed on this machine: sixteen servers, ten times slower links, a hundredth of the
 data. `[bcube §7.5]`
 
-Time runs ten times as fast as there, so BSR looks for better paths every second instead of every
-ten. What is measured is told as of the testbed: rates times ten, seconds times ten.
+Time runs ten times as fast as in the testbed, so BSR searches better paths every second instead of
+every ten. Results are scaled to the testbed: rates times ten, seconds times ten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TIME_SCALE = DATA_SCALE / SCALE
 GB = 2**30
 TIMERS: Json = {"adapt_secs": 10.0 / TIME_SCALE}
 SLACK = 3.0
-"""A transfer may take so many times what is expected before it is given up."""
+"""A transfer is given up after this multiple of its expected duration."""
 LINKS_CHOICE = (
     "links of 100 Mb/s for the testbed's 1 Gb/s and a hundredth of its data, so that time runs ten times as fast; rates and "
     "seconds are told times ten. BSR looks for better paths every second for the same reason"

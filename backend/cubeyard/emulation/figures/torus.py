@@ -1,5 +1,5 @@
-"""What figures of a torus's services share: the network, and the paper's experiments as talks with
-its servers. `[camcube §3]`"""
+"""Common parts of figures of a torus's services: the network, and the paper's experiments as talks
+with its servers. `[camcube §3]`"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TESTBED = 3
 SIMULATED = 20
 LINK_BITS_PER_SEC = 20e6
 FLOW_BITS_PER_SEC = 2e5
-"""Of the one flow of applications that a session sends: next to nothing beside the services."""
+"""The rate of the session's only application flow: negligible compared with the services."""
 WIRE_BYTES = 14 + 28 + 16
 """Headers of Ethernet, IPv4, UDP and the services before a payload."""
 JOIN_SECS = 0.4
@@ -50,8 +50,8 @@ def key(side: int, server: int) -> str:
 
 
 def trial(name: str, side: int, talk: Any, expect_secs: float, link_bits_per_sec: float = LINK_BITS_PER_SEC) -> Trial:
-    """A torus whose servers are talked to. It is over when the talk is, however long that takes on
-    a busy machine."""
+    """A trial of a torus with a talk. It ends with the talk, however long that takes on a busy
+    machine."""
     settings: Json = {
         "flow_bits_per_sec": FLOW_BITS_PER_SEC,
         "seconds": max(20 * expect_secs, 120.0),
@@ -64,8 +64,8 @@ def trial(name: str, side: int, talk: Any, expect_secs: float, link_bits_per_sec
 
 @dataclass(frozen=True)
 class Stress:
-    """How packets spread over links, as Table 1 tells it; percentiles by nearest rank over the
-    links used."""
+    """The distribution of packets over links, as in Table 1; percentiles by nearest rank over the
+    used links."""
 
     cells: tuple[float, ...]
 
@@ -107,13 +107,13 @@ def send_to_one(talk: Talk, side: int) -> Hops:
 
 @dataclass(frozen=True)
 class Flood:
-    """What arrived of a source that filled its links."""
+    """The packets that arrived from a source that filled its links."""
 
     packets: int
     links: float
     """Throughput in links' rates."""
     hops: Hops = field(default_factory=dict)
-    """Packets on each link for it, where that was asked for."""
+    """Packets on each link for it, if requested."""
 
     @property
     def carried(self) -> int:
@@ -198,7 +198,7 @@ def at_paper_size(lab: Lab, figure: str, seeds: int = 1) -> Json:
 
 
 def at_this_size(lab: Lab, figure: str, side: int, seeds: int = 3) -> Json:
-    """The flow engine's figure of a torus with so many servers along each axis."""
+    """The flow engine's figure of a torus with `side` servers along each axis."""
     return orjson.loads(lab.engine.figure_json(figure, seeds, torus_side=side))
 
 
@@ -208,9 +208,9 @@ def value(document: Json, name: str) -> float:
 
 
 SEEDS = 20
-"""Of the models that bands are the spread of."""
+"""Seeds of the models whose spread gives the bands."""
 MODEL_SEED = 1000
-"""Of what models draw, which is not what is measured."""
+"""First seed of the models, which differs from that of the measurement."""
 SPREAD = 3.0
 """Deviations over seeds on either side of their mean."""
 
@@ -303,8 +303,8 @@ def joined(lab: Lab, side: int, drawn: list[Members]) -> tuple[Joined, list[Join
 
 
 def around(first: float, drawn: list[float]) -> list[float]:
-    """What is exact by first links, with what drawing links moves it by: some are busy with another
-    join and passed over."""
+    """The exact value for first links, plus the deviations caused by drawing links: some are busy
+    with another join and skipped."""
     return [first + one - mean(drawn) for one in drawn]
 
 
@@ -314,7 +314,7 @@ def told(name: str, unit: str, ours: float | None, low: float, high: float, why:
 
 
 def lines_of(document: Json, what: str) -> list[Json]:
-    """Its computed lines, under a name that says of what."""
+    """The document's computed lines, renamed with `what`."""
     return [{**one, "name": f"{one['name']}, {what}"} for one in document["series"] if not one["paper"]]
 
 

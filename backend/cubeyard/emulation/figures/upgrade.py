@@ -1,4 +1,4 @@
-"""Servers get a second port while flows run: what they carry before and after, and what is lost.
+"""Servers get a second port while flows run: throughput before and after, and losses.
 `[subways §4.3]`"""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PAIRS = (("0.0.0", "1.0.0"), ("0.2.0", "1.2.0"))
 after."""
 LINK_BITS_PER_SEC = 20e6
 CONNECTIONS = 16
-"""Of each pair: each of its ports gets some of them."""
+"""Connections per pair, so that each of its ports gets some of them."""
 SECONDS = 16.0
 LEAST_SECONDS = 12.0
 STEP_SECS = 0.25
@@ -55,7 +55,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def rows(found: Measured) -> list[Row]:
-    """What the report says of the upgrade."""
+    """Rows of the report's data about the upgrade."""
     report = found.report
     windows, upgrade = report["windows"], report["upgrade"]
     before, after = (windows.get(name, {}).get("goodput_bits_per_sec") for name in ("before", "after"))

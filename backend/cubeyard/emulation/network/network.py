@@ -398,8 +398,9 @@ def _profile(engine: Engine, spec: Json) -> Json:
 
 
 def _protocol(profile: Json, hosts: int, dataplane: str) -> Json:
-    """What the servers run: the family's default, or on several hosts the first whose switches can
-    have a part on each. A dataplane that is the switches' own takes the protocol of these switches.
+    """The protocol of the servers: the family's default or, on several hosts, the first whose
+    switches can be split over hosts. A dataplane of switches selects the protocol of these
+    switches.
 
     Raises a 422 if there is none: a router or chip cannot be split.
     """
