@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the whole session, and for each test a database of its own, copied from a
+"""A real PostgreSQL for the whole session; each test has a separate database, copied from a
 migrated and seeded one."""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
 from tests.databases import Databases
 
-# Under nohup, and in the background of a shell, signals are ignored, by the tests and by every
-# program that they start. What these signals do is a subject of tests.
+# Under nohup and in the background of a shell, the tests and all programs that they start would
+# ignore these signals, whose effects are tested.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
@@ -41,10 +41,10 @@ PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 """The paper's container: 2,048 servers, 1,280 switches, 8,192 links."""
 
 LONG_RUN = os.environ.get("CUBEYARD_TEST_LONG") == "true"
-"""Random tests try as many cases as they name; in the short run those that name none, and the API's
-contract, try fewer."""
+"""Random tests with an explicit number of cases always use it; others, and the API's contract test,
+try fewer cases in the short run."""
 
-# How long an example takes is the machine's business: one that is busy fails no test.
+# The time of an example depends on the machine's load, so it never fails a test.
 hypothesis_settings.register_profile(
     "house", deadline=None, max_examples=100 if LONG_RUN else 30, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -80,8 +80,8 @@ WHOLE = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of `WHOLE`, and gives each test an id of its own: of several with one id,
-    pytest-xdist runs one only."""
+    """Marks the tests of `WHOLE`, and makes ids unique: pytest-xdist runs only one of several tests
+    with the same id."""
     places = [Path(__file__).parent / part for part in WHOLE]
     for item in items:
         if any(item.path.is_relative_to(place) for place in places):
@@ -95,8 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """What is imported by now stays: looking for garbage among it again and again took a seventh of
-    these tests' CPU time."""
+    """Freezes all imported objects: collecting them again and again took a seventh of the tests'
+    CPU time."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -109,8 +109,8 @@ def _quiet() -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedPostgres]:
-    """Tests about databases, not about power cuts, do without fsync. The crash tests start servers
-    of their own."""
+    """Without fsync, because these tests do not simulate power cuts. The crash tests start separate
+    servers."""
     home = Path(tempfile.mkdtemp(prefix="cubeyard-tests-"))
     home.chmod(0o755)
     postgres = EmbeddedPostgres(

@@ -14,8 +14,8 @@ import psycopg
 
 from cubeyard.kit.embedded import EmbeddedPostgres
 
-# The rows and sequences of a fresh database lie in a schema of their own beside the tables.
-# Triggers, which guard some rows against changes, do not run for a replica.
+# The rows and sequences of a fresh database are stored in a separate schema. Triggers, which
+# protect some rows against changes, do not run in the replica role.
 PREPARE = """
 CREATE SCHEMA fresh;
 CREATE TABLE fresh.sequences AS
@@ -100,7 +100,7 @@ class Databases:
                     self._fresh.append(name)
                     return
         except psycopg.Error:
-            pass  # dropped below, whatever a test did to it
+            pass  # dropped below in any case
         self._schemas.pop(name)
         self.drop(name)
 

@@ -94,7 +94,7 @@ def test_a_browser_logs_in_once_and_gets_a_cookie_no_script_can_read(exposed: Te
     assert sent.headers["location"] == "/login?next=%2Fplans%2Fnew%3Ftopology%3Dbcube"
     page = exposed.get(sent.headers["location"], headers=HTML)
     assert 'value="/plans/new?topology=bcube"' in page.text
-    # All that the page loads is there without a token.
+    # All assets of the page are available without a token.
     loaded = re.findall(r'(?:href|src)="(/[^"]*)"', page.text)
     assert loaded == ["/icon.svg"]
     assert exposed.get(loaded[0]).status_code != 401

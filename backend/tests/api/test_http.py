@@ -1,4 +1,5 @@
-"""What every request passes: hosts, origins, limits, ids, errors, headers, compression, pages."""
+"""Common handling of every request: hosts, origins, limits, ids, errors, headers, compression,
+pages."""
 
 from __future__ import annotations
 

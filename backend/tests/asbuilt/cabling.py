@@ -1,5 +1,5 @@
-"""What the tests of work orders share: carrying one out port by port, and the least that any order
-can cost."""
+"""Shared by the tests of work orders: carrying out an order port by port, and the least cost of any
+order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Floor:
     def __init__(self, cables: Sequence[FoundCable]) -> None:
         self._fresh = count()
         self._ends: dict[Port, tuple[int, int]] = {}
-        """By port, the cable and which of its ends is there."""
+        """The cable at each port, and which of its ends is plugged in there."""
         self._lengths: dict[int, int | None] = {}
         self._hanging: dict[int, int] = {}
         self._spare: dict[int, int] = {}
@@ -101,7 +101,8 @@ class Floor:
 
 
 def carry_out(order: WorkOrder, cables: Sequence[FoundCable]) -> Cabling:
-    """Does every step as it says. `after` has to name the last step that frees a port for it."""
+    """Carries out every step as written. `after` must name the last step that frees a port for
+    it."""
     floor = Floor(cables)
     freed: dict[Port, int] = {}
     for number, step in enumerate(order.steps, start=1):
@@ -134,11 +135,11 @@ def state_of(cables: Sequence[tuple[int, int, int | None]], ports: int) -> State
 def least_costs(
     plan: Sequence[tuple[int, int, int]], ports: int, lengths: Sequence[int]
 ) -> dict[State, tuple[int, int]]:
-    """The least (plug operations, steps) from every state of so many ports to the plan, by trying
-    everything there is to do.
+    """The least (plug operations, steps) from every state of `ports` ports to the plan, by
+    exhaustive search.
 
-    Every step can be done backwards, so it begins at the plan: its states are those whose cables
-    have the planned length or one that is not known. Without `lengths` no cable has one.
+    Every step is reversible, so the search begins at the plan: the states whose cables have the
+    planned or an unknown length. Without `lengths` no cable has a length.
     """
     goals: list[State] = [state_of((), ports)]
     for a, b, length in plan:
@@ -184,7 +185,7 @@ def _before(state: State, lengths: Sequence[int]) -> Iterator[tuple[int, State]]
 
 
 def _before_hanging(state: State, at: int, free: Sequence[int]) -> Iterator[tuple[int, State]]:
-    """Of the cable at this port one end hangs: that end was unplugged, or the other one was moved
+    """The cable at this port has one loose end: that end was unplugged, or the other end was moved
     here."""
     length = state[at][1]
     for source in free:
@@ -201,7 +202,7 @@ def _before_plugged(state: State, at: int, free: Sequence[int], lengths: Sequenc
         yield 2, _with(state, (far, (source, length)), (source, (far, length)), (at, FREE))
     if far < at:
         return
-    if length or not lengths:  # what is put in has a length that one knows
+    if length or not lengths:  # a newly plugged cable has a known length
         yield 2, _with(state, (at, FREE), (far, FREE))
         for earlier in {0, *lengths} - {length}:
             yield 4, _with(state, (at, (far, earlier)), (far, (at, earlier)))

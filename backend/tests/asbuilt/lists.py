@@ -66,7 +66,7 @@ def shortened(value: Any) -> Any:
 
 
 def reports(cables: Sequence[PlannedCable], *, linux: bool = False) -> dict[str, Json]:
-    """What every device sees, in the form `json0`."""
+    """The neighbours that each device sees, in the form `json0`."""
     seen: dict[str, list[Json]] = defaultdict(list)
     for cable in cables:
         for here, far in (cable.ends, cable.ends[::-1]):

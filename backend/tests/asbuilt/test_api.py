@@ -1,5 +1,5 @@
-"""Over REST: a file as the body of one call, refused by line and column; 404 for what is not
-there."""
+"""Over REST: a file as the body of one call, errors by line and column, and 404 for unknown
+objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legs of a breakout cable share a plug: what is done with it is one step."""
+"""Legs of a breakout cable share a plug: an operation on the plug is one step."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lists as people and programs write them: what is right stays plugged in, whatever the names
-around it are."""
+"""Lists written by people and programs: correct cables stay plugged in, with any spelling of
+names."""
 
 from __future__ import annotations
 

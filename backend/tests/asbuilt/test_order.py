@@ -1,5 +1,4 @@
-"""The work order does what it says, never needs a port that is taken, and nothing shorter does
-it."""
+"""The work order is correct, never needs an occupied port, and no shorter order exists."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ PLANS = (
 def test_no_order_is_shorter(
     ports: int, plan: list[tuple[int, int, int]], lengths: tuple[int, ...], cases: int
 ) -> None:
-    """Every cabling of so many ports, beside a search through all that can be done."""
+    """Compares every cabling of `ports` ports with an exhaustive search."""
     least = least_costs(plan, ports, lengths)
     tried = 0
     for cables in all_cablings(range(ports), (None, *lengths)):

@@ -25,8 +25,7 @@ Json = dict[str, Any]
 
 
 def amounts_of(value: Any, inside: bool = False) -> list[float]:
-    """Every amount of a document, whatever it is called: numbers of fields whose names speak of
-    money, and below them."""
+    """Every amount of a document: numbers in and below fields whose names mean money."""
     if isinstance(value, dict):
         return [one for key, item in value.items() for one in amounts_of(item, inside or "usd" in key)]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Chip programs over the API: what is in them, a packet's steps, and what is refused."""
+"""Chip programs over the API: their content, a packet's steps, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The in-network cache between a client and a server: what is answered where, byte for byte.
+"""The in-network cache between a client and a server: who answers each request, byte for byte.
 `[serverswitch §6.1]`"""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cubeyard.chip.model import ModelSwitch
 from tests.chip.test_serverswitch import ipv4
 
 REQUEST_BYTES, RESPONSE_BYTES = 128, 1514
-"""[serverswitch §6.1]"""
+"""Sizes of the paper's experiment. [serverswitch §6.1]"""
 
 
 def request_of(content: int) -> bytes:
@@ -38,12 +38,13 @@ class Ends:
         self.cache = Cache(self.chip, max_age_secs=10.0, clock=lambda: self.now)
 
     def content(self, number: int) -> bytes:
-        """What the server has under an ID now."""
+        """The server's present content of an ID."""
         size = RESPONSE_BYTES - ID_AT
         return (struct.pack(">II", number, self.version) + random.Random(number).randbytes(size))[:size]
 
     def ask(self, number: int, port: int = 0) -> bytes:
-        """The content that the client gets, and whatever the server has to do for it."""
+        """Requests a content and returns what the client receives; the server replies if it
+        must."""
         sent, request = self.chip.sent, request_of(number)
         sent.clear()
         self.chip.receive(request, port)

@@ -1,4 +1,4 @@
-"""What a relay's cache makes of a header, without a run."""
+"""How a relay's cache handles headers, without a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`cubeyard asbuilt`: 0 if all is in order, 1 if something differs, 2 for what cannot be read."""
+"""`cubeyard asbuilt`: exit status 0 if all cables match, 1 if any differs, 2 for unreadable
+input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cubeyard life`: what scripts rely on, without a database."""
+"""`cubeyard life`: the interface for scripts, without a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cubeyard paths`: what scripts rely on, without a database."""
+"""`cubeyard paths`: the interface for scripts, without a database."""
 
 from __future__ import annotations
 

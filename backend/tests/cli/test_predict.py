@@ -1,4 +1,4 @@
-"""`cubeyard predict`, `figures` and `figure`: what scripts rely on, without a database."""
+"""`cubeyard predict`, `figures` and `figure`: the interface for scripts, without a database."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Processes of services beside servers: started for each, again after they ended or were hung up
-on, and none is left."""
+"""Processes of services on servers: one is started for each server, restarted after it ends or is
+disconnected, and none is left over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ INIT = struct.pack("<BIIQBIQ", 0, 0, 1, 0, 63, 0, 5) + bytes(3) + struct.pack("<
 
 
 class Node:
-    """What a node does: it listens in its folder, and tells whoever connects that it begins."""
+    """Acts like a node: it listens in its folder, and sends a start message to each process that
+    connects."""
 
     def __init__(self, place: Place, server: int) -> None:
         folder = place.state / "runs" / RUN / str(server) / "services"
@@ -42,7 +43,7 @@ class Node:
         self.listener.close()
 
     def process(self) -> tuple[socket.socket, int]:
-        """One that connects and answers, and its number."""
+        """The connection of a process that connects and responds, and its number."""
         connection, _ = self.listener.accept()
         connection.settimeout(30)
         connection.send(INIT)
@@ -52,7 +53,7 @@ class Node:
 
 
 def children() -> list[int]:
-    """Processes of services, whoever has started them."""
+    """Processes of services, started by any process."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

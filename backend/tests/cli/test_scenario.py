@@ -43,8 +43,8 @@ def test_one_that_breaks_and_one_that_cannot_be_judged(tmp_path: Path) -> None:
     assert "ABT at least 99 % of baseline" in broken.output
     open_ended = text.replace("metric: stalled-flows, bound: 126", "metric: completion-secs, bound: 9")
     assert RUNNER.invoke(scenario_app, ["run", "-"], input=open_ended).exit_code == 3
-    # Another engine: what it does not answer is inconclusive, and other engines' settings are left
-    # out.
+    # With another engine, hypotheses that it cannot judge are inconclusive, and settings of other
+    # engines are ignored.
     real = str(EXAMPLES / "cable-pulled.yaml")
     junit = tmp_path / "verdict.xml"
     incast = tmp_path / "incast.yaml"

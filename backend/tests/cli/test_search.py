@@ -1,4 +1,4 @@
-"""`cubeyard search`: what scripts rely on, without a database."""
+"""`cubeyard search`: the interface for scripts, without a database."""
 
 from __future__ import annotations
 

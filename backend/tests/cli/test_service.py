@@ -1,5 +1,4 @@
-"""Services of one's own on the command line: a folder to begin with, trials in virtual time, and
-what is refused."""
+"""Users' services on the command line: a template folder, trials in virtual time, and errors."""
 
 from __future__ import annotations
 
@@ -229,7 +228,7 @@ def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
     )
     done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
     assert (done.exit_code, json.loads(done.stdout)["lost"]) == (1, {"lost-failed": 2})
-    # What is no service fails from its first call on.
+    # A module that is not a service fails at its first call.
     for text in ("print('no service')", "from cubeyard_service import Service\nclass NoF(Service): pass\n"):
         file.write_text(text)
         done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
@@ -238,8 +237,8 @@ def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_whole_service_is_of_its_sources_and_counts_words() -> None:
-    """What it does beside the built-in service, a test of the engine compares:
-    `virtual/tests/word_count_module.rs`."""
+    """A test of the engine, `virtual/tests/word_count_module.rs`, compares it with the built-in
+    service."""
     sources = (EXAMPLE / "service.c").read_bytes() + (TEMPLATES / "cubeyard.h").read_bytes()
     kept = (EXAMPLE / "word-count.wasm.sources").read_text().strip()
     assert kept == hashlib.sha256(sources).hexdigest(), "run make in its folder"
@@ -288,7 +287,7 @@ def test_zig_declares_what_the_header_does() -> None:
 
 
 def built(folder: Path, *command: str) -> Result:
-    """A trial of a template that was built as its README says."""
+    """A trial of a template that was built as in its README."""
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     (module,) = (*folder.glob("*.wasm"), *folder.glob("target/*/release/*.wasm"))
     return cubeyard("service", "test", str(module), "--json")

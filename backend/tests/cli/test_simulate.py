@@ -1,4 +1,4 @@
-"""`cubeyard simulate`: what scripts rely on, without a database."""
+"""`cubeyard simulate`: the interface for scripts, without a database."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> 
     for rfc in ("RFC 6675", "RFC 9438"):
         assert any(rfc in one for one in told["choices"]["assumptions"])
         assert not any(rfc in one for one in plain["choices"]["assumptions"])
-    # What is known to have arrived is not sent again.
+    # Segments that the receiver has acknowledged are not sent again.
     assert told["retransmits"] == told["drops"]
     assert plain["retransmits"] > plain["drops"]
     sizes = told["bytes"]
@@ -107,7 +107,7 @@ def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path) -> None:
-    """Queues of 25 to 200 KB to aim at; what was chosen is printed."""
+    """Target queues of 25 to 200 KB; the output includes the chosen one."""
     arguments = ("--workload", '{"kind":"incast","bytes":2000000}', "--link-gbps", "1", "--set", "queue_bytes=2000000")
     settings = ("--set", "congestion_notices=qcn", "--set", "hop_delay_secs=5e-6")
     told = [
@@ -201,7 +201,7 @@ def test_parquet_that_is_no_workload_is_refused(name: str, columns: Json, words:
 
 
 def test_a_csv_file_grows_while_flows_end(tmp_path: Path) -> None:
-    """What the command writes at each frame of the engine."""
+    """Simulates the command's writes at each frame of the engine."""
     flows = [["00", "33", 5_000_000, at * 0.05] for at in range(60)]
     experiment = {"engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1, "packet": {"flow_times": True}}  # fmt: skip
     path = tmp_path / "times.csv"

@@ -1,8 +1,8 @@
-"""What a command loads: planning and predicting start without the web server, the database, the
-emulator and NumPy.
+"""The modules that a command imports: planning and predicting start without the web server, the
+database, the emulator and NumPy.
 
-The set of modules is what is tested, not the time: start-up is nearly all imports, and a set is the
-same on a busy machine.
+The tests check the set of modules instead of the time: imports take nearly all of the start-up
+time, and the set does not depend on the load of the machine.
 """
 
 from __future__ import annotations

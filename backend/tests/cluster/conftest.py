@@ -36,7 +36,7 @@ def database(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def service(cluster: Cluster, database: str) -> Service:
-    """Installed."""
+    """Cubeyard, installed in the cluster."""
     return install(cluster, database)
 
 

@@ -1,7 +1,6 @@
-"""Nodes without a machine: what kwok does. Each is a Node object with room for 110 pods and a lease
-that is renewed; a pod that the scheduler puts there runs at once as far as the API server knows,
-and goes when it is told to.
-"""
+"""Nodes without a machine, like those of kwok. Each is a Node object with room for 110 pods and a
+renewed lease; a pod scheduled there counts as running at once for the API server, and ends when it
+is deleted."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ class FakeNodes:
                     self._leases.patch_namespaced_lease(name, LEASES, {"spec": {"renewTime": _exact_now()}})
 
     def play(self) -> None:
-        """The kubelets' part, from what the API server tells as it happens."""
+        """Plays the kubelets, by watching the API server."""
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             while not self._over.is_set():
                 with suppress(ApiException, HTTPError):

@@ -25,7 +25,7 @@ CHART = ROOT / "deploy" / "helm" / "cubeyard"
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "cubeyard.yaml"
 NAMESPACE, SERVERS = "cubeyard", "cubeyard-servers"
 HOST = "cubeyard.test"
-"""What browsers of the tests call the service by."""
+"""The host name in the URLs of the tests' browsers."""
 READY_SECS = 240
 WORKERS = 2
 SMALL_REQUESTS = (
@@ -57,8 +57,8 @@ def documents(*values: str, release: str = "cubeyard") -> list[Json]:
 
 
 def install(cluster: Cluster, database_url: str) -> Service:
-    """As docs/kubernetes.md says: one `helm install`, here with an image that is on the nodes, and
-    small requests."""
+    """Follows docs/kubernetes.md: one `helm install`, here with an image that is already on the
+    nodes, and small requests."""
     core = client.CoreV1Api(cluster.api)
     try:
         cluster_helm(
@@ -80,7 +80,8 @@ def cluster_helm(cluster: Cluster, *words: str) -> str:
 
 
 def outside(cluster: Cluster) -> Json:
-    """What CUBEYARD_CLUSTER has to be for a worker outside, with the rights of the chart's."""
+    """The value of CUBEYARD_CLUSTER for a worker outside the cluster, with the permissions of the
+    chart's worker."""
     core = client.CoreV1Api(cluster.api)
     told: Json = yaml.safe_load(core.read_namespaced_config_map("cubeyard-cluster", NAMESPACE).data["cluster.json"])
     keys = core.read_namespaced_secret("cubeyard-keys", NAMESPACE).data
@@ -105,7 +106,7 @@ def _worker_keys(folder: Path, data: dict[str, str]) -> str:
 
 
 def _why(cluster: Cluster, core: Any) -> str:
-    """What the fabrics' containers wait for, and what they said."""
+    """Why the fabrics' containers wait, and their output."""
     said = [cluster.nodes[0].said("kubelet")]
     for pod in core.list_namespaced_pod(NAMESPACE).items:
         said.append(f"{pod.metadata.name}: {pod.status.phase} {pod.status.message or ''}")
@@ -120,7 +121,7 @@ def _why(cluster: Cluster, core: Any) -> str:
 
 
 def left(cluster: Cluster) -> Json:
-    """What runs could have left: pods, owners, names of namespaces, journals."""
+    """Possible leftovers of runs: pods, owners, names of namespaces, journals."""
     core = client.CoreV1Api(cluster.api)
     found: Json = {
         "pods": [one.metadata.name for one in core.list_namespaced_pod(SERVERS).items],
@@ -151,7 +152,7 @@ def fabric_tasks(node: Any) -> list[int]:
 
 
 def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
-    """The servers' pods, once so many run."""
+    """The servers' pods, as soon as `count` of them run."""
     core = client.CoreV1Api(cluster.api)
     deadline = time.monotonic() + secs
     while True:

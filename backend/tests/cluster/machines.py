@@ -1,11 +1,11 @@
-"""A Kubernetes cluster on this machine: a control plane and two nodes, each in network, mount and
-host-name namespaces of its own, joined by a bridge; pods have the network of the CNI's bridge
+"""A Kubernetes cluster on this machine: a control plane and two nodes, each in separate network,
+mount and host-name namespaces, joined by a bridge; pods have the network of the CNI's bridge
 plug-in, with routes between the nodes.
 
-What such a machine may lack, and what is done about it: containerd's `restrict_oom_score_adj` where
-CAP_SYS_RESOURCE is missing, `failCgroupV1: false` for control groups of version 1, and decoy files
-over the machine-wide settings that a kubelet writes. Everything that is started here is ended by
-its own process number, also after a failure.
+Workarounds for capabilities that such a machine can lack: containerd's `restrict_oom_score_adj`
+where CAP_SYS_RESOURCE is missing, `failCgroupV1: false` for control groups of version 1, and decoy
+files over the machine-wide settings that a kubelet writes. Every started process is ended by its
+process id, also after a failure.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ APART = (
 
 
 class ClusterFailedError(AssertionError):
-    """It does not come up; with the last lines of whoever failed."""
+    """The cluster does not start; with the last output of the failed programs."""
 
 
 @dataclass
 class Machine:
-    """One of the three. What runs on it was started here."""
+    """One of the three machines. The processes on it were started here."""
 
     name: str
     address: str
@@ -198,11 +198,11 @@ conf_dir = "{self.folder}/cni"
         )  # fmt: skip
 
     def start_proxy(self, config: Path) -> None:
-        """What makes Services of addresses: rules of the node's own firewall."""
+        """Starts kube-proxy, which implements Services by firewall rules of the node."""
         settings: Json = {
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
             "clientConnection": {"kubeconfig": str(config)}, "bindAddress": self.address, "hostnameOverride": self.name,
-            # Answers come back by the node that has the rule, also from a pod beside the caller.
+            # Replies return through the node with the rule, also from a pod on the caller's node.
             "iptables": {"masqueradeAll": True, "minSyncPeriod": "0s"},
             # Machine-wide settings stay as they are.
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
@@ -247,8 +247,8 @@ def group_hierarchies() -> list[Path]:
 
 
 def remove_group(group: Path) -> None:
-    """With the groups inside it, from the innermost. What is in it was started by the cluster, and
-    ends."""
+    """Removes a control group and the groups inside it, innermost first. The cluster started the
+    processes in it, which are ended."""
     deadline = time.monotonic() + 10
     while group.exists() and time.monotonic() < deadline:
         for inner in sorted(
@@ -278,7 +278,7 @@ class Cluster:
     nodes: list[Node]
 
     def kubeconfig(self, user: str, token: str | None = None) -> Path:
-        """Of one of USERS, or of any token."""
+        """The kubeconfig of one of USERS, or of any token."""
         path = self.folder / f"{user}.kubeconfig"
         authority = str(self.folder / "pki" / "apiserver.crt")
         place: Json = {"server": f"https://{API}:6443", "certificate-authority": authority}
@@ -296,8 +296,8 @@ class Cluster:
         folder, kubernetes = self.folder, str(built("kubernetes"))
         key = folder / "accounts.key"
         subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
-        # What the kubelets know the API server by, which asks them for logs and runs commands in
-        # pods.
+        # The certificate with which the API server authenticates at the kubelets, to get logs and
+        # run commands in pods.
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/O=system:masters/CN=apiserver",
              "-keyout", str(folder / "caller.key"), "-out", str(folder / "caller.crt")],
@@ -344,7 +344,7 @@ class Cluster:
 
     @property
     def api(self) -> Any:
-        """The administrator's client."""
+        """A client with the administrator's permissions."""
         settings: Any = client.Configuration()
         config.load_kube_config(str(self.kubeconfig("admin")), client_configuration=settings)
         return client.ApiClient(settings)
@@ -360,7 +360,7 @@ class Cluster:
 
 @contextmanager
 def a_cluster() -> Iterator[Cluster]:
-    """A control plane and two ready nodes. Ends all of it, whatever happens."""
+    """A control plane and two ready nodes. Ends all processes, also after errors."""
     os.environ.setdefault("NO_PROXY", f"{API},10.99.0.0/16,{SERVICES}")
     root = Path(tempfile.mkdtemp(prefix="cyk-"))
     with ExitStack() as held:

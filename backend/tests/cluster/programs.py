@@ -1,5 +1,5 @@
-"""The programs of Kubernetes and Helm, in the cache folder where `bin/cluster` builds them; and why
-they are not there."""
+"""The programs of Kubernetes and Helm, in the cache folder where `bin/cluster` builds them; or the
+reason why they are missing."""
 
 from __future__ import annotations
 

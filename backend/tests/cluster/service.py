@@ -1,5 +1,5 @@
-"""Cubeyard as its users reach it on the cluster: by the Service's address, under a name that it was
-told."""
+"""Cubeyard as users reach it on the cluster: by the Service's address, with a configured host
+name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reply:
-    """What the API answered. `body` is JSON parsed, or text where it is not JSON."""
+    """The API's response. `body` is JSON parsed, or text if it is not JSON."""
 
     status: int
     body: Any
@@ -29,8 +29,8 @@ class Service:
     token: str
 
     def request(self, method: str, path: str, body: object = None, *, token: str | None = "", **headers: str) -> Reply:
-        """`token` is the installation's unless given; None sends none. A connection of its own for
-        each call."""
+        """`token` is the installation's by default; None sends none. Each call uses a separate
+        connection."""
         sent = {"Content-Type": "application/json", "Host": self.host, **headers}
         if token is not None:
             sent["Authorization"] = f"Bearer {token or self.token}"
@@ -62,7 +62,7 @@ class Service:
         return dict(self.get(f"/api/v1/runs/{run}"))
 
     def ended(self, run: str, secs: float = 120) -> Json:
-        """The run, once it is over."""
+        """Waits for the end of the run and returns it."""
         return self.wait(
             f"the end of run {run}",
             lambda: row if (row := self.run(run))["state"] in ("succeeded", "failed", "cancelled") else None,

@@ -1,5 +1,5 @@
 """Slurm on this machine: a controller and two nodes (slurmctld, slurmd and munged of the system's
-packages), each node with processes of its own, so that it dies as a machine does. No systemd, no
+packages), each node with separate processes, so that it can die like a machine. No systemd, no
 control groups; all files are in one folder."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Job:
     """One of an array."""
 
     id: str
-    """As Slurm says it: array, underscore, number in it."""
+    """In Slurm's notation: array id, underscore, index."""
     state: str
     node: str
 
@@ -60,7 +60,7 @@ class Slurm:
 
     @property
     def output(self) -> Path:
-        """Where jobs run and write what they say."""
+        """The folder where jobs run and write their output."""
         return self.folder / "jobs"
 
     @property
@@ -112,13 +112,13 @@ class Slurm:
         return 0
 
     def submit(self, database: str, *options: str, **more: str) -> str:
-        """The number of an array of workers, submitted as in docs/how-to/workers.md."""
+        """Submits an array of workers as in docs/how-to/workers.md; returns its id."""
         given = {"DATABASE_URL": database, "CUBEYARD_LOG_FORMAT": "json", **more}
         told = self.call("sbatch", "--parsable", f"--chdir={self.output}", *options, str(WORKERS), **given)
         return told.strip()
 
     def jobs(self, array: str) -> list[Job]:
-        """Those that are over included."""
+        """All jobs of an array, including ended ones."""
         told = self.call(
             "squeue", "--noheader", "--array", "--states=all", f"--jobs={array}", "--format=%i %T %N", "--sort=i"
         )
@@ -128,16 +128,16 @@ class Slurm:
         return [job.state for job in self.jobs(array)]
 
     def wrote(self, job: str) -> str:
-        """All that a job said."""
+        """The output of a job."""
         place = self.output / f"cubeyard-{job.replace('_', '-')}.log"
         return place.read_text() if place.exists() else ""
 
     def events(self, job: str) -> list[Json]:
-        """What its worker logged."""
+        """The log events of its worker."""
         return [json.loads(line) for line in self.wrote(job).splitlines() if line.startswith("{")]
 
     def story(self) -> str:
-        """How every job stands, and what it said last."""
+        """The state of every job and its last output, for error messages."""
         told = self.call("squeue", "--noheader", "--array", "--states=all", "--format=%i %T %N %r")
         logs = (f"{one.name}: {one.read_text()[-600:]}" for one in sorted(self.output.iterdir()))
         return "\n".join([told, *logs])
@@ -163,7 +163,8 @@ def workers_of(array: str) -> dict[str, int]:
 
 @contextmanager
 def a_slurm() -> Iterator[Slurm]:
-    """With two idle nodes of four processors each. Ends all of it, whatever happens."""
+    """A Slurm with two idle nodes of four processors each. Ends all processes, also after
+    errors."""
     folder = Path(tempfile.mkdtemp(prefix="cyl-"))
     folder.chmod(0o755)
     with ExitStack() as held:

@@ -23,7 +23,7 @@ SWEPT: Json = {
 
 @contextmanager
 def workers(cluster: Cluster, count: int) -> Iterator[None]:
-    """So many of them are ready; as many as before afterwards."""
+    """Scales to `count` ready workers; restores the previous number afterwards."""
     apps = client.AppsV1Api(cluster.api)
 
     def scale(replicas: int) -> None:

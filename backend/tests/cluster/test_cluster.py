@@ -79,8 +79,8 @@ def test_sixteen_pods_on_two_nodes_survive_a_pulled_cable_and_a_killed_server(
 
 
 def test_a_dcell_has_its_direct_cables_over_two_nodes(emulate: Emulate, cluster: Cluster) -> None:
-    """Twenty servers, each with a cable to one of another cell: those between the nodes are tunnels
-    of their own."""
+    """Twenty servers, each with a cable to a server of another cell: the cables between the nodes
+    are separate tunnels."""
     found = emulate.finish(
         emulate.start("--mode", "namespaces", "--workload", "permutation", "--seconds", "4", spec=DCELL)
     )
@@ -185,7 +185,7 @@ def test_quotas_and_missing_rights_are_told_before_anything_is_made(
 )
 @pytest.mark.usefixtures("told")
 def test_the_api_server_takes_every_document_of_the_chart(cluster: Cluster, values: tuple[str, ...]) -> None:
-    """Tried without making anything, under another name than what is installed."""
+    """A dry run under another name than the installed release."""
     found = [one for one in documents(*values, release="other") if one["kind"] != "Namespace"]
     assert {"Deployment", "StatefulSet", "Service", "Job"} <= {one["kind"] for one in found}
     assert ("DaemonSet" in {one["kind"] for one in found}) == ("emulation.enabled=false" not in values)

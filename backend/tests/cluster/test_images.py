@@ -1,7 +1,6 @@
-"""Images of users beside servers in pods: an HTTP server that answers over BCube across nodes, what
-faults do to it, and what is told of one that does not run. The image is BusyBox of this machine,
-imported into the nodes' containerd.
-"""
+"""Users' images in the pods of servers: an HTTP server that responds over BCube across nodes, the
+effect of faults on it, and the report of a program that does not run. The image is BusyBox of this
+machine, imported into the nodes' containerd."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def pod_of(cluster: Cluster, server: str) -> Any:
 
 
 def process_of(cluster: Cluster, server: str, container: str) -> int | None:
-    """The first process of a server's container, or of what is beside it, while it runs."""
+    """The first process of a server's container, or of its user's program, while it runs."""
     pod = pod_of(cluster, server)
     for one in (pod and pod.status.container_statuses) or []:
         if one.name == container and one.state.running is not None:
@@ -73,7 +72,7 @@ def fetch(client_process: int, address: str) -> str:
 
 
 def states(process: int) -> set[str]:
-    """Of a process and its threads: T is stopped; empty once it has ended."""
+    """The states of a process and its threads: T is stopped; empty once it has ended."""
     try:
         return {Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]} - {"Z"}
     except (OSError, IndexError):
@@ -123,8 +122,8 @@ def test_an_http_server_in_an_image_answers_across_nodes_and_shares_its_servers_
 
 
 def test_nobody_beside_a_server_can_take_its_place_before_the_fabric(emulate: Emulate, cluster: Cluster) -> None:
-    """The fabric listens inside the server's network, where the image is, too: whoever else
-    connects there is hung up on."""
+    """The fabric listens inside the server's network, where the image also runs: it disconnects
+    other callers."""
     process = emulate.start("--mode", "containers", "--seconds", "12", *WEB)
     wait_for_pods(cluster, 16)
     wait(

@@ -1,5 +1,5 @@
-"""Nodes that are drained, and that are cut off, in the middle of runs: each run says so by the
-node's name, the rest is removed, and nothing is left once the node is back."""
+"""Nodes that are drained or cut off during runs: each run's reason names the node, the remaining
+parts are removed, and nothing is left when the node returns."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from tests.cluster.sweeps import POINTS, SWEPT, points_once, workers
 
 Json = dict[str, Any]
 OVER_SECS = 25
-"""For a run with a node that is cut off, on a busy machine: 8 s until that is noticed, and what is
-on the other node removed."""
+"""Time for a run with a cut off node, on a busy machine: 8 s to notice it, and the removal of the
+other node's parts."""
 
 
 def evict(core: Any, pod: Any) -> int:
-    """As `kubectl drain` asks. The answer's status: 429 where a budget does not allow it now."""
+    """Evicts a pod like `kubectl drain`. Returns the status: 429 if a budget does not allow it
+    now."""
     told = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -46,8 +47,8 @@ def evict(core: Any, pod: Any) -> int:
 
 
 def drained(core: Any, node: str, secs: float = 120) -> list[str]:
-    """`kubectl drain --ignore-daemonsets --force`: what is on a node is evicted, again and again
-    while a budget forbids. Whom one held up."""
+    """`kubectl drain --ignore-daemonsets --force`: evicts all pods of a node, with retries while a
+    budget forbids it. Returns the delayed pods."""
     held_up: list[str] = []
     deadline = time.monotonic() + secs
     while True:
@@ -180,8 +181,8 @@ def whose(core: Any, count: int = 16) -> str:
 
 
 def fabrics_known(core: Any) -> list[str]:
-    """The nodes on which it is ready as the cluster knows: of one that is away the containers'
-    states stay what they were."""
+    """The nodes on which the fabric is ready according to the cluster: for a node that is away, its
+    containers keep their last state."""
     pods = core.list_namespaced_pod(NAMESPACE, label_selector="app.kubernetes.io/component=fabric").items
     ready = {
         pod.spec.node_name
@@ -193,7 +194,7 @@ def fabrics_known(core: Any) -> list[str]:
 
 
 def state_of(database: str, run: str) -> tuple[str, str, int]:
-    """As the database says it: an API pod may be cut off, too. State, reason and attempts."""
+    """State, reason and attempts from the database, because an API pod can be cut off too."""
     with psycopg.connect(database) as connection:
         found = connection.execute("SELECT state, reason, attempts FROM runs WHERE id = %s", (run,)).fetchone()
     assert found is not None
@@ -203,9 +204,9 @@ def state_of(database: str, run: str) -> tuple[str, str, int]:
 def test_an_emulation_whose_worker_is_cut_off_ends_and_leaves_nothing_once_it_is_back(
     service: Service, cluster: Cluster, database: str
 ) -> None:
-    """The other worker takes the run up when its lease is over. What that then says depends on
-    whether the cluster knows by then that the node is away: the run ends by the node's name, or is
-    measured on the other node alone."""
+    """The other worker takes over the run when its lease ends. The result depends on whether the
+    cluster has noticed by then that the node is away: either the run ends with the node's name as
+    the reason, or it is measured on the other node alone."""
     core = client.CoreV1Api(cluster.api)
     a_worker_on(core, "node-b", "node-a")
     for _ in range(12):
@@ -257,7 +258,7 @@ with Database(Settings(database_url=sys.argv[1])).session() as session:
 def test_a_lock_that_is_held_on_a_node_that_is_cut_off_is_free_within_seconds(
     service: Service, cluster: Cluster, database: str
 ) -> None:
-    """Whoever writes points has the run's row locked: all others at the run wait for it."""
+    """A worker that writes points locks the run's row: all other workers of the run wait for it."""
     run = service.start_run({**SWEPT, "axes": {"seeds": 1}})
     assert service.ended(run)["state"] == "succeeded"
     words = [sys.executable, "-c", HOLD, database, run]

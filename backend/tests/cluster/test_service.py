@@ -128,7 +128,7 @@ def test_a_sweep_is_shared_by_the_workers_and_each_point_is_there_once(service: 
 
 
 def points_written(cluster: Cluster, run: str) -> dict[str, int]:
-    """By worker, as their own logs tell it."""
+    """Written points by worker, from the workers' logs."""
     core = client.CoreV1Api(cluster.api)
     found: dict[str, int] = {}
     for pod in pods(cluster, "worker"):

@@ -20,7 +20,7 @@ from tests.processes import Server
 
 Json = dict[str, Any]
 LEASE_SECS = 30
-"""What jobs have unless they are told otherwise: whatever is over sooner did not wait for it."""
+"""The default lease of jobs: anything that ends sooner did not wait for the lease."""
 RATIOS = (0, 0.05, 0.1, 0.15)
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=f"without Slurm: {missing()}")
@@ -34,14 +34,14 @@ def slurm() -> Iterator[Slurm]:
 
 @pytest.fixture
 def api(settings: Settings, tmp_path: Path) -> Iterator[Server]:
-    """`cubeyard run --no-worker`."""
+    """A server started with `cubeyard run --no-worker`."""
     with Server(tmp_path / "api", "--no-worker", DATABASE_URL=str(settings.database_url)) as server:
         yield server
 
 
 def start(api: Server, points: int) -> str:
-    """A run of as many points of some ten milliseconds each, that workers share from its first one
-    on."""
+    """Starts a run of `points` points of about ten milliseconds each, which workers share from the
+    first point on."""
     body = {
         "plan": {"family": "bcube", "n": 6, "k": 2}, "workload": {"kind": "all-to-all"},
         "axes": {"failure": {"kind": "switch", "ratios": RATIOS}, "seeds": points // len(RATIOS)},
@@ -58,7 +58,7 @@ def seen(api: Server, run: str) -> Json:
 
 
 def ended(slurm: Slurm, api: Server, run: str, points: int, secs: float) -> None:
-    """It succeeds."""
+    """Waits until the run has succeeded."""
     under_way = {"queued", "running"}
     wait(lambda: seen(api, run)["state"] not in under_way, "the run does not end", slurm.story, secs)
     row = seen(api, run)
@@ -79,7 +79,7 @@ def holders(settings: Settings) -> int:
 
 
 def over(slurm: Slurm, array: str, secs: float = 45) -> list[str]:
-    """The states of its jobs, when all of them are over."""
+    """The states of the array's jobs, after all have ended."""
     under_way = {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING"}
     wait(lambda: not under_way & set(slurm.states(array)), "jobs do not end", slurm.story, secs)
     return slurm.states(array)
@@ -105,15 +105,15 @@ def test_an_array_of_jobs_shares_a_sweep_and_ends_by_itself(slurm: Slurm, api: S
 
 
 def handed_on(slurm: Slurm, job: str) -> bool:
-    """Whether its worker said that it gave back what it was at."""
+    """Whether its worker logged that it returned its points."""
     return any(one["event"] == "run_over" and one["given_back"] for one in slurm.events(job))
 
 
 def test_a_job_that_is_cancelled_or_reaches_its_time_limit_hands_its_points_on_at_once(
     slurm: Slurm, api: Server, settings: Settings
 ) -> None:
-    """`--signal=B:TERM@60` of a job with a minute: the worker hears of it as soon as Slurm looks,
-    every half a minute."""
+    """A job with `--signal=B:TERM@60` and a time limit of a minute: the worker gets the signal at
+    Slurm's next check, which is every half minute."""
     points = 800
     runs = [start(api, points)]
     array = slurm.submit(str(settings.database_url), "--array=1-3")

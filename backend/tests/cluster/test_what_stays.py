@@ -1,5 +1,5 @@
-"""`helm uninstall` with a run under way: nothing stays that the chart or a run made. The last test
-of the cluster: its name says so."""
+"""`helm uninstall` during a run: all objects of the chart and the run are removed. The file's name
+makes it the last test of the cluster."""
 
 from __future__ import annotations
 

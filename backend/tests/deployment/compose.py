@@ -42,7 +42,7 @@ def compose_command(environment: dict[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the API answered. `body` is JSON parsed, or text where it is not JSON."""
+    """The API's response. `body` is JSON parsed, or text if it is not JSON."""
 
     status: int
     body: Any
@@ -80,12 +80,12 @@ class Deployment:
         return self.docker.run("exec", self.container(service), *command, check=check)
 
     def kill(self, service: str) -> None:
-        """`kill -9` on the service's first process, as a crash would, so that its restart policy is
-        asked."""
+        """`kill -9` on the service's first process, like a crash, so that its restart policy
+        applies."""
         pid = self.state(service)["Pid"]
         if Path(f"/proc/{pid}").exists():
             subprocess.run(as_root("kill", f"-{int(signal.SIGKILL)}", str(pid)), check=True)
-        else:  # the engine runs elsewhere: then the engine kills it, and does not restart what it was told to kill
+        else:  # the engine runs elsewhere: it kills the container itself, and does not restart it then
             self.docker.run("kill", "--signal=KILL", self.container(service))
             self.docker.run("start", self.container(service))
 
@@ -139,7 +139,7 @@ class Deployment:
         return str(self.request("POST", f"/api/v1/experiments/{made.body['id']}/runs", {}).body["id"])
 
     def ended(self, run: str) -> dict[str, Any] | None:
-        """The run, once it is over."""
+        """The run, if it has ended."""
         row = self.request("GET", f"/api/v1/runs/{run}").body
         return row if row["state"] in ("succeeded", "failed", "cancelled") else None
 

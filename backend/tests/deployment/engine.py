@@ -25,7 +25,7 @@ STOP_LIMIT_SECS = 60
 
 
 class EngineUnavailableError(RuntimeError):
-    """No Docker engine runs and none could be started; the message says why."""
+    """No Docker engine runs and none could be started; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _start(
 
 
 def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
-    """Ends dockerd by its own process id: kindly, then for good. It takes its containerd along."""
+    """Ends dockerd by its process id: with SIGTERM, then SIGKILL. Its containerd ends with it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -279,8 +279,7 @@ def _saved_firewall() -> str | None:
 
 
 def _restore_firewall(rules: str | None, forwarding: str) -> None:
-    """Docker leaves its chains and a FORWARD policy of DROP behind; put back what was there
-    before."""
+    """Restores the firewall: Docker leaves its chains and a FORWARD policy of DROP."""
     if rules is None:
         return
     tables = {line[1:] for line in rules.splitlines() if line.startswith("*")}

@@ -1,7 +1,7 @@
 """Base images made on this machine: a small Debian or Ubuntu tree by debootstrap, and the machine's
 own toolchains.
 
-They stand in for the published images that the Dockerfile and `docker-compose.yml` name by default,
+They replace the published images that are the defaults of the Dockerfile and `docker-compose.yml`,
 through the same arguments. The tree is kept in the user's cache folder, so that only the first run
 pays for it.
 """
@@ -22,8 +22,8 @@ from cubeyard.settings import Settings
 
 from .engine import Docker, as_root, plain_environment
 
-# What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the
-# database's image, and what shells in servers are made of, which the Dockerfile would install
+# Packages of the distribution for the images: Python and a C compiler for the build, PostgreSQL for
+# the database's image, and the programs of shells in servers, which the Dockerfile would install
 # otherwise.
 PACKAGES = (
     *("busybox-static", "ca-certificates", "gcc", "iputils-ping", "libc6-dev", "libstdc++6", "postgresql"),
@@ -48,8 +48,8 @@ LEFT_OUT = (
 )
 WHEELS = Path(__file__).resolve().parents[3] / ".setup" / "wheels"
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
-# A machine behind a proxy or with mirrors of its own says so in these; the images' package clients
-# are told the same.
+# Variables of a machine behind a proxy or with its own mirrors; the images' package clients get the
+# same values.
 PASSED_ON = (
     *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "npm_config_registry", "NPM_CONFIG_REGISTRY"),
@@ -65,7 +65,7 @@ class Images:
     node: str
     postgres: str
     built: str
-    """What `make setup` built of Rust's: the engine's wheel and the emulator's programs."""
+    """Rust programs built by `make setup`: the engine's wheel and the emulator's programs."""
     engine: str
     """`built`, or the word for building the wheel in the image."""
 
@@ -103,7 +103,7 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
 
     certificates = folder / "certificates"
     certificates.mkdir()
-    # The machine may trust further authorities (a company's own, say): then so do the images.
+    # If the machine trusts further authorities (such as a company's), the images trust them too.
     shutil.copyfile(BUNDLE, certificates / BUNDLE.name)
     (certificates / "Dockerfile").write_text(f"FROM {images.base}\nCOPY {BUNDLE.name} {BUNDLE}\n")
     docker.run("build", "--quiet", "--tag", images.base, str(certificates))
@@ -117,7 +117,7 @@ def make_images(docker: Docker, folder: Path, tag: str, *, built_engine: bool = 
 
 
 def cache() -> Path:
-    """Where what takes long to make is kept."""
+    """The folder for files that take long to make."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cubeyard" / "deployment"
 
 
@@ -205,8 +205,7 @@ def _pack_node(files: tarfile.TarFile) -> None:
     node = Path(_output("node", "--print", "process.execPath"))
     npm = Path(_output("node", "--print", "require('fs').realpathSync(process.argv[1])", _which("npm"))).parents[1]
     files.add(node, "usr/local/bin/node", filter=_owned_by_root)
-    # npm brings its packages along, but for a distribution's npm, which shares them with others
-    # beside it.
+    # npm contains its packages, except a distribution's npm, which shares them with other programs.
     modules = npm.parent if npm.parent.name == "nodejs" else npm
     files.add(modules, f"usr/local/lib/node_modules/{modules.name}", filter=_owned_by_root)
     link = tarfile.TarInfo("usr/local/bin/npm")

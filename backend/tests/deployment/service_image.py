@@ -1,8 +1,8 @@
-"""Cubeyard's own image, built by its Dockerfile from this checkout, unpacked for the nodes of the
+"""Cubeyard's image, built by its Dockerfile from this checkout, unpacked for the nodes of the
 cluster's tests.
 
-Two versions of it: the second has one migration more, as the next version of Cubeyard may. Kept in
-the cache folder under the digest of what goes in, so that only a change pays for the two to four
+Two versions of it: the second has one more migration, as the next version of Cubeyard can have.
+They are cached under the digest of their inputs, so that only a change needs the two to four
 minutes of the build.
 """
 
@@ -124,8 +124,8 @@ def _unpack(tar: Path, root: Path, folder: Path) -> None:
 
 
 def copied(root: Path) -> None:
-    """The prepared folder for a containerd of its own. Layers are never written to, so that their
-    files are the same ones; what containerd writes to are its databases."""
+    """The prepared folder for a separate containerd. Layers are never written to, so their files
+    are shared; containerd writes only to its databases."""
     source = prepared()
     linked = subprocess.run(["cp", "-a", "--link", str(source), str(root)], capture_output=True, check=False)
     if linked.returncode != 0:  # the temporary folder is on another file system
@@ -138,7 +138,7 @@ def copied(root: Path) -> None:
 
 
 def _remove(place: Path) -> None:
-    """Faster than in Python, of so many files."""
+    """Faster than in Python for so many files."""
     subprocess.run(["rm", "-rf", "--one-file-system", str(place)], check=False)
 
 

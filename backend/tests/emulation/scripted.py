@@ -1,5 +1,5 @@
-"""A fabric of a few lines for tests of the session alone: it speaks the protocol over a real
-socket, and sends what it is told."""
+"""A minimal fabric for tests of the session alone: it uses the protocol over a real socket, and
+sends frames as instructed by the test."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Scripted:
         self.inspected: Json = {}
         self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
         self.parts: list[bytes] = []
-        """Of a capture in parts, what comes before its answer."""
+        """The messages before the response to a capture in parts."""
         self.programs: Json = {"program": None, "servers": 0, "micros": 0}
-        """Of a call of `program`."""
+        """The response to the call `program`."""
         self.chip: Callable[[bytes], bytes] = lambda _request: b""
-        """What a server's chip answers, both without their lengths."""
+        """The response of a server's chip; request and response without their lengths."""
         self.registers: Json = {"registers": {}, "nanos": 500}
-        """Of a call of `registers`: those of every server's chip by name."""
+        """The response to the call `registers`: those of every server's chip by name."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
         self.on_tell: Callable[[Json], None] = lambda _params: None
-        """What happens with a message to a service."""
+        """Called for each message to a service."""
         self.network: Json = {}
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
@@ -93,12 +93,12 @@ class Scripted:
         return {"chip": {"server": params["server"], "answer": self.chip(bytes.fromhex(params["request"])).hex()}}
 
     def _write(self, params: Json) -> None:
-        """What a call writes into registers."""
+        """Applies the values that a call writes into registers."""
         if "value" in params:
             self.registers["registers"][params["register"]] = params["value"]
 
     def parts_of(self, method: str, params: Json) -> list[bytes]:
-        """What comes before the answer."""
+        """The messages before the response."""
         return self.parts if params.get("parts") and method not in self.fails else []
 
     def tell(self, params: Json) -> None:
@@ -134,7 +134,7 @@ class Scripted:
         }
 
     def frames(self) -> Iterator[Json]:
-        """What a subscriber gets, tick by tick, until it dies."""
+        """The frames of a subscriber, tick by tick, until the fabric dies."""
         for number in count(1):
             time.sleep(TICK_SECS)
             frame = self.frame(number)

@@ -1,5 +1,4 @@
-"""Estimates: what a run would compute, and about how long; held against runs that are really
-done."""
+"""Estimates of a run's points and duration, compared with real runs."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ def test_fair_rates_of_many_flows_have_no_upper_bound(client: TestClient) -> Non
 
 @pytest.mark.parametrize("ratios", [None, [0.1], [0.2, 0, 0.1]])
 def test_the_measured_points_are_the_least_and_the_most_failed(ratios: list[float] | None) -> None:
-    """Told by what the engine is asked: an engine that only writes down."""
+    """Checked by the calls to the engine, which is replaced by a recorder."""
     document: Json = {
         "plan": {"spec": {"topology": MIDDLE}},
         "workload": ALL_TO_ALL,

@@ -1,4 +1,4 @@
-"""Experiments: written down once, complete, and refused when they cannot be asked."""
+"""Experiments: stored once and completely, and rejected if they are invalid."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ REFUSED: list[tuple[Json, str, Any, str]] = [
 def test_what_the_engine_would_refuse_is_refused_at_once(
     client: TestClient, fields: Json, where: str, value: Any, fix: str
 ) -> None:
-    """The same words whether it is saved, estimated, or, for one point, asked at once."""
+    """The same error whether it is saved, estimated or, for one point, computed directly."""
     asked = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
     paths = [EXPERIMENTS, f"{EXPERIMENTS}/estimate", *([] if "axes" in fields else ["/api/v1/predict"])]
     answers = [client.post(path, json=asked) for path in paths]

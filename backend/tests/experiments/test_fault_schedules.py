@@ -1,5 +1,5 @@
-"""Schedules of random faults: the same seed draws the same ones, within their bounds, and never on
-what is broken already."""
+"""Schedules of random faults: the same seed draws the same faults, within their bounds, and never
+on parts that are already broken."""
 
 from __future__ import annotations
 

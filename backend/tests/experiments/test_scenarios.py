@@ -1,5 +1,5 @@
-"""Scenario files: what is written is read again, errors say where, and verdicts follow from
-results."""
+"""Scenario files: a written file is read back equally, errors name the position, and verdicts
+follow from results."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_scenario_to_experiment_to_scenario_is_the_same(asked: Json) -> None:
     again = model.of_experiment(scenario.name, kept)
     assert again == scenario
     assert document.write(again.document()) == text
-    # What another reader of YAML takes it for has the same fields.
+    # Another YAML parser reads the same fields.
     assert set(yaml.safe_load(text)) == set(document.read(text).value)
 
 

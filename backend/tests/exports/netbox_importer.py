@@ -1,8 +1,8 @@
-"""Reads NetBox import files as NetBox 4 does and refuses what it would refuse.
+"""Reads NetBox import files like NetBox 4 and raises the same errors.
 
 Follows the bulk import forms and the models' validation: required columns, unknown columns,
-choices, references to objects imported before, slugs, name lengths, one device a rack position and
-face, child devices only in bays of their own rack, one cable an interface. As NetBox does, it
+choices, references to objects imported before, slugs, name lengths, one device per rack position
+and face, child devices only in bays of their own rack, one cable per interface. Like NetBox, it
 splits the device column of a cable at commas.
 """
 

@@ -70,8 +70,9 @@ class NetboxServer:
         self.writes = 0
         self.requests = 0
         self.fails: Callable[[int, str], str | None] = lambda number, method: None  # noqa: ARG005
-        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers
-        nothing, `late` answers nothing and does it when the next request that writes comes."""
+        """Called for each request with its number: `refuse` returns 503, `lose` carries it out
+        without a response, `late` gives no response and carries it out at the next write
+        request."""
         self.largest: dict[str, int] = {}
         """The most objects that one request has made, by table."""
         self._late: list[tuple[str, str, Any]] = []

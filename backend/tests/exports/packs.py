@@ -1,4 +1,4 @@
-"""Install packs opened: each page's text, and what a viewer shows beside it."""
+"""Reads install packs: each page's text, and the outline of a viewer."""
 
 from __future__ import annotations
 

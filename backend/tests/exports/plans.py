@@ -180,5 +180,5 @@ RANDOM: dict[str, st.SearchStrategy[Json]] = {
 
 
 def small_specs() -> st.SearchStrategy[Json]:
-    """One of `RANDOM`."""
+    """Generates one of `RANDOM`."""
     return st.one_of(*RANDOM.values())

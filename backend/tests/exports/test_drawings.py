@@ -69,8 +69,8 @@ def test_the_floor_plan_is_to_scale(
 def test_a_ruler_on_the_print_measures_the_building(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:
-    """Width and height are millimetres of paper; racks on the floor plan are 1 : 50, racks' heights
-    1 : 25, as the bars say."""
+    """Width and height are millimetres of paper; racks on the floor plan are at 1 : 50, racks'
+    heights at 1 : 25, as the scale bars show."""
     root = ElementTree.fromstring(rendered("svg", name))
     width, height = root.get("width", ""), root.get("height", "")
     assert width.endswith("mm")

@@ -1,5 +1,5 @@
-"""What holds for every format: known names, honest progress, the same bytes for the same plan,
-nothing held whole."""
+"""Common tests of every format: known names, monotonic progress, equal bytes for equal plans, and
+bounded memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.exports import plans
 
 BACKEND = Path(__file__).parents[2]
 
-# Run in a process of its own, with another hash seed, another time zone and later in time.
+# Runs in a separate process, with another hash seed, another time zone and at a later time.
 _DIGESTS = """
 import hashlib, json, sys
 from cubeyard.engine import Engine

@@ -1,5 +1,5 @@
-"""A cluster's API in this process, the settings of a worker that calls it, and what the fabric was
-asked to signal."""
+"""A cluster's API in this process, the settings of a worker that calls it, and the recorded signal
+requests to the fabric."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""An API server in this process that speaks the HTTP paths of Kubernetes for what Cubeyard asks of
-one: pods, ConfigMaps, quotas and access reviews. The official client calls it as any other. It
-refuses what a real one refuses (rights, quotas, Pod Security `restricted`), and plays scheduler and
-kubelets: a pod runs after it was looked at `looks_until_running` times.
-"""
+"""An API server in this process with the HTTP paths of Kubernetes that Cubeyard uses: pods,
+ConfigMaps, quotas and access reviews. The official client can call it. Like a real one it enforces
+permissions, quotas and Pod Security `restricted`. It also plays scheduler and kubelets: a pod runs
+after it was read `looks_until_running` times."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ class RefusedError(Exception):
 
 @dataclass
 class FakeCluster:
-    """What it holds, and how it behaves."""
+    """Its objects and its behaviour."""
 
     nodes: dict[str, int] = field(default_factory=lambda: {"node-a": 110, "node-b": 110})
     """Room for pods, by node."""
@@ -52,7 +51,7 @@ class FakeCluster:
     ended: dict[str, Json] = field(default_factory=dict)
     """Containers that end as soon as they run, by name, with how."""
     forbidden: set[tuple[str, str]] = field(default_factory=set)
-    """Verb and resource."""
+    """Forbidden pairs of verb and resource."""
     isolated: set[str] = field(default_factory=set)
     """Containers whose network the fabric has taken down."""
     down: bool = False
@@ -63,7 +62,7 @@ class FakeCluster:
     calls: list[str] = field(default_factory=list)
     """Verb and resource of each call, in order."""
     reviews: int = 0
-    """Questions about rights."""
+    """Number of access reviews."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     made: int = 0
 
@@ -89,7 +88,7 @@ class FakeCluster:
             over = all("terminated" in one["state"] for one in found)
             pod["status"] = {"phase": "Failed" if over else "Running", "containerStatuses": found}
 
-    # ---- what requests come to
+    # ---- results of requests
 
     def create(self, namespace: str, kind: str, document: Json) -> Json:
         name = document["metadata"]["name"]
@@ -173,7 +172,7 @@ class FakeCluster:
         gone = self.objects.pop((namespace, kind, name), None)
         if gone is None:
             raise RefusedError(404, f'{kind} "{name}" not found')
-        # Of a pod the API server tells what was deleted, of others only that it was.
+        # For pods the API server returns the deleted objects, for others only a status.
         return gone if kind == "pods" else {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
@@ -220,8 +219,8 @@ class FakeCluster:
 
 
 def refuse_unrestricted(pod: Json) -> None:
-    """Pod Security Standards, level restricted, v1.34: what a real admission refuses, as far as a
-    pod of ours could break it."""
+    """Pod Security Standards, level restricted, v1.34: the rules of real admission that our pods
+    could violate."""
     spec, wrong = pod["spec"], []
     own = spec.get("securityContext", {})
     if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):

@@ -1,6 +1,5 @@
-"""Servers as pods: the real Kubernetes client against an API server in this process. What is made,
-what is refused before anything is made and in which words, and that nothing is left.
-"""
+"""Servers as pods: the real Kubernetes client with an API server in this process. Tests the created
+objects, errors before anything is created, and complete removal."""
 
 from __future__ import annotations
 
@@ -135,9 +134,9 @@ def test_a_hundred_nodes_ask_no_more_than_one(cluster: FakeCluster, settings: Em
     calls = Counter(cluster.calls)
     assert calls.pop("create pods") == 300
     assert calls.pop("create configmaps") == 1
-    # Looks are shared. What all ask as of now (`living`) would be 100 lists alone: those who come
-    # while one is being answered share the next one, which is about ten for each, as a hundred
-    # threads do not start at one moment.
+    # Lists are shared. 100 hosts alone would need 100 lists of the present state (`living`): hosts
+    # that request one during another's request share the next one, which makes about ten each,
+    # because a hundred threads do not start at the same moment.
     assert calls.pop("list pods") <= looks + 50
     assert sum(calls.values()) <= 20, calls
     assert cluster.reviews <= 4 * sum(map(len, RIGHTS.values()))

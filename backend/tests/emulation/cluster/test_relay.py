@@ -32,7 +32,7 @@ LONG = 5_000_000
 
 
 class Echo:
-    """A fabric's socket, whose answer is what it was asked; it counts who is connected."""
+    """A fabric's socket that echoes requests and counts connections."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -103,7 +103,7 @@ def for_api(tmp_path: Path) -> Iterator[Echo]:
 
 @pytest.fixture
 def port(fabric: Echo, for_api: Echo, keys: Path) -> Iterator[int]:
-    """Of a relay before the fabric."""
+    """The port of a relay in front of the fabric."""
     loop = asyncio.new_event_loop()
     relay = Relay(fabric.path, keys / "relay", for_api.path)
     server = loop.run_until_complete(relay.listen("127.0.0.1", 0))

@@ -1,5 +1,5 @@
-"""Programs of users as second containers of pods: what is asked of the cluster, what is told of one
-that does not run, and that it shares its server's fate."""
+"""Users' programs as second containers of pods: requests to the cluster, the report of a program
+that does not run, and that it shares its server's faults."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def create(pods: Pods, beside: dict[int, Beside] = BESIDE, came: Came = lambda _
 
 
 def container(cluster: FakeCluster, server: int) -> Json:
-    """The second one."""
+    """The second container of a server's pod."""
     _, found = cluster.objects[NAMESPACE, "pods", pod_name(RUN, server)]["spec"]["containers"]
     return found
 
@@ -73,8 +73,7 @@ def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Po
 def test_it_starts_only_once_the_clusters_network_is_down(
     settings: EmulationCluster, cluster: FakeCluster, signals: list[tuple[str, int, str, str]]
 ) -> None:
-    """A first container of its pod waits for that; servers without an image beside them do
-    without."""
+    """A gate container in the pod waits for that; servers without a user image have no gate."""
     told: list[dict[int, str]] = []
 
     def isolate(_: str, containers: Mapping[int, str]) -> None:

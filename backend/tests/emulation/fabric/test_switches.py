@@ -1,4 +1,4 @@
-"""Every setting reaches the services of a deployment, and the API says which of its parts are
+"""Every setting reaches the services of a deployment, and the API reports which of its parts are
 turned off."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OF_THE_DEPLOYMENT = {
     *("database_url", "home", "host", "port", "token", "allowed_hosts", "frontend_dir"),
     *("fabric_dir", "fabric_start", "fabric_sudo", "programs_dir", "cluster"),
 }
-"""What the deployment itself sets, or what means nothing in its containers."""
+"""Settings that the deployment sets, or that have no meaning in its containers."""
 Json = dict[str, Any]
 
 

@@ -1,5 +1,5 @@
-"""Which events belong to which fault: of BCube(2,1), whose servers 00 and 01 share switch <0,0>,
-and 00 and 10 switch <1,0>."""
+"""Which events belong to which fault, in BCube(2,1): servers 00 and 01 share switch <0,0>, and 00
+and 10 share switch <1,0>."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_flow_that_lost_an_end_is_no_bottleneck_and_one_that_is_done_not_even_
 
 
 def reading(metric: Metric, value: int) -> Reading:
-    """One in which that metric alone says so; a share of the 100 that were before."""
+    """A reading in which only that metric has the value; a share is relative to a previous 100."""
     name = metric.removesuffix("-share").replace("-", "_")
     return Reading(
         value if name == "goodput" else 1e6, value if name == "abt" else 1e6, value if "stalled" in name else 99

@@ -1,5 +1,5 @@
-"""Flows of a size: held to what they have to carry, and left out where they are over before TCP has
-started up."""
+"""Flows of limited size: compared with the bytes that they should carry, and left out if they end
+before TCP has started up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOWS, LINKS, TICKS = 16, 32, 30
 
 
 def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation: Any) -> Recorder:
-    """Three seconds on a busy machine in which each flow carries its ideal rate until it is over,
+    """Three seconds on a busy machine in which each flow carries its ideal rate until it ends,
     after some ticks that do not count. `carries` is its size, in seconds of the fastest flow's
     rate; the slowest have half of that rate."""
     asked = question(engine, workload="permutation")
@@ -46,7 +46,7 @@ def recorded(engine: Engine, carries: float, settle_ticks: int = 0, **emulation:
 @settings(max_examples=examples(20))
 @given(seconds=st.floats(1.01, 6.0), settle_ticks=st.integers(0, 9))
 def test_a_transfer_that_is_over_early_lacks_nothing(engine: Engine, seconds: float, settle_ticks: int) -> None:
-    """What was missing on a busy machine would condemn the run."""
+    """On a busy machine, missing traffic would make the run host-limited."""
     found = report(recorded(engine, seconds, settle_ticks))["fidelity"]
     assert (found["verdict"], found["short_flows_share"]) == ("faithful", 0.0)
     assert found["achieved_over_ideal"] == pytest.approx(found["header_efficiency"], rel=0.02)

@@ -1,4 +1,4 @@
-"""What a session's numbers are worth, and what each fault led to."""
+"""The fidelity of a session's numbers, and the consequences of each fault."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
 def test_a_verdict_looks_at_abt_as_well_as_goodput(
     cpu: float, abt: float | None, of_paths: float | None, verdict: str, cause: str, says: str
 ) -> None:
-    """Goodput is whole in all of them: what one flow lacks, others have."""
+    """The total goodput is complete in all cases: other flows have what one flow lacks."""
     paths = None if of_paths is None else over_paths(of_paths)
     result = judge(pair(0.98), Observed(1.16, cpu, 1.0, 0, abt, over_paths=paths))
     assert (result["verdict"], result["cause"]) == (verdict, cause)
@@ -271,7 +271,7 @@ def report(recorder: Recorder, faults: list[Json] | None = None) -> Json:
 
 @pytest.mark.parametrize("mtu", [1280, 1500, 9000])
 def test_flows_at_a_pace_of_their_own_are_not_meant_to_reach_the_ideal(engine: Engine, mtu: int) -> None:
-    """10 Mb/s each, as much as they were asked for and no more."""
+    """Each flow has a given rate of 10 Mb/s, and carries exactly that."""
     result = report(recorded(engine, 30, protocol="udp", flow_bits_per_sec=1e7, mtu=mtu))["fidelity"]
     assert result["verdict"] == "faithful"
     assert result["reason"].startswith("Without faults, 100% of achievable goodput")

@@ -1,5 +1,5 @@
-"""What may be asked of an emulated run over REST: live faults and the worker that obeys them, and
-words that mean nothing."""
+"""Requests to an emulated run over REST: live faults and the worker that injects them, and invalid
+requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one server says of itself, in the plan's names; and a server that says something else."""
+"""One server's report, with the plan's names; and a server that reports something invalid."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A run's row stays free for the worker, which needs it for each tick, whatever requests read;
-orders at once stay apart."""
+"""Requests never lock a run's row, which the worker needs for each tick; simultaneous orders stay
+separate."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def test_faults_injected_at_once_get_numbers_of_their_own(
 
 
 def test_a_live_fault_is_resolved_once_and_kept(client: TestClient, run: str, database: Database) -> None:
-    """What the API tells is what the worker breaks, even if the engine would draw other targets
-    later."""
+    """The worker breaks the devices that the API returned, even if the engine would draw other
+    targets later."""
     drawn = {"kind": "cable-pulled", "target": {"kind": "link", "ratio": 0.3}}
     told = client.post(f"{API}/runs/{run}/faults", json=drawn).json()
     with database.session() as session:

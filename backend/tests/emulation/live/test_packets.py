@@ -127,7 +127,7 @@ def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
             ("path_id", "Path id", "258"),
         ]
     assert decoded(PLAIN, network).header == []
-    # Of a header that is cut short, what is there.
+    # A truncated header gives the fields that it contains.
     assert [one.name for one in decoded(RELAYED[:38], network).header] == ["next_hop_index", "hops"]
 
 

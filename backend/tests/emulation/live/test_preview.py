@@ -1,5 +1,4 @@
-"""What a fault is expected to cut in a run that is under way, over REST: with what is broken
-already, and how."""
+"""The predicted effect of a fault on a live run, over REST, in addition to the present faults."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def fabric(settings: Settings) -> Iterator[Scripted]:
 
 
 def told(database: Database, run: str, *payloads: Json) -> None:
-    """The worker's ticks."""
+    """Writes the worker's ticks."""
     with database.session() as session:
         repository = RunRepository(session)
         row = repository.run(run, lock=True)

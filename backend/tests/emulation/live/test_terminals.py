@@ -1,5 +1,4 @@
-"""Who may open a terminal over a WebSocket, and what is refused before any container is looked
-for."""
+"""Who can open a terminal over a WebSocket, and errors before any container is used."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ TICK = SECOND // 10
 def test_a_cause_comes_before_its_effect_however_late_frames_are(
     delays: list[int], struck_after: int, noticed_after: int, at: int
 ) -> None:
-    """A fault strikes after one tick was read, a server notices it, and a later tick tells of
-    it."""
+    """A fault is injected after a tick was read, a server notices it, and a later tick reports
+    that."""
     events = Events(1, Clock(settle_secs=1.0))
     at = min(at, len(delays) - 2)
     struck_secs = struck = 0

@@ -1,4 +1,4 @@
-"""What nodes say, made short: bursts, floods, nonsense, and turns for everybody."""
+"""Reports of nodes, shortened: bursts, floods, invalid events, and fair turns."""
 
 from __future__ import annotations
 
@@ -224,8 +224,7 @@ def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
 
 @given(st.integers(0, 2**32))
 def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> None:
-    """A hundred times somebody says something, or what is next is taken: against one list in order
-    of turns."""
+    """A hundred random additions and removals, compared with a single list in order of turns."""
     draws, queue = Random(seed), FairQueue[int](3)
     waiting: list[tuple[int, int]] = []
     refused: Counter[int] = Counter()
@@ -249,7 +248,7 @@ def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> Non
 
 
 def _in_turns(waiting: list[tuple[int, int]]) -> list[int]:
-    """One of each source after the other, in the order in which the sources stand there."""
+    """One item of each source after the other, in the order of the sources."""
     lines: dict[int, list[int]] = {}
     for source, number in waiting:
         lines.setdefault(source, []).append(number)

@@ -1,4 +1,4 @@
-"""What is measured, as it is summed up and told: frames, columns, seconds."""
+"""Sums and frames of measurements: columns, seconds."""
 
 from __future__ import annotations
 

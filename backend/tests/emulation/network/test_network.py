@@ -1,5 +1,4 @@
-"""What the fabric is told of a network and its flows, and what is said of them before anything
-starts."""
+"""The description of a network and its flows for the fabric, and checks before anything starts."""
 
 from __future__ import annotations
 

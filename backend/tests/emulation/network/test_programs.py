@@ -1,5 +1,5 @@
-"""Programs that users wrote for the servers' chips: what an experiment may hold, and what the
-fabric gets."""
+"""Users' programs for the servers' chips: valid contents of an experiment, and the fabric's
+input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def network(engine: Engine, spec: Json = BCUBE, slice: Json | None = None) -> Ne
 
 
 def refused(engine: Engine, dataplane: str, program: str, found: Network | None = None) -> tuple[str, str]:
-    """What is said of a program that is refused, and what to do."""
+    """The error message of an invalid program, and its fix."""
     with pytest.raises(ProblemError) as raised:
         programmed(engine, found or network(engine), dataplane, program, FIELD)
     (error,) = raised.value.errors

@@ -1,4 +1,4 @@
-"""Services that users wrote: what an experiment may hold, by field, and what the fabric gets."""
+"""Users' services: valid contents of an experiment, by field, and the fabric's input."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Real packets: root, the two programs, and a Docker engine (the one that runs, or one of our own).
+"""Real packets: root, the two programs, and a Docker engine (a running one, or one started by the
+tests).
 
-A machine without them is told why it skips. In CI nothing may skip.
+Without them the tests are skipped with a reason. In CI no test may be skipped.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def docker() -> Iterator[Docker]:
 
 
 class Traces:
-    """What emulations have on this machine: namespaces, containers, folders, processes."""
+    """Traces of emulations on this machine: namespaces, containers, folders, processes."""
 
     def __init__(self, docker: Docker | None) -> None:
         self._docker = docker
@@ -112,7 +113,8 @@ def _processes() -> Iterator[str]:
 
 @pytest.fixture
 def nothing_left(docker: Docker) -> Iterator[Callable[[], dict[str, set[str]]]]:
-    """The machine is as before when the test ends. Call it for what is there now that was not."""
+    """Checks that the machine is as before when the test ends. Calling it returns the new
+    traces."""
     traces = Traces(docker)
     before = traces.now()
 
@@ -121,13 +123,13 @@ def nothing_left(docker: Docker) -> Iterator[Callable[[], dict[str, set[str]]]]:
 
     yield new
     deadline = time.monotonic() + ENOUGH_SECS
-    while new() and time.monotonic() < deadline:  # what others do at the same time on this machine passes
+    while new() and time.monotonic() < deadline:  # ignores temporary traces of other processes
         time.sleep(0.5)
     assert new() == {}
 
 
 class Command:
-    """`cubeyard emulate` with a home of its own."""
+    """Runs `cubeyard emulate` with a separate home."""
 
     def __init__(self, home: Path, docker: Docker) -> None:
         self.environment = {**environment(home, CUBEYARD_LOG_LEVEL="warning"), **_only_docker(docker)}
@@ -145,7 +147,7 @@ class Command:
         return self.finish(self.start(*arguments), code)
 
     def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
-        """What it printed when it ended; it must end with this code."""
+        """Its output; it must exit with this code."""
         out, said = process.communicate(timeout=180)
         assert process.returncode == code, (process.returncode, said)
         return json.loads(out) if out else {"said": said}

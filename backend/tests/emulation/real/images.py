@@ -21,8 +21,8 @@ def image_of(
     name: str = "cubeyard-test-programs",
     command: Sequence[str] | None = None,
 ) -> str:
-    """The image's name. Its programs are on PATH, as they are here; `command` is what a container
-    runs if nothing else is said."""
+    """Makes an image and returns its name. Its programs are on PATH, as on this machine; `command`
+    is the default command of a container."""
     files: set[str] = set()
     for program in programs:
         file = shutil.which(program)

@@ -58,7 +58,7 @@ def wait_for_server(before: set[str], server: int) -> str:
 
 
 def wait_for(found: Callable[[], T | None]) -> T:
-    """What is there in the end. Raises after 30 s."""
+    """Waits for a result and returns it. Raises after 30 s."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         if (one := found()) is not None:
@@ -90,8 +90,8 @@ def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
 
 
 def capabilities(file: str) -> int:
-    """What the process of `/proc/PID/ns/net` may do or come to hold: it must be one set, and grow
-    by no program."""
+    """The capability set of the process of `/proc/PID/ns/net`: all its sets must be equal, and no
+    program can extend them."""
     status = (Path(file).parents[1] / "status").read_text()
     held = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
     sets = {int(held[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")}

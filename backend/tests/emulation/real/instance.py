@@ -92,7 +92,7 @@ class Instance:
         return [int(pid) for pid in found.split() if pid != "0"]
 
     def kill(self, victim: str, draws: Random, wait: Callable[[str, Callable[[], Any]], Any]) -> None:
-        """`kill -9`, as soon as the victim is there."""
+        """`kill -9` as soon as the victim exists."""
         self.seen |= set(self.containers())
         match victim:
             case "api":
@@ -109,7 +109,7 @@ class Instance:
                 _kill(draws.choice(wait("a server", self.nodes)))
 
     def start_again(self, victim: str) -> None:
-        """What somebody or something starts again: the fabric is the worker's, and a dead server
+        """Waits until the victim is restarted: the worker restarts the fabric, and a dead server
         stays dead."""
         match victim:
             case "api":
@@ -122,14 +122,13 @@ class Instance:
                 pass
 
     def frames(self, run: str) -> list[tuple[int, str, str]]:
-        """What is committed of a run: number, kind and content of each frame, asked from the
-        database itself."""
+        """The committed frames of a run: number, kind and content, read from the database."""
         with psycopg.connect(EmbeddedPostgres(self.home).conninfo()) as connection:
             asked = "select seq, kind, md5(payload::text) from run_frames where run_id = %s order by seq"
             return [tuple(row) for row in connection.execute(asked, [run])]
 
     def left(self, run: str) -> dict[str, list[str]]:
-        """What is on this machine of a run that is over, and of runs that nobody knows."""
+        """Leftovers on this machine of a run that has ended, and of unknown runs."""
         self.seen |= set(found := self.containers())
         groups = [path for path, _, _ in os.walk("/sys/fs/cgroup") if Path(path).name in self.seen and self._ours(path)]
         state = [path for part in ("runs", "journal") for path in (self.place.state / part).glob("*")]
@@ -153,7 +152,7 @@ class Instance:
 
 
 class Others:
-    """Things of somebody else's that are named as ours are: they may not be touched."""
+    """Objects of other owners with names like ours, which must not be changed."""
 
     NAMESPACE, LINK, RUN_ID = "cy-0ther000-sw", "cy-0ther000", "0ther000000000"
 

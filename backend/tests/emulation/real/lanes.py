@@ -1,9 +1,9 @@
-"""Files of tests shared out among lanes: pytest processes that run side by side, each as on a
-machine of its own (`bin/apart`).
+"""Distributes test files among lanes: pytest processes that run in parallel, each as if on a
+separate machine (`bin/apart`).
 
-`CUBEYARD_TEST_LANES` names a folder that they share. A lane runs a file of tests whole, once it is
-the first to make a note of that name there; so a lane that is done takes the next file, and none
-waits for another's long ones.
+`CUBEYARD_TEST_LANES` is a shared folder. The first lane that creates an entry for a test file there
+runs the whole file; so a lane that has finished takes the next file, and no lane waits for
+another's long files.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def claimed(folder: Path, name: str) -> bool:
 
 
 def run(session: pytest.Session, folder: Path) -> None:
-    """Runs the files of tests that no other lane has taken, one after the other, in the order of
-    the session.
+    """Runs the test files that no other lane has taken, one after the other, in the order of the
+    session.
 
-    The next file is taken just before the last test of one, which must know at its end which
-    fixtures are wanted further.
+    The next file is taken just before the last test of a file, because its teardown depends on the
+    fixtures of the next test.
     """
     files = groupby(session.items, key=lambda item: item.path)
     mine = (item for path, tests in files if claimed(folder, path.stem) for item in tests)

@@ -1,5 +1,5 @@
-"""Two machines on this one: each with a network and mounts of its own, a Docker engine and a
-fabric; a cable between them."""
+"""Two machines on this machine: each with separate network and mounts, a Docker engine and a
+fabric; with a cable between them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ APART = (
     "-c",
     "mount -t tmpfs tmpfs /run && ip link set lo up && exec sleep 1000000",
 )
-"""What holds a machine's namespaces while nothing else runs on it."""
+"""The process that keeps a machine's namespaces while nothing else runs on it."""
 
 
 @dataclass
 class Machine:
-    """One of them. What runs on it was started here, and is ended by its own process."""
+    """One of the machines. The processes on it were started here, and are ended by their ids."""
 
     name: str
     underlay: str
@@ -72,7 +72,7 @@ class Machine:
         _wait(self.fabric_socket.exists, f"the fabric of {self.name} does not listen")
 
     def start_engine(self, driver: str) -> None:
-        """Docker without a network of its own: servers have none but the emulated one."""
+        """Docker without its network: servers have only the emulated network."""
         self._start(
             "engine", "dockerd",
             *("--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"),
@@ -94,7 +94,7 @@ class Machine:
         self.fabric_socket.unlink()
 
     def left(self) -> Json:
-        """What a run could have left on it."""
+        """Possible leftovers of a run on it."""
         listed = self.docker.run("ps", "--all", "--quiet", "--filter", f"label={PLACE}").stdout.split()
         runs = [path.name for part in ("runs", "journal") for path in (self.folder / "state" / part).glob("*")]
         found = {

@@ -19,8 +19,8 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 LINK_BITS_PER_SEC = 40e6
 TOLERANCE = 0.06
-"""Headers, acknowledgements (which go the other way), hellos and probes are on the wire beside the
-payload."""
+"""In addition to the payload, links carry headers, acknowledgements (in the other direction),
+hellos and probes."""
 
 
 def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float | None) -> Measured:
@@ -68,7 +68,8 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
     # carried by everyone.
     abt = 4 / 3 * 15 * LINK_BITS_PER_SEC
     pace = 0.6 * abt / 240
-    # Of 15 others 6 are one hop away and 9 two: 24 links up and 24 down for each server.
+    # Of the 15 other servers, 6 are one hop away and 9 are two hops away: 24 links up and 24 down
+    # for each server.
     counted = flows_on_links(engine, BCUBE, workload, "bcube-fixed")
     assert counted.sum() == 16 * 24 * 2
     measured = measure(engine, BCUBE, workload, pace)
@@ -80,7 +81,8 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
     links = bits_on_links(measured)
     assert links.sum() > counted.sum() * pace * (1 - TOLERANCE)
     assert links.sum() < counted.sum() * pace * 1.45
-    # Both levels and all servers share the load, as the closed form's symmetry says.
+    # Both levels and all servers share the load equally, because of the symmetry in the closed
+    # form.
     shares = links.sum(axis=1) / links.sum()
     assert shares.max() < 1.5 / 32
     assert shares.min() > 0.5 / 32
@@ -140,8 +142,8 @@ def test_tcp_gives_flows_on_equal_ways_equal_shares(nothing_left: Callable[[], A
     for flow in report["per_flow"]:
         hops = sum(a != b for a, b in zip(flow["source"], flow["destination"], strict=True))
         by_hops[hops].append(flow["goodput_bits_per_sec"])
-    # The two levels are alike, and every link carries as many flows: TCP knows only longer and
-    # shorter ways apart.
+    # The two levels are equal, and every link carries the same number of flows: for TCP the paths
+    # differ only in length.
     for rates in by_hops.values():
         assert np.percentile(rates, 95) < 1.5 * np.percentile(rates, 5)
     assert np.median(by_hops[1]) > np.median(by_hops[2])

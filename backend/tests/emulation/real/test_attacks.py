@@ -29,8 +29,8 @@ except OSError as error:
 
 
 def attack() -> dict[str, list[bytes]]:
-    """Frames from the attacker's port 0 to the victim, by the reason for which they have to be
-    dropped."""
+    """Frames from the attacker's port 0 to the victim, by the reason for which the victim must drop
+    them."""
     me, victim, far = (frames.ip(server) for server in (ATTACKER, VICTIM, FAR))
     ethernet = frames.ethernet(frames.mac(VICTIM, 0), frames.mac(ATTACKER, 0))
     inner = frames.tcp(me, far)

@@ -1,10 +1,10 @@
-"""Subways' balancing by load with real packets: the example of §5, and what happens to it without
-its controller.
+"""Subways' load-aware balancing with real packets: the example of §5, with and without its
+controller.
 
 Two racks side by side are hot. With equal-cost paths the ToR that they share gets twice as much as
-its neighbours. `[subways §5]` Rates are such that no link is full, so that what links carry is what
-flows choose. The controller's rules, and the messages that it refuses, are tested beside the fabric
-(`emulator/crates/fabric/tests/balance.rs`).
+its neighbours. `[subways §5]` Rates are low enough that no link is full, so that the links' loads
+follow from the flows' choices. The controller's rules, and the messages that it rejects, are tested
+with the fabric (`emulator/crates/fabric/tests/balance.rs`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Run:
     def __init__(self, client: FabricClient, network: Network) -> None:
         self.client, self.network = client, network
         self.events: list[Json] = []
-        """What was told in the frames that were read."""
+        """The events in the frames read so far."""
 
     def carried(self, from_secs: float, to_secs: float) -> tuple[list[list[int]], list[int]]:
         """Bytes by link, upwards and downwards, and by flow, between two times of the run."""
@@ -89,13 +89,13 @@ class Run:
         raise AssertionError("the stream has ended")
 
     def tor_loads(self, from_secs: float, to_secs: float) -> tuple[list[int], list[int]]:
-        """Bytes that each ToR of the first loop sent up, and those that flows received."""
+        """Bytes that each ToR of the first loop sent up, and bytes that flows received."""
         links, flows = self.carried(from_secs, to_secs)
         tors = self.network.tors[:LOOP]
         return [sum(links[i][0] for i in self.network.tor_uplinks[tor]) for tor in tors], flows
 
     def section(self, node: int, name: str) -> list[Json]:
-        """Rows of a section of what a node tells of itself."""
+        """Rows of a section of a node's report."""
         found = self.client.call("inspect", run=RUN, server=node)
         (section,) = [one for one in found["sections"] if one["name"] == name]
         names = [column["name"] for column in section["columns"]]

@@ -1,4 +1,4 @@
-"""A program beside a server of a live run calls its chip, and nobody else's.
+"""A program on a server of a live run can call this server's chip, and no other.
 `[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def test_a_program_calls_the_chip_of_its_server_while_packets_flow(
             try:
                 one.sendall(junk if number % 2 else b"\xff" * 4096)
             except OSError:
-                continue  # hung up on, or its room is full: nobody reads more than it pays for
+                continue  # disconnected, or its buffer is full: the node reads only at a limited rate
         server.wait("packets beside hostile programs", delivered)
         for one in hostile:
             one.close()

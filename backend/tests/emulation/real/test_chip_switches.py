@@ -1,7 +1,7 @@
 """A fat-tree whose switches are switching chips, with real packets: PortLand through the whole
 stack, and its failures.
 
-Which path packets take, and that hosts see PMACs, is tested beside the fabric
+The paths of packets, and that hosts see PMACs, are tested with the fabric
 (`emulator/crates/fabric/tests/chips.rs`).
 """
 

@@ -83,7 +83,7 @@ def test_every_server_reaches_every_other_by_tcp(engine: Engine, forwarding: str
 
 
 def paths(events: list[Json], source: int) -> list[list[int]]:
-    """The paths that a server's flows took, in order; what answers them begins at the other end."""
+    """The paths of a server's flows, in order; the paths of replies begin at the other end."""
     told = [one["path"] for one in events if one["kind"] in ("path-selected", "path-switched")]
     ways = [path["servers"] if isinstance(path, dict) else path for path in told]
     return [way for way in ways if way[0] == source]
@@ -107,7 +107,7 @@ def test_tcp_goes_around_a_pulled_cable_and_back_and_around_a_silent_server(
         [at(0, 0), at(0, 2), at(3, 0), at(3, 3), at(4, 3)],
     ]
     assert {way[-1] for way in told} == {at(4, 3)}
-    # Servers hear of a change one after the other, so that a packet may go another way in between.
+    # Servers learn of a change one after the other, so a packet can take another path in between.
     settled = [way for way in told if way == original or way in around]
     assert settled[0] == settled[2] == original, told
     assert settled[1] in around, told

@@ -1,4 +1,4 @@
-"""Links that carry less: what is measured over them is what the flow engine expected from that
+"""Links with reduced capacity: the measurement matches the flow engine's prediction from that
 moment on."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def flow(source: str, destination: str) -> str:
 def measured(found: Json, from_secs: float, until_secs: float) -> float:
     """Mean goodput of the seconds in between, by the report's series, bits per second."""
     series = zip(found["series"]["at_secs"], found["series"]["goodput_bits_per_sec"], strict=True)
-    # A second's entry stands at its end.
+    # A second's entry has the time of its end.
     within = [goodput for at, goodput in series if from_secs + 1.0 <= at <= until_secs]
     assert within, found["series"]
     return sum(within) / len(within)
@@ -39,7 +39,7 @@ def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothin
     assert step["at_secs"] == pytest.approx(2, abs=0.3)
     assert step["degraded"] == [{"link": "0/<0,>", "kind": "link-rate", "rate_bits_per_sec": 5e6}]
     assert [one["ideal_bits_per_sec"] for one in (whole, step)] == pytest.approx([50e6, 5e6])
-    # What was on its way when the link became slower has arrived soon after.
+    # By this time, packets that were in flight when the link became slower have arrived.
     for ideal, since, until in ((50e6, 0.0, 2.0), (5e6, 2.5, 5.5)):
         goodput = measured(found, since, until)
         assert goodput == pytest.approx(ideal * found["header_efficiency"], rel=0.1), found["series"]

@@ -1,7 +1,8 @@
-"""Detours around a hot rack with real packets: they begin, carry more than the rack's own ToRs do
-by load alone, pass the relays that their headers name, and end when the load does. `[subways §6]`
+"""Detours around a hot rack with real packets: they begin, carry more than load-aware balancing
+over the rack's own ToRs, pass the relays in their headers, and end when the load ends.
+`[subways §6]`
 
-The scheduler's rules, and the messages that it refuses, are tested beside the fabric
+The scheduler's rules, and the messages that it rejects, are tested with the fabric
 (`emulator/crates/fabric/tests/balance.rs`).
 """
 
@@ -68,7 +69,8 @@ class Loop(Network):
 
 
 def inside(node: int | str, *words: str) -> str:
-    """Of a server by its id, of a switch by `sw` and its id."""
+    """Runs a command in a node's namespace: a server is given by its id, a switch by `sw` and its
+    id."""
     command = ["ip", "netns", "exec", f"cy-{RUN[:8]}-{node}", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -80,14 +82,14 @@ def routes(node: int | str) -> tuple[list[str], list[str]]:
 
 
 def ways(run: Run, tor: int, direction: str) -> list[list[Any]]:
-    """The hot rack's detours in one direction as a ToR knows them: ToRs, and relaying racks."""
+    """A ToR's detours of the hot rack in one direction: ToRs, and relaying racks."""
     rows = run.section(tor, "detours")
     return [[row["tors"], row["relays"]] for row in rows if (row["rack"], row["direction"]) == (HOT, direction)]
 
 
 def events(run: Run, what: str, direction: str) -> list[Json]:
-    """What was told of the hot rack's detours in one direction; other racks may get hot by what
-    this one sends."""
+    """The reported events of the hot rack's detours in one direction; this rack's traffic can make
+    other racks hot."""
     all_cells = [one["cells"] for one in run.events if one.get("what") == what]
     found = [{cell["name"]: cell["value"] for cell in cells} for cells in all_cells]
     return [cells for cells in found if (cells["rack"], cells["direction"]) == (HOT, direction)]
@@ -189,7 +191,7 @@ def test_traffic_to_a_hot_rack_comes_down_elsewhere_until_it_cools_down(engine: 
         arrival = arrival_segment(tors[2], SOURCE)
         for to, kind, left, segments, inner, source, destination in captured:
             assert (kind, inner) == (4, 4), "a segment routing header around an IPv4 packet"
-            # The last comes first; of the two relays of the longer way this is the second.
+            # The list is in reverse order; this is the second of the two relays of the longer path.
             assert segments in ([arrival], [arrival, segment(tors[3], RELAY, tors[2])])
             assert (left, to) in ((1, segment(tors[3], RELAY, tors[2])), (0, arrival))
             assert int(source.rsplit(".", 1)[1]) - 1 in FAR

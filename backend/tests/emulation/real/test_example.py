@@ -27,8 +27,8 @@ MEASURED_SECS = 3.0
 
 @contextmanager
 def fabric() -> Iterator[FabricClient]:
-    """A fabric with a folder of its own, and a connection to it. It removes what it made when it
-    ends."""
+    """A fabric with a separate folder, and a connection to it. It removes everything that it made
+    when it ends."""
     binary, node = program(Settings(), FABRIC), program(Settings(), NODE)
     assert binary is not None
     with tempfile.TemporaryDirectory(prefix="cubeyard-example-") as home:

@@ -127,9 +127,9 @@ def test_a_shuffle_is_over_sooner_in_loops_of_three(nothing_left: Left) -> None:
 
 @pytest.mark.long
 def test_memcache_answers_by_load_what_a_trunk_loses(nothing_left: Left) -> None:
-    """At 1.5 times what the two racks' uplinks carry by trunks; detours carry twice as much. Beside
-    other tests they lose a part of it: 0.58 of what trunks do was seen, and less than half
-    alone."""
+    """The load is 1.5 times the capacity of the two racks' uplinks with trunks; detours carry twice
+    as much. In parallel with other tests some of it is lost: 0.58 of the value for trunks was
+    measured, and less than half without other tests."""
     per_sec = 4000.0
     first, *_, last = subways_fig12.VARIANTS
     with lab(0.5) as made:
@@ -162,8 +162,8 @@ def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(n
     rows, document = measured("subways-table5-measured", 0.2)
     assert rows["Type 0 over type 1, testbed"]["ours"] > 1.5
     assert rows["Type 0, of the data over aggregation switches"]["ours"] > 90
-    # Flows between servers that share a ToR stay below it. A brief run sends much twice: what is
-    # lost below counts above again.
+    # Flows between servers that share a ToR do not leave it. A brief run retransmits much: a
+    # segment lost below counts again above.
     assert 30 < rows["Type 1, of the data over aggregation switches"]["ours"] < 50
     first, second, *others = document["series"]
     assert [one["y"][-1] for one in (first, second)] == [100.0, 100.0], "every flow is over"
@@ -238,8 +238,8 @@ def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
 @pytest.mark.long
 def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothing_left: Left) -> None:
     rows, _ = measured("camcube-fig6-measured", 0.2)
-    # What of the links this machine fills says the figure itself; here, that all of it comes back,
-    # whatever the mode.
+    # The figure reports which links this machine can fill; this test checks that all packets return
+    # in every mode.
     assert rows["base: throughput of twelve links"]["ours"] > 3
     assert rows["throughput lost with |K| = 3"]["ours"] < 40
     assert all(

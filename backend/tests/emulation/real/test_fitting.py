@@ -1,5 +1,5 @@
-"""What is taken of a plan that is too large is started: of every family, from a plan of thousands
-of servers."""
+"""The chosen part of a plan that is too large can be started: for every family, from a plan of
+thousands of servers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A disk runs full at a bad moment: the run ends clearly, what was committed stays, nothing is
-left, and the next run succeeds."""
+"""A disk fills up at a bad moment: the run ends with a clear reason, committed data are kept,
+nothing is left over, and the next run succeeds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Left = Callable[[], dict[str, set[str]]]
 
 @contextmanager
 def small_disk(folder: Path, mebibytes: int) -> Iterator[Path]:
-    """A disk of its own at the folder."""
+    """Mounts a separate disk at the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={mebibytes}m,mode=0755"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "cubeyard-test", str(folder)], check=True)

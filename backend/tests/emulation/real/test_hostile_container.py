@@ -1,5 +1,5 @@
-"""A hostile program in a container that sees a server's chip and nothing else: what it tries is
-refused, other servers carry on, and the node lives and takes what it may of the machine.
+"""A hostile program in a container with access to a server's chip only: its attempts are refused,
+other servers continue, and the node survives with limited use of the machine.
 `[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NAME = "cubeyard-test-hostile"
 EPERM = 1
 REFUSED, HUNG_UP = 129, -1
 MOST_CPU = 0.5
-"""Of a core, of the node while it is flooded. Programs get a tenth; reading what they send, and
-hanging up on them, is beside that."""
+"""The node's largest share of a core while it is flooded. Programs get a tenth; reading their
+messages and disconnecting them is extra."""
 
 
 @pytest.fixture(scope="module")
 def hostile(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The image's name."""
+    """Makes the hostile image and returns its name."""
     folder = tmp_path_factory.mktemp("hostile")
     program = folder / "hostile"
     sources = (HERE / "hostile_chip.c", LIBRARY / "serverswitch.c")

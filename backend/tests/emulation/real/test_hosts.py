@@ -56,8 +56,7 @@ def settings_of(machines: tuple[Machine, Machine]) -> tuple[EmulationHost, ...]:
 
 
 def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The containers of both machines, once each has so many beside those that were there
-    before."""
+    """The containers of both machines, once each machine has `each` new ones."""
     deadline = time.monotonic() + 60
     while True:
         running = [
@@ -157,8 +156,8 @@ def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
     assert machines[0].left() == {}
     machines[1].start_fabric()
     assert machines[1].left() == {}
-    # The run stays remembered, since one host did not say that nothing is left, until somebody asks
-    # all of them again.
+    # The run stays recorded, because one host did not confirm that nothing is left, until all hosts
+    # are checked again.
     ours = Settings(home=Path(emulate_there.environment["CUBEYARD_HOME"]), hosts=settings_of(machines))
     place = Place.of(ours)
     (remembered,) = place.locks()

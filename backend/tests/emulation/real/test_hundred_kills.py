@@ -29,7 +29,7 @@ RUNS = {
     "relays": ((TORUS, 64, "ecmp"), (DCELL, 42, "ecmp")),
     "routers": ((SUBWAYS, 48, "detour"), (FAT_TREE, 54, "ecmp")),
 }
-"""Of every run all servers' processes are killed, then the command or its fabric."""
+"""Every run kills all servers' processes, then the command or its fabric."""
 KILLS = 100
 UP_SECS = 1.5
 """From the last process to the first packets, on a machine that is not busy."""
@@ -53,7 +53,7 @@ def descends(pid: int, from_pid: int) -> bool:
 
 
 def processes(new: dict[str, set[str]], program: str, of: int) -> list[int]:
-    """Those that a command has started, by its own or by its fabric: nobody else's are killed."""
+    """Processes that a command or its fabric started: no others are killed."""
     named = (one.split() for one in sorted(new.get("processes", ())))
     return [int(pid) for name, pid in named if name.startswith(program) and descends(int(pid), of)]
 

@@ -1,5 +1,5 @@
-"""A chip in the kernel that programs call: nobody but its CPU's socket reaches it as the CPU, what
-it does not hit stays in the kernel, and nothing is left of what is killed.
+"""A chip in the kernel that programs call: only its CPU's socket can act as the CPU, packets
+without a hit stay in the kernel, and nothing is left of killed processes.
 `[serverswitch §3.3.2]`"""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ INNER_AT, IP, TCP = 50, 20, 6
 
 
 def is_right(packet: bytes) -> bool:
-    """Whether a packet says its own length in both IPv4 headers, and its TCP checksum is right."""
+    """Whether a packet's length is right in both IPv4 headers, and its TCP checksum is right."""
     inner = packet[INNER_AT:]
     lengths = struct.unpack_from(">H", packet, 16)[0], struct.unpack_from(">H", inner, 2)[0]
     if lengths != (len(packet) - 14, len(inner)):
@@ -63,7 +63,7 @@ def place_of(home: Path, run: str, server: str) -> str:
 
 
 def pids_of(run: str) -> list[int]:
-    """What runs in the first server: its node."""
+    """The processes of the first server: its node."""
     said = subprocess.run(["ip", "netns", "pids", f"cy-{run[:8]}-0"], capture_output=True, text=True, check=True)
     pids = [int(pid) for pid in said.stdout.split()]
     assert pids
@@ -71,11 +71,10 @@ def pids_of(run: str) -> list[int]:
 
 
 def short_packet_to_send_on(chip: ServerSwitch) -> bytes:
-    """One that the chip sends on: at the end of its path, a packet is for the server. A short one:
-    what is forged goes on to the server's own interface, whose MTU is less than a full packet's
-    with its header. While a program takes all packets TCP sends the same long ones again, so they
-    are taken for a moment at a time.
-    """
+    """A packet that the chip forwards: at the end of its path, a packet is for the server. It must
+    be short: forged packets go to the server's own interface, whose MTU is less than a full packet
+    with its header. While a program takes all packets, TCP resends the same long ones, so this
+    takes packets only briefly at a time."""
     for _ in range(20):
         chip.SetLookupTable(*EVERY, Action("TO_CPU"))
         taken = [chip.RecvPacket(2.0) for _ in range(50)]

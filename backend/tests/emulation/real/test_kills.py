@@ -1,5 +1,5 @@
-"""`kill -9` of any part at any moment: what was committed stays, a run's state is honest, the next
-start removes everything of ours and touches nothing of others."""
+"""`kill -9` of any part at any moment: committed data are kept, a run's state is correct, the next
+start removes all our leftovers and nothing of others."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ VICTIMS = ("api", "worker", "fabric", "node", "docker")
 TURNS = int(os.environ.get("CUBEYARD_RANDOM_KILLS", "5"))
 SEED = int(os.environ.get("CUBEYARD_KILL_SEED", "2009"))
 BLAMED = {"fabric": "cubeyard-fabric", "docker": "Docker", "node": "erver"}
-"""What the reason of a run names that failed by a kill. A killed API or worker makes no run
-fail."""
+"""The word in the reason of a run that failed by a kill. A killed API or worker does not fail a
+run."""
 LATEST_SECS = 4.0
 
 

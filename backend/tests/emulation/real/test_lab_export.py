@@ -34,7 +34,7 @@ _LABS = count()
 
 
 class Lab:
-    """A lab in namespaces of its own; each name begins with this process' number and the lab's."""
+    """A lab in separate namespaces; each name begins with this process's number and the lab's."""
 
     def __init__(self, document: Json) -> None:
         self.topology = document["topology"]
@@ -124,7 +124,8 @@ def ask_for_nobody(up: Lab) -> int:
 @pytest.mark.parametrize("name", ["fat-tree", "subways-1"])
 def test_a_broadcast_ends_in_a_lab_with_loops(name: str, lab: Callable[[Json], Lab]) -> None:
     with lab(NETWORKS[name]) as up:
-        # Besides the question, each of some hundred new interfaces announces itself in IPv6.
+        # In addition to the ARP request, each of some hundred new interfaces announces itself in
+        # IPv6.
         assert ask_for_nobody(up) < 2_000
 
 

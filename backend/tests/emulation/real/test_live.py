@@ -38,7 +38,7 @@ def rows(state: Json, section: str) -> list[Json]:
 
 
 class Live(Server):
-    """A server with a home of its own; it ends as it does on Ctrl-C."""
+    """A server with a separate home; it ends as on Ctrl-C."""
 
     def start(
         self, plan: Json = TINY, workload: Json | None = None, *, link_gbps: float = 0.02, **emulation: Any
@@ -94,7 +94,7 @@ class Live(Server):
         return self.wait("the end of the run", found)
 
     def __exit__(self, *failed: object) -> None:
-        """As Ctrl-C ends it: what it has is removed, also when the test has failed."""
+        """Ends as on Ctrl-C: its resources are removed, also after a failed test."""
         try:
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)

@@ -1,5 +1,5 @@
-"""Packets of a run as they flow: the stream read by Wireshark's own reader, words over REST, and
-what ends a stream."""
+"""Live packets of a run: the stream read by Wireshark's own reader, descriptions over REST, and the
+ends of a stream."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def opened(server: Live, run: str, path: str, **asked: Any) -> Any:
 
 
 def events(stream: Any) -> Iterator[tuple[str, Json]]:
-    """What a stream of events has, one by one."""
+    """The events of a stream, one by one."""
     name = ""
     for line in stream:
         text = line.decode().rstrip("\n")
@@ -98,7 +98,8 @@ def test_packets_are_read_by_wiresharks_reader_while_they_flow(home: Path, nothi
         assert f"packets of {LINK}" in said
         assert server.call("GET", f"{API}/runs/{run}")[1]["state"] == "running"
 
-        # Over REST, two readers at once, one of which wants ARP and neighbours' messages only.
+        # Over REST, with two readers at once, one of which requests only ARP and neighbours'
+        # messages.
         with (
             opened(server, run, "packets.pcapng", link=LINK) as all_of,
             opened(server, run, "packets.pcapng", link=LINK, match_protocol="control") as control,
@@ -146,7 +147,7 @@ def test_packets_are_told_in_words_and_the_stream_ends_with_the_run(home: Path, 
 
 @pytest.mark.long
 def test_a_stream_does_not_hold_up_the_servers_end(home: Path, nothing_left: Left) -> None:
-    """The last one of this home: the next server would go on with its run."""
+    """Must be the last test of this home: the next server would continue its run."""
     with Live(home) as server:
         run = server.start()
         server.flowing(run)

@@ -1,8 +1,8 @@
 """Networks whose switches are routers, with real packets: fat-tree, tree and Subways through the
 whole stack, and their failures.
 
-Which path packets take, and that mended tables are the first ones, is tested beside the fabric
-(`emulator/crates/fabric/tests/routers.rs`).
+The paths of packets, and that tables after recovery equal the original ones, are tested with the
+fabric (`emulator/crates/fabric/tests/routers.rs`).
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def description(engine: Engine, spec: Json, balance: str = "ecmp") -> Json:
 
 
 class Shuffle:
-    """What the frames of a run tell: bytes by link and direction, the path of each flow, and the
-    flows that are done."""
+    """The data in the frames of a run: bytes by link and direction, the path of each flow, and the
+    finished flows."""
 
     def __init__(self, links: int) -> None:
         self.carried = [[0, 0] for _ in range(links)]
@@ -232,15 +232,15 @@ def predicted_paths(engine: Engine, network: Json, flows: list[Json]) -> dict[in
 
 
 def assert_links_carried(network: Json, heard: Shuffle) -> None:
-    """What links carried is what the paths told of all flows add up to."""
+    """The links' loads equal the sum over the reported paths of all flows."""
     number = {frozenset((link["a"][0], link["b"][0])): i for i, link in enumerate(network["links"])}
     expected: dict[tuple[int, int], int] = defaultdict(int)
     for near, far in itertools.chain.from_iterable(itertools.pairwise(path) for path in heard.paths.values()):
         link = number[frozenset((near, far))]
         expected[link, int(network["links"][link]["b"][0] == near)] += SHUFFLE_BYTES
     for link, way in itertools.product(range(len(network["links"])), (0, 1)):
-        # Headers add 4.6 %, what is sent again some more, and acknowledgements of all flows are
-        # less than one flow.
+        # Headers add 4.6 %, retransmissions some more, and acknowledgements of all flows are less
+        # than one flow.
         least, most = expected[link, way], 1.2 * expected[link, way] + 0.8 * SHUFFLE_BYTES
         found = heard.carried[link][way]
         assert least <= found <= most, (network["links"][link], way, found, least)

@@ -1,5 +1,5 @@
-"""Services that send all they can and applications' TCP share a link fairly: each has a queue of
-its own at the link's ends, which faults of links catch too."""
+"""Services that send as much as they can share a link fairly with applications' TCP: each has a
+separate queue at the link's ends, and faults of links affect it too."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ FLOOD = b"""(module
 
 
 class Watch:
-    """What the link carries for each: payloads of the two services, and the flow's goodput; and
-    what the link's own counters say."""
+    """The link's load by sender: payloads of the two services, and the flow's goodput; and the
+    link's own counters."""
 
     def __init__(self, client: FabricClient, link: int) -> None:
         self.client, self.link = client, link
@@ -49,7 +49,7 @@ class Watch:
         self.most_queued = 0
 
     def call(self, method: str, **asked: Any) -> Json:
-        """Of another connection: this one has the frames."""
+        """Over a separate connection, because this one has the frames."""
         with FabricClient(self.client.path) as other:
             return other.call(method, run=RUN, **asked)
 

@@ -36,7 +36,7 @@ def flowing(server: Live, run: str) -> None:
 
 
 def recorded(server: Live, run: str) -> list[Json]:
-    """The events of a run that is over, as its replay has them: by kind, with the values of their
+    """The events of a run that has ended, from its replay: by kind, with the values of their
     cells."""
     with urllib.request.urlopen(f"{server.base}{API}/runs/{run}/events", timeout=30) as stream:
         text = stream.read().decode()
@@ -51,7 +51,7 @@ def recorded(server: Live, run: str) -> list[Json]:
 
 
 def command(place: Path, *words: str, code: int = 0) -> tuple[str, str]:
-    """What `cubeyard service` says and how it complains."""
+    """The output and the errors of `cubeyard service`."""
     done = subprocess.run(
         [*PROGRAM, "service", *words], env=environment(place), capture_output=True, text=True, check=False
     )

@@ -19,7 +19,7 @@ LATE_SECS = 3.0
 
 
 def drop(action: str, port: int) -> None:
-    """Insert (`-I`) or delete (`-D`) rules that drop what goes to or comes from a port of this
+    """Inserts (`-I`) or deletes (`-D`) rules that drop all packets to or from a port of this
     machine."""
     for end in ("--dport", "--sport"):
         words = ["iptables", action, "INPUT", "-i", "lo", "-p", "tcp", end, str(port), "-j", "DROP"]

@@ -16,7 +16,7 @@ Left = Callable[[], dict[str, set[str]]]
 SMALL = '{"family":"bcube","n":4,"k":1}'
 TINY = '{"family":"bcube","n":2,"k":1}'
 NET_RAW = 1 << 13
-"""CAP_NET_RAW. `[linux/capability.h]`"""
+"""The bit of CAP_NET_RAW. `[linux/capability.h]`"""
 
 
 @pytest.mark.long

@@ -1,5 +1,5 @@
-"""What a worker leaves behind that is killed or cut off, for whoever goes on: its fabric, and on a
-host that workers share its containers."""
+"""The leftovers of a killed or cut off worker and who takes them over: its fabric, and its
+containers on a host that workers share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print("started", flush=True)
 time.sleep(120)
 """
 UNNEEDED_SECS = 10.0
-"""For which a fabric goes on without a run and a caller."""
+"""The time for which a fabric continues without a run and a caller."""
 
 
 @pytest.fixture

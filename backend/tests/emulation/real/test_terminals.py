@@ -1,5 +1,5 @@
-"""Terminals in the containers of a run, over the WebSocket that the page uses: what they do, what
-ends them, and what is left."""
+"""Terminals in the containers of a run, over the page's WebSocket: their functions, their ends, and
+leftovers."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Terminal:
         self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     def until(self, found: Callable[[], Any], secs: float = 30) -> Any:
-        """Read until something was printed or told. Raises when the connection is closed before, or
-        after so long."""
+        """Reads until `found` returns a result. Raises if the connection is closed before, or after
+        `secs`."""
         deadline = time.monotonic() + secs
         while not (what := found()):
             try:
@@ -89,7 +89,7 @@ def terminal(server: Live, run: str, name: str = "00", **headers: str) -> Iterat
 
 
 def marked(docker: Docker, run: str) -> list[str]:
-    """Processes of terminals in the containers of a run, whatever they are called."""
+    """Processes of terminals in the containers of a run, with any name."""
     listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.run={run}").stdout.split()
     found = []
     for container in listed:
@@ -135,8 +135,8 @@ def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docke
             one.resize(77, 22)
             one.type("stty size\n")
             one.prints(r"22 77")
-            # The container's rights and no others: no capability, nothing can be written, nothing
-            # of this machine is there.
+            # The same rights as the container: no capability, no writable files, nothing of this
+            # machine is visible.
             one.type(
                 "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort | uniq -c; touch /x; ls /root /home /etc/shadow\n"
             )
@@ -237,7 +237,7 @@ def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
 def test_terminals_are_bounded_close_when_idle_and_end_with_the_server(
     home: Path, docker: Docker, nothing_left: Left
 ) -> None:
-    """The last one of this home: the next server would go on with its run."""
+    """Must be the last test of this home: the next server would continue its run."""
     limits = {"CUBEYARD_TERMINAL_LIMIT": "2", "CUBEYARD_TERMINAL_IDLE_SECS": "8"}
     with Live(home, **limits, **_only_docker(docker)) as server:
         run = server.start(mode="containers")

@@ -135,8 +135,8 @@ def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> 
 
 @pytest.mark.long
 def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine: Engine, nothing_left: Left) -> None:
-    """Otherwise its ICMP errors wait for a neighbour that is not there, and hold up all pings of
-    this host for seconds."""
+    """Otherwise its ICMP errors would wait for a neighbour that does not exist, and delay all pings
+    of this host for seconds."""
 
     def said(server: int, *words: str) -> str:
         return subprocess.run(
@@ -206,7 +206,7 @@ def test_a_pulled_cable_and_a_killed_server_stop_nobody_else(
 
 
 def told(client: FabricClient, secs: float, wanted: int) -> list[Json]:
-    """What services say within a time, until there are so many answers."""
+    """Responses of services within a time, until there are `wanted` of them."""
     answers: list[Json] = []
     until = time.monotonic() + secs
     for frame in client.frames(2.0):
@@ -272,7 +272,7 @@ with socket.create_connection((address, 11211), 5) as connection:
 
 
 def memcached(at: int, of: int, words: str) -> str:
-    """What a client of memcached on server `at` is told by the cache of server `of`."""
+    """The response of server `of`'s cache to a memcached client on server `at`."""
     command = ["ip", "netns", "exec", namespace(at), sys.executable, "-c", TALK, f"10.0.0.{of + 1}", words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 0, done.stderr

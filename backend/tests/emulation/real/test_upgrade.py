@@ -52,6 +52,6 @@ def test_type_2_and_faster_ports_after_type_1_lose_no_connection(emulate: Comman
     windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
     assert windows["after"] > 1.8 * windows["before"], found["fidelity"]
     assert found["windows"]["after"]["stalled_flows"] == 0
-    # What is taken out carries nothing any more, and what was put in its place does.
+    # Removed cables carry nothing any more, and their replacements carry traffic.
     assert found["predicted_steps"][-1]["degraded"] == []
     assert len(found["predicted_steps"][-1]["failed"]) == 8

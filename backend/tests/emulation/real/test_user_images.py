@@ -1,7 +1,6 @@
-"""Images of users beside servers, on a real engine: an HTTP server that answers over BCube, what
-faults do to it, and what is told of one that does not run. The image is BusyBox of this machine; no
-registry is asked.
-"""
+"""Users' images on servers, with a real engine: an HTTP server that responds over BCube, the effect
+of faults on it, and the report of a program that does not run. The image is BusyBox of this
+machine; no registry is used."""
 
 from __future__ import annotations
 

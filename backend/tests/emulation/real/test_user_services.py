@@ -1,5 +1,5 @@
-"""Services that users wrote, with real packets: the example delivers beside others that loop, trap
-and flood, in containers too, and a server that was killed and started again hosts it anew."""
+"""Users' services with real packets: the example delivers packets next to services that loop, trap
+and flood, also in containers, and a server that was killed and restarted hosts it again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def send(live: Live, run: str, name: str, /, **asked: Any) -> tuple[int, Json]:
 
 
 def counters(live: Live, run: str) -> dict[str, Counter[str]]:
-    """What the services of some servers have counted."""
+    """The counters of some servers' services."""
     found: dict[str, Counter[str]] = {}
     for name in NAMES[::5]:
         code, state = live.inspect(run, name)
@@ -96,8 +96,8 @@ def greeted(live: Live, run: str, *keys: str, servers: int = len(NAMES)) -> None
 
 
 def recovers(live: Live, run: str, dead: str, servers: int) -> None:
-    """A server is killed: its neighbour answers for its key. It is started again, and all is as
-    before, with services of its own."""
+    """A server is killed: its neighbour answers for its key. After a restart the state is as
+    before, with the same services."""
     killed = {"kind": "server-killed", "target": {"names": [dead]}}
     assert live.call("POST", f"{API}/runs/{run}/faults", killed)[0] == 202
     live.wait(f"{dead} to be silent", lambda: live.inspect(run, dead)[0] == 409)

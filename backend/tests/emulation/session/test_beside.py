@@ -1,5 +1,5 @@
-"""Users' programs that end while a run goes on: each is told once, by its server, and not when a
-fault ended it."""
+"""Users' programs that end during a run: each is reported once, by its server, and not if a fault
+ended it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IMAGES = [{"image": "web:1", "servers": ["00", "01"]}, {"image": "db", "command"
 
 
 class Engines:
-    """Of a deployment, what is asked for programs."""
+    """Replaces the deployment's part that returns the state of programs."""
 
     def __init__(self) -> None:
         self.states: dict[int, ProgramState] = {}

@@ -36,7 +36,7 @@ OVER = 1e9
 
 
 class Kept:
-    """A sink that keeps everything and passes on what the test wants."""
+    """A sink that stores everything and passes on the test's orders."""
 
     def __init__(self) -> None:
         self.frames: list[tuple[str, Json]] = []
@@ -303,7 +303,7 @@ def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabr
 
 
 def test_a_hypothesis_is_watched_from_the_first_fault_on(engine: Engine, place: Place, fabric: Scripted) -> None:
-    """It is not met all the time: only what follows the fault counts against it."""
+    """The hypothesis is violated all the time, but only the time after the fault counts."""
     off = {"at_secs": 0.8, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
     impossible = {"metric": "goodput", "bound": 1e12, "for_secs": 0.1}
     report = run(place, question(engine, faults=[off], seconds=3, hypothesis=impossible), Kept())
@@ -341,8 +341,8 @@ def test_a_share_of_the_baseline_is_not_tested_without_a_fault(engine: Engine, p
 
 
 def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: Place, fabric: Scripted) -> None:
-    """A server whose switches are both off lives and reaches nobody: its two flows are counted
-    beside ABT, not in it."""
+    """A server whose switches are both off runs but reaches no other server: its two flows are
+    counted separately from ABT."""
     off = {"at_secs": 0.3, "kind": "switch-off", "target": {"names": ["<0,0>", "<1,0>"]}}
     sink = Kept()
     report = run(place, question(engine, faults=[off]), sink)

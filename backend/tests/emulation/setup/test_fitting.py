@@ -1,5 +1,5 @@
-"""What is taken of a plan that is too large to be emulated: every family, at any size, is accepted
-by the estimate then."""
+"""The chosen part of a plan that is too large to be emulated: the estimate accepts it, for every
+family and size."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a run is asked to do: networks and slices, flows, faults, and what is refused before
-anything starts."""
+"""The setup of a run: networks and slices, flows, faults, and errors before anything starts."""
 
 from __future__ import annotations
 
@@ -188,8 +187,8 @@ def test_settings_that_a_transport_has_not_are_refused_by_field(fields: Json, sa
 @given(subflows=st.integers(1, 6), connections=st.integers(1, 3))
 @settings(max_examples=examples(8), deadline=None)
 def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, subflows: int, connections: int) -> None:
-    """Alone, two subflows fill the two ports of each end, and so do four. Of three, one shares a
-    port with each of the others: uncoupled, all three have half a port."""
+    """Two subflows alone fill the two ports of each end, and so do four. Of three subflows, one
+    shares a port with each of the others: uncoupled, each of the three has half a port."""
     pair = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.3.1"}
     asked = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
     asked["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}
@@ -313,7 +312,7 @@ def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
 
 
 def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
-    """BCube §3.4."""
+    """The scheme of BCube §3.4."""
     workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
     asked = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
     document = ExperimentCreate.model_validate(asked).model_dump(mode="json")

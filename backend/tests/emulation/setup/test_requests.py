@@ -1,5 +1,4 @@
-"""Requests with real packets: which flows they are, what both ends are told, and what is refused by
-field."""
+"""Requests with real packets: their flows, the parameters of both ends, and errors by field."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def test_requests_and_responses_are_flows_over_the_same_ports(engine: Engine, sp
         asking = ask["requests"]["asking"]
         assert (asking["rate_per_sec"], asking["bound_secs"], asking["count"]) == (40.0, 0.5, None)
     assert len({flow["requests"]["asking"]["client_seed"] for flow in told[::2]}) == clients
-    # Flows take no more than they are to carry.
+    # Flows carry at most their intended rate.
     carried = [rate * question.network.header_efficiency for rate in question.prediction.rates_bits_per_sec]
     assert carried == pytest.approx([40 * 50 * 8, 40 * 1500 * 8] * clients)
 

@@ -1,5 +1,5 @@
-"""An upgrade under traffic before it runs: the steps of the work order, what is expected before
-them, and what is refused."""
+"""An upgrade under traffic before it runs: the steps of the work order, the prediction before them,
+and errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a form offers a plan to become under traffic: each choice with its work order, or the reason
-why it cannot be."""
+"""The choices of a form for upgrades under traffic: each with its work order, or the reason why it
+is impossible."""
 
 from __future__ import annotations
 
