@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Compute a plan without saving it
-         * @description Valid but imperfect plans carry findings; impossible ones are a 422 with findings.
+         * @description Valid plans can have findings; impossible plans return 422 with findings.
          */
         post: operations["preview_plan"];
         delete?: never;
@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * The parallel paths of two servers, with parts of the plan taken away
-         * @description Nothing is saved. A name that is not there is a 422.
+         * @description Nothing is saved. An unknown name returns 422.
          */
         post: operations["find_paths"];
         delete?: never;
@@ -167,7 +167,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a plan, or give it a new revision
-         * @description Content that is already the head's makes no new revision.
+         * @description Content equal to the head's creates no new revision.
          */
         patch: operations["update_plan"];
         trace?: never;
@@ -198,7 +198,7 @@ export interface paths {
         };
         /**
          * What changed in a revision since another one
-         * @description Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}`
+         * @description Changes of spec fields, racks and devices, cables, and all numbers. `/plans/{id}/diff/{id}`
          *     lists the cables.
          */
         get: operations["compare_revisions"];
@@ -221,7 +221,7 @@ export interface paths {
         put?: never;
         /**
          * Go back to an earlier revision's content
-         * @description The head moves on, not back: nothing is lost, and going back can be undone the same way.
+         * @description Reverting adds a new revision: no history is lost, and a revert can be reverted.
          */
         post: operations["revert_plan"];
         delete?: never;
@@ -377,11 +377,11 @@ export interface paths {
         put?: never;
         /**
          * Search for the best plans, as a stream of events
-         * @description Thousands of plans are enumerated and priced; throughput is worked out only for those that
-         *     can still be on the front.
+         * @description Thousands of plans are enumerated and priced; throughput is computed only for plans that can
+         *     still be on the front.
          *
-         *     The same question and price book give the same events. Nothing is stored: close the connection
-         *     to cancel.
+         *     The same request and price book give the same events. Nothing is stored: close the connection to
+         *     cancel.
          */
         post: operations["search_plans"];
         delete?: never;
@@ -435,12 +435,12 @@ export interface paths {
         put?: never;
         /**
          * Simulate years of failures and repairs of a plan, as a stream of events
-         * @description Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for
-         *     every seed; throughput is computed for some states and interpolated between them, and the result
-         *     says which and how far off that was.
+         * @description Parts fail at their rates, and visits repair them while the kit has spares. The number of
+         *     live servers is exact for every seed; throughput is computed for some states and interpolated
+         *     between them, and the result states which and with what error.
          *
-         *     The same question and price book give the same events. Nothing is stored: close the connection
-         *     to cancel.
+         *     The same request and price book give the same events. Nothing is stored: close the connection to
+         *     cancel.
          */
         post: operations["simulate_life"];
         delete?: never;
@@ -460,8 +460,9 @@ export interface paths {
         put?: never;
         /**
          * Try a service on every server of a torus in virtual time, as a stream of events
-         * @description Queues, polling and fair shares of links are those of a run; there are no failures and no
-         *     losses. The same trial gives the same result. Nothing is stored: close the connection to cancel.
+         * @description Queues, polling and fair shares of links are as in a run; there are no failures and no
+         *     losses. The same trial gives the same result. Nothing is stored: close the connection to
+         *     cancel.
          */
         post: operations["try_service"];
         delete?: never;
@@ -498,8 +499,8 @@ export interface paths {
         get: operations["list_marks"];
         /**
          * Mark cables, or open them again
-         * @description The marks that these cables have afterwards. All of them are written or none; the same
-         *     request may be sent again.
+         * @description Returns the marks of these cables after the change. Either all changes are written or none; a
+         *     request can be repeated.
          */
         put: operations["write_marks"];
         post?: never;
@@ -541,8 +542,8 @@ export interface paths {
         };
         /**
          * A plan's notes, the latest first
-         * @description Notes of all revisions. `here` says what each anchor is called in this one, or that it is not
-         *     there.
+         * @description Notes of all revisions. `here` is the title of each anchor in this revision, or states that
+         *     it is missing.
          */
         get: operations["list_plan_notes"];
         put?: never;
@@ -641,14 +642,14 @@ export interface paths {
         };
         /**
          * Export a saved plan
-         * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the
-         *     program changes.
+         * @description The same plan gives the same bytes, so that the response's ETag is valid until the plan or
+         *     the program changes.
          *
-         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is
-         *     202 with the job, which can be followed and cancelled, and 303 to its file once it is done.
-         *     `Prefer: respond-async` asks for that at any size, `stream=true` for the file in this answer
-         *     whatever its size. With `Range: bytes=1000-` a download that broke off goes on where it ended;
-         *     with `If-Range` and the ETag only if the file is still the same.
+         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the response is
+         *     202 with the job, which can be followed and cancelled, and 303 to its file when it is finished.
+         *     `Prefer: respond-async` requests a job at any size, `stream=true` the file in this response at
+         *     any size. `Range: bytes=1000-` resumes an interrupted download; with `If-Range` and the ETag
+         *     only if the file has not changed.
          */
         get: operations["export_plan"];
         put?: never;
@@ -670,7 +671,7 @@ export interface paths {
         put?: never;
         /**
          * Export a plan that is not saved
-         * @description The file in this answer, whatever its size: a job belongs to a saved plan.
+         * @description Returns the file in this response at any size, because a job needs a saved plan.
          */
         post: operations["export_spec"];
         delete?: never;
@@ -740,9 +741,8 @@ export interface paths {
         };
         /**
          * The file that a job made
-         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range`
-         *     and the ETag only if the file is still the same. A job's file never changes: the ETag names the
-         *     job.
+         * @description `Range: bytes=1000-` resumes an interrupted download; with `If-Range` and the ETag only if
+         *     the file has not changed. A job's file never changes: the ETag names the job.
          */
         get: operations["read_job_result"];
         put?: never;
@@ -762,7 +762,7 @@ export interface paths {
         };
         /**
          * The JSON schema of scenario files
-         * @description For editors. What the engine checks beside it, it says with path and line when the file is
+         * @description A JSON schema for editors. The engine's further checks report path and line when the file is
          *     read.
          */
         get: operations["read_scenario_schema"];
@@ -805,7 +805,7 @@ export interface paths {
         put?: never;
         /**
          * A scenario file as the body of an experiment, without saving it
-         * @description Give it to `POST /experiments`. What is refused is told by path and line.
+         * @description Send it to `POST /experiments`. Errors name path and line.
          */
         post: operations["read_scenario"];
         delete?: never;
@@ -860,7 +860,8 @@ export interface paths {
         };
         /**
          * The engines that answer experiments
-         * @description What each one needs, which faults it knows, and which frames its runs write.
+         * @description The requirements of each engine, the fault kinds that it supports, and the frames of its
+         *     runs.
          */
         get: operations["list_engines"];
         put?: never;
@@ -880,8 +881,8 @@ export interface paths {
         };
         /**
          * The kinds of faults, in the order of menus
-         * @description What each one hits, the numbers that it needs, and which engines know it. The list changes
-         *     with the program only.
+         * @description The targets and parameters of each kind, and the engines that support it. The list changes
+         *     only with the program's version.
          */
         get: operations["list_fault_kinds"];
         put?: never;
@@ -903,8 +904,8 @@ export interface paths {
         put?: never;
         /**
          * What a plan carries, at once and without saving anything
-         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
-         *     that. It ends when the connection is closed.
+         * @description For predictions of a few seconds at most. A 422 `too-long` advises to create an experiment
+         *     and run that instead. Closing the connection ends the computation.
          */
         post: operations["predict"];
         delete?: never;
@@ -924,8 +925,8 @@ export interface paths {
         put?: never;
         /**
          * A workload packet by packet, at once and without saving anything
-         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run
-         *     that. It ends when the connection is closed.
+         * @description For simulations of a few seconds at most. A 422 `too-long` advises to create an experiment
+         *     and run that instead. Closing the connection ends the computation.
          */
         post: operations["simulate"];
         delete?: never;
@@ -943,7 +944,8 @@ export interface paths {
         };
         /**
          * The smallest fat-tree for as many servers, to compare with
-         * @description Of three layers; the servers fill whole edge groups, so that there may be a few more.
+         * @description A network of three layers; servers fill whole edge groups, so there can be a few more than
+         *     requested.
          */
         get: operations["read_reference_network"];
         put?: never;
@@ -1082,7 +1084,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a run
-         * @description What was computed stays. Cancelling what is finished changes nothing.
+         * @description Computed results are kept. Cancelling a finished run changes nothing.
          */
         post: operations["cancel_run"];
         delete?: never;
@@ -1101,7 +1103,7 @@ export interface paths {
         /**
          * A run's frames as they come, from the first or from where you were
          * @description Live, reconnect and replay are the same: every frame after the given number, once and in
-         *     order, until the run is over.
+         *     order, until the run ends.
          */
         get: operations["follow_run"];
         put?: never;
@@ -1138,11 +1140,11 @@ export interface paths {
         };
         /**
          * Each flow's times of a simulation so far, as CSV or Parquet
-         * @description A row a flow:
+         * @description One row per flow:
          *     `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`.
-         *     While a point is under way, it has those of its flows that are over: of more than 20,000, in the
-         *     order of parts of so many that were over at a time. A table of 1,000,000 flows at most is in
-         *     memory, of a point under way a part.
+         *     While a point is running, the table has its finished flows; if the point has more than 20,000
+         *     flows, they are in the order of the parts in which they finished. At most one table of 1,000,000
+         *     flows is in memory; for a running point, one part.
          */
         get: operations["read_flow_times"];
         put?: never;
@@ -1200,7 +1202,7 @@ export interface paths {
         };
         /**
          * A run's report as one HTML file
-         * @description Of a run that is not over: what it has so far, and that it is not complete.
+         * @description For an unfinished run, the report has the results so far and states that it is incomplete.
          */
         get: operations["read_report_page"];
         put?: never;
@@ -1237,8 +1239,7 @@ export interface paths {
         };
         /**
          * Whether this machine can run plans with real packets
-         * @description Each thing that is needed or useful, whether it is there, why not, and what to do about
-         *     it.
+         * @description Each required or optional capability: whether it exists, why not, and how to fix it.
          */
         get: operations["read_emulation"];
         put?: never;
@@ -1322,7 +1323,8 @@ export interface paths {
         put?: never;
         /**
          * Break something in a run that is under way
-         * @description The run's worker does it with its next tick; the run's stream says so in a `fault` frame.
+         * @description The run's worker injects it at its next tick; a `fault` frame in the run's stream confirms
+         *     it.
          */
         post: operations["inject_fault"];
         delete?: never;
@@ -1376,7 +1378,7 @@ export interface paths {
         put?: never;
         /**
          * Mend everything at once and cancel what is to come
-         * @description The traffic goes on. A `stop-all` frame confirms that everything is mended.
+         * @description The traffic continues. A `stop-all` frame confirms that all faults are recovered.
          */
         post: operations["stop_all"];
         delete?: never;
@@ -1396,8 +1398,8 @@ export interface paths {
         put?: never;
         /**
          * Carry out the planned upgrade, switch by switch
-         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that
-         *     one was carried out. The traffic goes on.
+         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame confirms
+         *     each step. The traffic continues.
          */
         post: operations["upgrade_run"];
         delete?: never;
@@ -1470,8 +1472,8 @@ export interface paths {
         };
         /**
          * What one server knows while its packets flow
-         * @description Its neighbours, the paths of its flows, links it was told are down, and what it dropped and
-         *     relayed.
+         * @description Its neighbours, the paths of its flows, links that were reported down, and counters of
+         *     dropped and relayed packets.
          */
         get: operations["inspect_server"];
         put?: never;
@@ -1513,8 +1515,8 @@ export interface paths {
         put?: never;
         /**
          * Send a message to a service and wait for its answers
-         * @description The message and all answers are events of the run, in its stream and its replay. An answer
-         *     that comes later is there.
+         * @description The message and all responses are events in the run's stream and replay, including later
+         *     responses.
          */
         post: operations["send_service_message"];
         delete?: never;
@@ -1596,9 +1598,9 @@ export interface paths {
         };
         /**
          * Packets of a link or port as a pcapng stream, while they flow
-         * @description For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10
-         *     s is hung up on; packets that come faster than they are read are counted in the file's last
-         *     block. Nothing is kept with the run.
+         * @description For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that reads nothing for 10
+         *     s is disconnected; the file's last block counts packets that arrived faster than they were read.
+         *     The packets are not stored with the run.
          */
         get: operations["stream_packets"];
         put?: never;
@@ -1718,8 +1720,8 @@ export interface paths {
         };
         /**
          * The registers of a server's chip
-         * @description Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the
-         *     kernel and in user space.
+         * @description Packets and bytes by port, queued bytes, discards by reason, and switches; for a chip in the
+         *     kernel or in user space.
          */
         get: operations["list_chip_registers"];
         put?: never;
@@ -1846,8 +1848,7 @@ export interface paths {
         };
         /**
          * A figure: the paper's numbers beside ours
-         * @description `result` is of the latest run here that succeeded, or else the one that comes with the
-         *     program.
+         * @description `result` is from the latest successful run on this server, or else the built-in reference.
          */
         get: operations["read_figure"];
         put?: never;
@@ -2033,7 +2034,7 @@ export interface paths {
         /**
          * Send a packet through PortLand on the chips of a fat-tree
          * @description 20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time:
-         *     ARP, forwarding by PMAC, and the way around what fails. Each visit has the chip's steps.
+         *     ARP, forwarding by PMAC, and the detours around failures. Each visit has the chip's steps.
          */
         post: operations["try_portland"];
         delete?: never;
@@ -2427,7 +2428,7 @@ export interface components {
         };
         /**
          * Axes
-         * @description What a sweep varies: topology, failure ratio and seed. Every combination is a point.
+         * @description The variables of a sweep: topology, failure ratio and seed. Every combination is a point.
          */
         "Axes-Input": {
             /**
@@ -2450,7 +2451,7 @@ export interface components {
         };
         /**
          * Axes
-         * @description What a sweep varies: topology, failure ratio and seed. Every combination is a point.
+         * @description The variables of a sweep: topology, failure ratio and seed. Every combination is a point.
          */
         "Axes-Output": {
             /**
@@ -2483,7 +2484,7 @@ export interface components {
         };
         /**
          * BlastRadius
-         * @description What a fault would cut, and what the flow engine expects of the rest.
+         * @description The parts that a fault would cut, and the flow engine's prediction for the rest.
          */
         BlastRadius: {
             /** Targets */
@@ -2888,7 +2889,7 @@ export interface components {
         };
         /**
          * CaptureRequest
-         * @description What is captured, and when the capture ends.
+         * @description What to capture, and when the capture ends.
          */
         CaptureRequest: {
             /**
@@ -3019,7 +3020,7 @@ export interface components {
         };
         /**
          * Checked
-         * @description What is in a program.
+         * @description The content of a program.
          */
         Checked: {
             /** Profile */
@@ -3047,7 +3048,7 @@ export interface components {
         };
         /**
          * ChipAction
-         * @description What an entry does with a packet, as programs write it.
+         * @description The action of an entry on a packet, in the syntax of programs.
          */
         ChipAction: {
             /**
@@ -3196,7 +3197,7 @@ export interface components {
         };
         /**
          * ChipProgramState
-         * @description What the chips run.
+         * @description The program of the chips.
          */
         ChipProgramState: {
             /**
@@ -3222,7 +3223,7 @@ export interface components {
         };
         /**
          * ChipRegisterValue
-         * @description What to write into a register.
+         * @description A value to write into a register.
          */
         ChipRegisterValue: {
             /**
@@ -3248,7 +3249,7 @@ export interface components {
         };
         /**
          * ChipSent
-         * @description What became of a packet.
+         * @description The result of sending a packet.
          */
         ChipSent: {
             /** Sent */
@@ -3261,7 +3262,7 @@ export interface components {
         };
         /**
          * ChipState
-         * @description All that is in a server's chip now.
+         * @description The present content of a server's chip.
          */
         ChipState: {
             /** Run Id */
@@ -3288,7 +3289,7 @@ export interface components {
         };
         /**
          * ChipStep
-         * @description What happened at one stage of the pipeline.
+         * @description The effect of one stage of the pipeline.
          */
         ChipStep: {
             /**
@@ -3395,7 +3396,7 @@ export interface components {
         };
         /**
          * Claim
-         * @description Something a paper says about rewiring, checked on these two plans.
+         * @description A paper's claim about rewiring, checked on these two plans.
          */
         Claim: {
             /** Name */
@@ -3411,8 +3412,8 @@ export interface components {
         };
         /**
          * ColumnCut
-         * @description Cuts across a column of racks: the sum of each level's own peak, and the worst place there
-         *     really is.
+         * @description Cuts across a column of racks: the sum of the peaks of all levels, and the largest actual
+         *     cut.
          */
         ColumnCut: {
             /** Peak By Level */
@@ -3607,7 +3608,7 @@ export interface components {
         };
         /**
          * Congestion
-         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip.
+         * @description How queues signal congestion to sources: QCN by the CPU of each server's chip.
          *     `[serverswitch §5.2]`
          */
         Congestion: {
@@ -3626,7 +3627,8 @@ export interface components {
         };
         /**
          * Cost
-         * @description In the price book's currency. A part without a price adds nothing and sets `at_least`.
+         * @description Amounts are in the price book's currency. A part without a price adds nothing and sets
+         *     `at_least`.
          */
         Cost: {
             /** Switches */
@@ -3710,7 +3712,7 @@ export interface components {
         };
         /**
          * Delta
-         * @description One number of a plan beside the same number of the base.
+         * @description One number of a plan next to the base plan's number.
          */
         Delta: {
             /** Metric */
@@ -3821,7 +3823,7 @@ export interface components {
         };
         /**
          * DeviceTrace
-         * @description Where a device stands and what every one of its ports is joined to.
+         * @description The location of a device and the far end of each of its ports.
          */
         DeviceTrace: {
             /** Device */
@@ -3864,7 +3866,7 @@ export interface components {
         };
         /**
          * DiffColumns
-         * @description One row a link, so a cable or a leg of a breakout cable: removals first, then moves,
+         * @description One row per link (a cable or a leg of a breakout cable), in this order: removals, moves,
          *     additions, keeps.
          */
         DiffColumns: {
@@ -3912,7 +3914,8 @@ export interface components {
         };
         /**
          * DiffCounts
-         * @description Cables; a breakout is one, and moves if its legs differ in what becomes of them.
+         * @description Numbers of cables; a breakout counts as one cable, and as moved if its legs have different
+         *     actions.
          */
         DiffCounts: {
             /** Keep */
@@ -3926,7 +3929,7 @@ export interface components {
         };
         /**
          * Distribution
-         * @description So large a share of the complete flows took at most so many seconds.
+         * @description The share of the complete flows that took at most the given time.
          */
         Distribution: {
             /** Share */
@@ -4087,7 +4090,7 @@ export interface components {
         };
         /**
          * EmulationProfile
-         * @description What of a topology can be emulated, and how.
+         * @description Whether and how a topology can be emulated.
          */
         EmulationProfile: {
             /** Family */
@@ -4233,7 +4236,7 @@ export interface components {
         };
         /**
          * EstimatedPackets
-         * @description What a simulation has to carry, and the memory of its largest point.
+         * @description The number of packets of a simulation, and the memory of its largest point.
          */
         EstimatedPackets: {
             /**
@@ -4271,7 +4274,7 @@ export interface components {
         };
         /**
          * ExampleResult
-         * @description A question and its answer, computed beforehand.
+         * @description A request and its precomputed result.
          */
         ExampleResult: {
             /**
@@ -4484,8 +4487,8 @@ export interface components {
         };
         /**
          * ExperimentEstimate
-         * @description What a run of the experiment would take here, were it the only one. The wait for a worker is
-         *     not in it.
+         * @description The cost of a run of the experiment on this machine if no other run is active, without the
+         *     wait for a worker.
          */
         ExperimentEstimate: {
             /** Points */
@@ -4613,7 +4616,7 @@ export interface components {
         };
         /**
          * FailureRate
-         * @description How often a kind of part fails.
+         * @description The failure rate of a kind of part.
          */
         FailureRate: {
             /**
@@ -4687,7 +4690,7 @@ export interface components {
         };
         /**
          * Family
-         * @description A topology family and what its spec takes.
+         * @description A topology family and the parameters of its spec.
          */
         Family: {
             /** Family */
@@ -4719,8 +4722,8 @@ export interface components {
         };
         /**
          * Fault
-         * @description What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real
-         *     packets all of them.
+         * @description Target, kind and time of a fault, and the parameter of its kind. Predictions support some
+         *     kinds, emulations all of them.
          */
         Fault: {
             /**
@@ -4931,7 +4934,7 @@ export interface components {
         };
         /**
          * FaultState
-         * @description A fault of a run, scheduled or asked for.
+         * @description A fault of a run, scheduled or requested.
          */
         FaultState: {
             /**
@@ -5084,7 +5087,7 @@ export interface components {
         };
         /**
          * FigureReference
-         * @description The result that comes with the program.
+         * @description The built-in result.
          */
         FigureReference: {
             /** Engine Version */
@@ -5125,8 +5128,8 @@ export interface components {
         };
         /**
          * FigureRow
-         * @description One published number beside ours, or what an engine predicts for the network that was
-         *     measured.
+         * @description One published number next to ours, or next to an engine's prediction for the measured
+         *     network.
          */
         FigureRow: {
             /** Name */
@@ -5188,7 +5191,7 @@ export interface components {
         };
         /**
          * FigureSeries
-         * @description One line of the chart, in the paper's shape.
+         * @description One line of the chart, as in the paper.
          */
         FigureSeries: {
             /** Name */
@@ -5585,8 +5588,8 @@ export interface components {
         };
         /**
          * Hypothesis
-         * @description What is expected to hold. A run that breaks it for that long is aborted, and the verdict says
-         *     so.
+         * @description A hypothesis about an emulation. If it is violated for that long, the run is aborted, and the
+         *     verdict reports it.
          */
         Hypothesis: {
             /**
@@ -5772,7 +5775,7 @@ export interface components {
         };
         /**
          * InspectionSection
-         * @description A table of what a server knows. Any cell may be null.
+         * @description A table of a server's state. Any cell can be null.
          */
         InspectionSection: {
             /** Name */
@@ -5921,7 +5924,8 @@ export interface components {
         };
         /**
          * LifeQuestion
-         * @description Whose life is simulated. The engine checks what the fields hold: see `GET /life/rates`.
+         * @description The plan to simulate and the parameters. The engine checks the values: see
+         *     `GET /life/rates`.
          * @example {
          *       "floors": {
          *         "abt": 0.5,
@@ -6039,8 +6043,8 @@ export interface components {
         };
         /**
          * LinkHeat
-         * @description What directed links carried in frames of virtual time: row `i` ends at `(i + 1) * step_secs`,
-         *     the last one at `simulated_secs`.
+         * @description The load of directed links in intervals of virtual time: row `i` ends at
+         *     `(i + 1) * step_secs`, the last one at `simulated_secs`.
          */
         LinkHeat: {
             /** Step Secs */
@@ -6464,7 +6468,7 @@ export interface components {
         };
         /**
          * Order
-         * @description What was asked of a running session.
+         * @description An order to a running session.
          */
         Order: {
             /** Id */
@@ -6494,7 +6498,7 @@ export interface components {
         };
         /**
          * OutlinedTopology
-         * @description What a point on it asks, before the failures of the axes.
+         * @description The outline of a point on this topology, without the failures of the axes.
          */
         OutlinedTopology: {
             /** Title */
@@ -6531,7 +6535,7 @@ export interface components {
         };
         /**
          * OutsideOfFit
-         * @description A part of the experiment that names something outside of what is taken.
+         * @description A setting of the experiment that names a device outside the emulated part.
          */
         OutsideOfFit: {
             /**
@@ -6587,7 +6591,7 @@ export interface components {
         };
         /**
          * PaperCount
-         * @description How the numbers of one paper stand, over the latest results of its figures.
+         * @description The verdicts on the numbers of one paper, from the latest results of its figures.
          */
         PaperCount: {
             /**
@@ -6624,7 +6628,7 @@ export interface components {
         };
         /**
          * Parameter
-         * @description One letter of a family's spec.
+         * @description One parameter of a family's spec.
          */
         Parameter: {
             /** Name */
@@ -6760,7 +6764,7 @@ export interface components {
         };
         /**
          * PathsRequest
-         * @description Two servers of a plan, and what to take away first.
+         * @description Two servers of a plan, and the parts to remove first.
          */
         PathsRequest: {
             /**
@@ -6971,7 +6975,7 @@ export interface components {
         };
         /**
          * PlanUpdate
-         * @description A change of spec needs `base_revision`, or an `If-Match` header with the plan's ETag.
+         * @description To change the spec, send `base_revision`, or an `If-Match` header with the plan's ETag.
          */
         PlanUpdate: {
             /** Name */
@@ -7026,7 +7030,7 @@ export interface components {
         };
         /**
          * PortRows
-         * @description One row a port. `cable` is -1 and the far columns are empty where nothing is plugged in.
+         * @description One row per port. For a free port `cable` is -1 and the far columns are empty.
          */
         PortRows: {
             /** Device */
@@ -7069,7 +7073,7 @@ export interface components {
         };
         /**
          * PortlandAttempt
-         * @description A packet that was sent, and the ARP before it.
+         * @description A sent packet, and the ARP exchange before it.
          */
         PortlandAttempt: {
             /**
@@ -7128,7 +7132,7 @@ export interface components {
         };
         /**
          * PortlandTrial
-         * @description What became of it, in virtual time.
+         * @description The result, in virtual time.
          */
         PortlandTrial: {
             source: components["schemas"]["PortlandHost"];
@@ -7256,8 +7260,8 @@ export interface components {
         };
         /**
          * Prediction
-         * @description The engine's answer for one point. More comes with it, by workload and by what was asked
-         *     for.
+         * @description The engine's result for one point. There are further fields, depending on the workload and
+         *     the request.
          */
         Prediction: {
             /**
@@ -7670,7 +7674,7 @@ export interface components {
         };
         /**
          * RackSheet
-         * @description One rack from the top unit down, and every cable end in it.
+         * @description One rack from the top unit down, and every cable that ends in it.
          */
         RackSheet: {
             /** Rack */
@@ -7707,7 +7711,7 @@ export interface components {
         };
         /**
          * RebindingSoFar
-         * @description What controllers that follow the load have done.
+         * @description The actions so far of controllers that adapt to the load.
          */
         RebindingSoFar: {
             /** Rounds */
@@ -7969,8 +7973,8 @@ export interface components {
         };
         /**
          * ScenarioText
-         * @description A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command
-         *     line only.
+         * @description The text of a scenario file. It must contain its plan: only the command line reads the file
+         *     in `plan.file`.
          */
         ScenarioText: {
             /**
@@ -7992,7 +7996,7 @@ export interface components {
         };
         /**
          * Scene
-         * @description Where everything stands, in metres from a corner of the enclosure.
+         * @description Positions of all objects, in metres from a corner of the enclosure.
          */
         Scene: {
             enclosure: components["schemas"]["Enclosure"];
@@ -8033,7 +8037,7 @@ export interface components {
         };
         /**
          * SearchMetric
-         * @description What plans can be judged by.
+         * @description A metric for constraints and objectives.
          */
         SearchMetric: {
             /**
@@ -8074,7 +8078,7 @@ export interface components {
         };
         /**
          * SearchQuestion
-         * @description What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and
+         * @description The search request. The engine checks the values: see `GET /search/metrics` and
          *     `GET /topologies`.
          * @example {
          *       "constraints": [
@@ -8177,7 +8181,7 @@ export interface components {
         };
         /**
          * SelectedTarget
-         * @description Devices in words.
+         * @description Devices selected by a phrase.
          */
         SelectedTarget: {
             /**
@@ -8188,7 +8192,7 @@ export interface components {
         };
         /**
          * Sent
-         * @description A packet that left.
+         * @description A packet that the chip sent.
          */
         Sent: {
             /** Port */
@@ -8266,8 +8270,8 @@ export interface components {
         };
         /**
          * ServerPaths
-         * @description The most paths that share no device but the ends, and of these the shortest in all. Servers
-         *     with one port share their switch too.
+         * @description A largest set of paths that share no devices except the ends, with the smallest total length.
+         *     Servers with one port also share their switch.
          */
         ServerPaths: {
             /** Source */
@@ -8312,8 +8316,7 @@ export interface components {
         };
         /**
          * ServerState
-         * @description What one server of a run that is under way knows and has done, in sections that its protocol
-         *     names.
+         * @description The state and counters of one server of a live run, in sections that its protocol defines.
          */
         ServerState: {
             /** Run Id */
@@ -8339,7 +8342,7 @@ export interface components {
         };
         /**
          * ServiceAnswer
-         * @description What an instance of a service said.
+         * @description A response of an instance of a service.
          */
         ServiceAnswer: {
             /** Server */
@@ -8357,8 +8360,8 @@ export interface components {
         };
         /**
          * ServiceExchange
-         * @description A message that was sent, and what the service has said since, on whichever server and to
-         *     whom.
+         * @description A sent message, and the later responses of the service, from any server and to any
+         *     receiver.
          */
         ServiceExchange: {
             /** Run Id */
@@ -8445,7 +8448,7 @@ export interface components {
         };
         /**
          * ServiceOption
-         * @description A service: a program with an instance on every server, which routes packets of its own.
+         * @description A service: a program with an instance on every server, which routes its own packets.
          */
         ServiceOption: {
             /**
@@ -8462,7 +8465,7 @@ export interface components {
         };
         /**
          * ServiceTrial
-         * @description A service, the torus whose servers all host it, and what each of them is told.
+         * @description A service, the torus whose servers all run it, and the message to each of them.
          * @example {
          *       "message": "get colour",
          *       "service": "cache",
@@ -8574,7 +8577,7 @@ export interface components {
         };
         /**
          * SimulateRequest
-         * @description What is simulated packet by packet. The workload's `bytes` are what each flow sends.
+         * @description A simulation packet by packet. The workload's `bytes` is the size of each flow.
          */
         SimulateRequest: {
             /**
@@ -8642,7 +8645,7 @@ export interface components {
         };
         /**
          * Simulation
-         * @description What the packet engine answers for one point.
+         * @description The packet engine's result for one point.
          */
         Simulation: {
             /** Seed */
@@ -8729,7 +8732,7 @@ export interface components {
         };
         /**
          * SiteLimit
-         * @description A limit of the container or room, with what comes nearest to it.
+         * @description A limit of the container or room, with the container that comes nearest to it.
          */
         SiteLimit: {
             /**
@@ -8865,8 +8868,7 @@ export interface components {
         };
         /**
          * StatedHypothesis
-         * @description A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of
-         *     a sweep.
+         * @description A hypothesis of an experiment for any engine. It must hold at every point of a sweep.
          */
         StatedHypothesis: {
             /**
@@ -8895,7 +8897,7 @@ export interface components {
         };
         /**
          * StructureMetrics
-         * @description What the structure alone promises, from closed forms.
+         * @description Metrics from closed forms of the topology alone.
          */
         StructureMetrics: {
             diameter: components["schemas"]["Metric"];
@@ -8912,7 +8914,7 @@ export interface components {
         };
         /**
          * Summary
-         * @description A plan in numbers.
+         * @description The key numbers of a plan.
          */
         Summary: {
             /** Plan Hash */
@@ -9124,7 +9126,7 @@ export interface components {
         };
         /**
          * Upgrade
-         * @description What changes while flows run: cables that are added or moved, ports that get faster.
+         * @description An upgrade while flows are running: cables that are added or moved, ports that get faster.
          *     `[subways §4.3]`
          */
         Upgrade: {
@@ -9214,7 +9216,7 @@ export interface components {
         };
         /**
          * UpgradeWork
-         * @description What is done at one switch at a time; links by their two ends.
+         * @description The part of an upgrade that is done at one switch at a time; links by their two ends.
          */
         UpgradeWork: {
             /** Switch */
@@ -9277,8 +9279,7 @@ export interface components {
         };
         /**
          * UserService
-         * @description A service that a user wrote, which every server hosts beside those that its protocol
-         *     brings.
+         * @description A user's service that every server hosts in addition to the services of its protocol.
          */
         UserService: {
             /**
@@ -9345,7 +9346,7 @@ export interface components {
         };
         /**
          * WatchedParts
-         * @description What the columns in time are of.
+         * @description The parts that the columns over time belong to.
          */
         WatchedParts: {
             /**
@@ -9395,8 +9396,8 @@ export interface components {
         };
         /**
          * Workload
-         * @description Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what
-         *     each flow sends; the engine checks them.
+         * @description Who sends to whom. Each kind has parameters in addition to `kind`; `bytes` is the size of
+         *     each flow. The engine checks them.
          * @example {
          *       "kind": "all-to-all"
          *     }
@@ -9412,7 +9413,7 @@ export interface components {
         };
         /**
          * Calibrated
-         * @description What one connection alone reached.
+         * @description The goodput of a single connection without other traffic.
          */
         Calibrated: {
             /**
@@ -9476,7 +9477,7 @@ export interface components {
         };
         /**
          * Cell
-         * @description One value of a protocol's event, with what it is.
+         * @description One value of a protocol's event, with its type.
          */
         Cell: {
             /** Name */
@@ -9493,7 +9494,8 @@ export interface components {
         };
         /**
          * DegradedLink
-         * @description A link that carries less. The parameter of the fault's kind stands beside these fields.
+         * @description A link with reduced capacity. The parameter of the fault's kind is a further field of the
+         *     same object.
          */
         DegradedLink: {
             /**
@@ -9518,7 +9520,7 @@ export interface components {
         };
         /**
          * EmulationEstimate
-         * @description What the run was expected to take of this machine.
+         * @description The estimated load of the run on this machine.
          */
         EmulationEstimate: {
             /** Servers */
@@ -9552,7 +9554,7 @@ export interface components {
         };
         /**
          * EventsLeftOut
-         * @description Events of one server that ticks had no room for, so far.
+         * @description The number of one server's events so far that did not fit into ticks.
          */
         EventsLeftOut: {
             /**
@@ -9580,7 +9582,7 @@ export interface components {
         };
         /**
          * EventsLost
-         * @description Events that the fabric had no room for.
+         * @description Events that were lost because the fabric's buffer was full.
          */
         EventsLost: {
             /**
@@ -9633,7 +9635,7 @@ export interface components {
         };
         /**
          * FaultFrame
-         * @description A fault was injected, recovered, or could not be. `at_secs` is when.
+         * @description A fault was injected or recovered, or could not be. `at_secs` is the time.
          */
         FaultFrame: {
             /**
@@ -9682,7 +9684,7 @@ export interface components {
         };
         /**
          * FaultInEffect
-         * @description The fabric's own report of what a `fault` frame tells with its targets.
+         * @description The fabric's report that a fault took effect; the `fault` frame has its targets.
          */
         FaultInEffect: {
             /**
@@ -9715,8 +9717,7 @@ export interface components {
         };
         /**
          * Fidelity
-         * @description Whether the numbers are the network's or this machine's, of the time before the first
-         *     fault.
+         * @description Whether the network or this machine limited the numbers before the first fault.
          */
         Fidelity: {
             /**
@@ -9787,7 +9788,7 @@ export interface components {
         };
         /**
          * FiveTuple
-         * @description A flow: its ends by the names of servers, or by address outside the network.
+         * @description A flow, given by its ends: names of servers, or addresses outside the network.
          */
         FiveTuple: {
             /** Src */
@@ -9897,7 +9898,7 @@ export interface components {
         };
         /**
          * FrameImage
-         * @description A program of a user's beside servers.
+         * @description A user's program on servers.
          */
         FrameImage: {
             /** Image */
@@ -9974,8 +9975,8 @@ export interface components {
         };
         /**
          * FrameUpgrade
-         * @description The planner's work order as steps. Cables carry nothing before they are plugged in and once
-         *     they are taken out.
+         * @description The planner's work order as steps. Cables carry no traffic before they are plugged in and
+         *     after they are removed.
          */
         FrameUpgrade: {
             /** Title */
@@ -9990,7 +9991,7 @@ export interface components {
         };
         /**
          * LatencyCounts
-         * @description What came of requests since the tick before.
+         * @description Results of requests since the previous tick.
          */
         LatencyCounts: {
             /** Asked */
@@ -10022,7 +10023,7 @@ export interface components {
         };
         /**
          * LatencyDistribution
-         * @description So large a share of the answers took at most so many seconds.
+         * @description The share of responses that took at most the given time.
          */
         LatencyDistribution: {
             /** Share */
@@ -10032,8 +10033,8 @@ export interface components {
         };
         /**
          * LatencyResult
-         * @description From the moment that a request was due to the arrival of the last byte of its response, of
-         *     those that came in the measured time. Counts, mean and max are exact; the others are exact to 3
+         * @description Latency from the moment that a request was due to the last byte of its response, for
+         *     responses in the measured time. Counts, mean and max are exact; other values are exact to 3
          *     %.
          */
         LatencyResult: {
@@ -10086,7 +10087,7 @@ export interface components {
         };
         /**
          * LinkColumns
-         * @description Sent over each link since the tick before.
+         * @description Traffic on each link since the previous tick.
          */
         LinkColumns: {
             /**
@@ -10140,7 +10141,7 @@ export interface components {
         };
         /**
          * MissingFault
-         * @description A fault that was planned or ordered and did not happen.
+         * @description A fault that was scheduled or requested but did not happen.
          */
         MissingFault: {
             /**
@@ -10235,7 +10236,7 @@ export interface components {
         };
         /**
          * NetworkFrame
-         * @description Opens an attempt at an emulation.
+         * @description The first frame of an attempt at an emulation.
          */
         NetworkFrame: {
             /** Family */
@@ -10468,7 +10469,7 @@ export interface components {
         };
         /**
          * OverPathsResult
-         * @description The measurement beside max-min fair rates over the paths that flows took, without headers.
+         * @description The measurement compared with max-min fair rates over the flows' paths, without headers.
          */
         OverPathsResult: {
             /**
@@ -10576,7 +10577,7 @@ export interface components {
         };
         /**
          * Predicted
-         * @description What the flow engine expects, headers included.
+         * @description The flow engine's prediction, including headers.
          */
         Predicted: {
             /**
@@ -10603,7 +10604,7 @@ export interface components {
         };
         /**
          * PredictedFrame
-         * @description What is expected from `at_secs` on, with the faults that are active then.
+         * @description The prediction from `at_secs` on, with the faults that are active then.
          */
         PredictedFrame: {
             /**
@@ -10646,7 +10647,7 @@ export interface components {
         };
         /**
          * ProgramCommitted
-         * @description A user's program is in the chips of the servers of one host.
+         * @description A user's program took effect in the chips of one host's servers.
          */
         ProgramCommitted: {
             /**
@@ -10679,7 +10680,7 @@ export interface components {
         };
         /**
          * ProgramEnded
-         * @description A user's program beside a server has ended by itself.
+         * @description A user's program on a server ended by itself.
          */
         ProgramEnded: {
             /**
@@ -10714,8 +10715,8 @@ export interface components {
         };
         /**
          * ProgressEvent
-         * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor
-         *     numbered.
+         * @description The progress of the run. The only event of a stream that is not a frame: it is neither stored
+         *     nor numbered.
          */
         ProgressEvent: {
             /**
@@ -10734,7 +10735,7 @@ export interface components {
         };
         /**
          * ProtocolEvent
-         * @description An event of a protocol's own.
+         * @description An event that only one protocol has.
          */
         ProtocolEvent: {
             /**
@@ -10776,7 +10777,7 @@ export interface components {
         };
         /**
          * ReportFrame
-         * @description What an emulation measured, and what it is worth. Rates are goodput unless they are predicted
+         * @description The results of an emulation and their fidelity. Rates are goodput unless they are predicted
          *     or ideal.
          */
         ReportFrame: {
@@ -10851,8 +10852,8 @@ export interface components {
         };
         /**
          * ReportedFault
-         * @description A fault that was injected, and how the network took it. Times count from the injection,
-         *     unless named at.
+         * @description A fault that was injected, and the network's recovery. Times count from the injection, except
+         *     names with `at`.
          */
         ReportedFault: {
             /**
@@ -10932,7 +10933,7 @@ export interface components {
         };
         /**
          * ReportedImage
-         * @description A program of a user's beside servers.
+         * @description A user's program on servers.
          */
         ReportedImage: {
             /** Image */
@@ -10957,7 +10958,7 @@ export interface components {
         };
         /**
          * ReportedUpgrade
-         * @description What was changed while flows ran.
+         * @description The changes made while flows were running.
          */
         ReportedUpgrade: {
             /** Title */
@@ -10978,7 +10979,7 @@ export interface components {
         };
         /**
          * ScheduledFault
-         * @description A fault of the run. The parameters of its kind stand beside these fields.
+         * @description A fault of the run. The parameters of its kind are further fields of the same object.
          */
         ScheduledFault: {
             /**
@@ -11010,7 +11011,7 @@ export interface components {
         };
         /**
          * SecondFrame
-         * @description Ten ticks as one.
+         * @description Ten ticks merged into one.
          */
         SecondFrame: {
             /**
@@ -11132,7 +11133,7 @@ export interface components {
         };
         /**
          * ServerColumns
-         * @description Of each server, since the tick before.
+         * @description Values of each server since the previous tick.
          */
         ServerColumns: {
             /**
@@ -11166,8 +11167,8 @@ export interface components {
         };
         /**
          * SimulatingFrame
-         * @description What there is of a point so far. It may come again from the start, when another worker takes
-         *     the run up.
+         * @description The partial result of a point. It can start again from the beginning if another worker takes
+         *     over the run.
          */
         SimulatingFrame: {
             /** Point */
@@ -11187,7 +11188,7 @@ export interface components {
         };
         /**
          * SimulationFrame
-         * @description One point's result, packet by packet.
+         * @description The packet engine's result for one point.
          */
         SimulationFrame: {
             /** Point */
@@ -11207,7 +11208,7 @@ export interface components {
         };
         /**
          * SimulationSoFar
-         * @description What there is of a simulation at a moment of its virtual time.
+         * @description The state of a simulation at a moment of its virtual time.
          */
         SimulationSoFar: {
             /** Seed */
@@ -11302,7 +11303,7 @@ export interface components {
         };
         /**
          * SubflowDown
-         * @description An MPTCP connection has lost a subflow.
+         * @description An MPTCP connection lost a subflow.
          */
         SubflowDown: {
             /**
@@ -11351,7 +11352,7 @@ export interface components {
         };
         /**
          * SubflowUp
-         * @description An MPTCP connection has a subflow, or has it on another path.
+         * @description An MPTCP connection opened a subflow, or moved one to another path.
          */
         SubflowUp: {
             /**
@@ -11404,7 +11405,7 @@ export interface components {
         };
         /**
          * TickFrame
-         * @description What happened since the tick before.
+         * @description Events and traffic since the previous tick.
          */
         TickFrame: {
             /**
@@ -11565,7 +11566,7 @@ export interface components {
         };
         /**
          * UpgradeStep
-         * @description What is done at one switch at a time.
+         * @description The part of an upgrade that is done at one switch at a time.
          */
         UpgradeStep: {
             /** Switch */
@@ -11593,7 +11594,8 @@ export interface components {
         };
         /**
          * Verdict
-         * @description Whether the hypothesis held. The hypothesis's own fields stand beside these.
+         * @description Whether the hypothesis was met. The fields of the hypothesis are further fields of the same
+         *     object.
          */
         Verdict: {
             /**
@@ -11617,7 +11619,7 @@ export interface components {
         };
         /**
          * WindowMeans
-         * @description Means over a stretch of the measured time.
+         * @description Means over a part of the measured time.
          */
         WindowMeans: {
             /** Secs */
@@ -11714,7 +11716,7 @@ export interface components {
         };
         /**
          * Series
-         * @description One point a second, each the mean of the second before.
+         * @description One point per second, each the mean of the second before.
          */
         cubeyard__frames__report__Series: {
             /** At Secs */
