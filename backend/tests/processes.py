@@ -1,4 +1,4 @@
-"""Real processes of the program, for tests: started here, and ended here whatever happens."""
+"""Real processes of the program for tests: started here, and ended here also after errors."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 @cache
 def bytecode_folder() -> str:
-    """Where programs of these tests keep compiled modules if they must leave none beside the
-    sources: each would compile all of them again, 1.6 s a start."""
+    """A folder for compiled modules, for tests that must leave none next to the sources: otherwise
+    each program would compile all of them again, 1.6 s per start."""
     folder = tempfile.mkdtemp(prefix="cubeyard-tests-bytecode-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

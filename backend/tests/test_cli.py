@@ -29,7 +29,7 @@ def cubeyard(
 
 @pytest.fixture
 def no_database(tmp_path: Path) -> dict[str, str]:
-    """An address where no database answers: whoever asks it fails."""
+    """An address without a database: every connection fails."""
     return {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/nothing"}
 
 

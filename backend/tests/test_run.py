@@ -1,4 +1,5 @@
-"""`cubeyard run` as a real process: it keeps what it said it kept, and starts only where it may."""
+"""`cubeyard run` as a real process: it keeps confirmed data, and starts only where it is allowed
+to."""
 
 from __future__ import annotations
 

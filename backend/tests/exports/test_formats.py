@@ -115,7 +115,7 @@ def test_a_file_name_is_safe_whatever_the_plan_is_called(format: str, hostile: P
 @pytest.mark.long
 @pytest.mark.parametrize("format", ["csv", "labels", "graphml"])
 def test_a_large_plan_streams_in_pieces(format: str, large: PlanView, rendered: Callable[[str, str], bytes]) -> None:
-    """The pieces are small, and so is what is held at a time beside the plan itself."""
+    """The pieces are small, and so is the additional memory."""
     assert large.cable_count == 24_576
     assert rendered(format, "dcell")  # before measuring: imports take memory too
     tracemalloc.start()

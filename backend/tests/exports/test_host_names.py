@@ -1,5 +1,5 @@
-"""A device's host name has one title in every table: what stands under it is a host name, and no
-host name stands under another."""
+"""Host names have one column title in every table: its column contains only host names, and no
+other column contains any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openpyxl import load_workbook
 from cubeyard.exports import FORMATS
 from cubeyard.plans.view import PlanView
 
-# What the file's reader calls a device, where that is not ours to choose: containerlab's nodes.
+# Columns whose names the reader of the file prescribes: containerlab's nodes.
 _READERS_WORDS = {"a_node", "b_node"}
 _TABLES = [name for name, entry in FORMATS.items() if entry.media_type.startswith("text/csv")]
 
@@ -50,7 +50,7 @@ def test_workbook_columns_of_host_names_are_called_so(
                 header = texts
                 continue
             for at, cell in texts.items():
-                # The elevation beside a rack's cables shows the devices in their slots.
+                # The elevation next to a rack's cables shows the devices in their slots.
                 if header and cell in hosts and not header.get(at, "").startswith("Slot"):
                     assert _tells_hosts(header[at]), (sheet.title, header[at], cell)
                     told += 1

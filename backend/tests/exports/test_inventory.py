@@ -31,8 +31,7 @@ SAFE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 
 def expand(text: str) -> list[str]:
-    """What Slurm makes of a host list: brackets with numbers and ranges, as wide as they are
-    written."""
+    """Expands a host list like Slurm: brackets with numbers and ranges, with leading zeros kept."""
     out: list[str] = []
     for word in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", text):
         stem, _, inside = word.partition("[")

@@ -1,4 +1,4 @@
-"""What fabric managers take, read back by other programs' readers or by the documented grammar, and
+"""Files for fabric managers, read back by other programs' readers or by the documented grammar, and
 compared with the plan."""
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def check(plan: PlanView, netbox: Netbox) -> None:
     assert set(bundles) == set(netbox.cable_bundles)
     assert list(netbox.racks) == plan.rack_names
     assert len(netbox.cables) == plan.cable_count
-    # Every end of a cable has its port, and the ports without one are there too.
+    # Every end of a cable has its port, and ports without a cable are listed too.
     used = {(row[f"side_{side}_device"], row[f"side_{side}_name"]) for row in netbox.cables for side in "ab"}
     assert len(used) == 2 * plan.cable_count
     assert used <= set(netbox.interfaces)
@@ -75,8 +75,8 @@ def check(plan: PlanView, netbox: Netbox) -> None:
 
 
 def check_power(plan: PlanView, netbox: Netbox, pdus: list[str]) -> None:
-    """Each device is fed by a PDU of its rack, and each PDU by a feed that carries what the book
-    says that it carries."""
+    """Each device is fed by a PDU of its rack, and each PDU by a feed with the capacity in the
+    price book."""
     quantity = Counter({line["category"]: line["quantity"] for line in plan.bom["lines"]})
     assert len(pdus) == len(netbox.power_feeds) == quantity["pdu"]
     fed: Counter[str] = Counter()
@@ -110,7 +110,7 @@ def test_netbox_imports_any_plan(engine: Engine, spec: dict[str, object]) -> Non
 
 
 def test_two_plans_with_prefixes_share_no_device(engine: Engine) -> None:
-    """NetBox finds a device of an import by its name alone, at whatever site it is."""
+    """NetBox finds a device of an import by its name alone, at any site."""
 
     def devices(prefix: str) -> set[object]:
         spec = {"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"host_prefix": prefix}}
@@ -122,8 +122,8 @@ def test_two_plans_with_prefixes_share_no_device(engine: Engine) -> None:
 
 
 def test_what_plans_share_is_there_row_by_row(rendered: Callable[[str, str], bytes]) -> None:
-    """A NetBox that has some of it refuses the whole file, and of the rows only those that it
-    has."""
+    """A NetBox that already has some of the objects rejects the whole file, but of single rows only
+    the existing ones."""
     with zipfile.ZipFile(io.BytesIO(rendered("netbox", "dcell"))) as archive:
         for model in SHARED:
             header, *rows = archive.read(f"{model}.csv").splitlines()

@@ -1,5 +1,5 @@
-"""The import files for a NetBox that holds some of the plan: what is missing, and by id what
-differs."""
+"""The import files for a NetBox that already has some of the plan: missing objects, and changed
+ones by id."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_devices_of_known_types_bring_their_ports(server: NetboxServer, records:
 
 
 def test_changes_have_the_columns_that_a_sync_owns() -> None:
-    """And those that NetBox's form takes; `id` is its own."""
+    """The columns are also accepted by NetBox's form, which adds `id`."""
     owned = {model.title: set(model.owned) for model in vars(models).values() if isinstance(model, models.Model)}
     for name, columns in CHANGED_COLUMNS.items():
         title = "cables" if name == "17-power-cables" else name[3:].replace("-", " ")

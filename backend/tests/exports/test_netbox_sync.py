@@ -49,7 +49,7 @@ def written(found: dict[str, ModelChange]) -> int:
 
 
 def check(server: NetboxServer, records: NetboxRecords) -> None:
-    """All of the plan is there: each device where it stands, each cable between its ports."""
+    """The whole plan exists: each device at its position, each cable between its ports."""
     plan, tables = records.plan, server.tables
     devices = {one["name"]: one for one in tables["devices"].values()}
     assert set(plan.host_names) <= set(devices)
@@ -132,8 +132,8 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
 @settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**20))
 def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:
-    """NetBox goes on with a request whose client waits no longer; what it makes appears while the
-    client tries again."""
+    """NetBox completes a request after its client has given up; the objects appear while the client
+    retries."""
     records = records_of(engine, SMALLER)
     with NetboxServer() as calm, NetboxServer() as slow:
         run(calm, records)
@@ -153,7 +153,7 @@ def test_a_dry_run_writes_nothing_and_says_what_a_run_does(engine: Engine, serve
     assert done["cables"].created == told["cables"].created == records.plan.cable_count + cords
     for model in ("sites", "racks", "devices", "device types", "interface templates"):
         assert told[model].created == done[model].created > 0, model
-    # A device's components come with it, so they are told of and not created one by one.
+    # NetBox creates a device's components with it, so they are counted but not created one by one.
     assert told["interfaces"].created == len(server.tables["interfaces"])
     assert written(run(server, records, dry_run=True)) == 0
 
@@ -239,7 +239,7 @@ def test_refusals_say_what_was_refused(engine: Engine, server: NetboxServer) -> 
     limit=st.floats(5, 60),
 )
 def test_pieces_take_about_ten_seconds(secs_per_object: float, overhead_secs: float, most: int, limit: float) -> None:
-    """Whatever an object costs, behind a proxy that gives up after `limit` seconds."""
+    """At any cost per object, behind a proxy that times out after `limit` seconds."""
     pace, lost = Pace(most), 0
     for _ in range(40):
         assert 1 <= pace.size <= most

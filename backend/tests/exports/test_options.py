@@ -1,4 +1,4 @@
-"""Options of an export: each format takes its own, and what is wrong is refused by its name."""
+"""Options of an export: each format accepts its own options, and errors name the option."""
 
 from __future__ import annotations
 

@@ -214,8 +214,8 @@ def longest_run(row: bytes) -> int:
 
 
 def codes_on(page: Any) -> dict[str, list[tuple[float, float]]]:
-    """The text of each QR code on a page, with the middles of those that say it in millimetres from
-    the top left."""
+    """The text of each QR code on a page, with the centres of its codes in millimetres from the top
+    left."""
     dots_per_mm = 24
     picture = page.render(scale=dots_per_mm / POINTS_PER_MM).to_pil().convert("L")
     found: dict[str, list[tuple[float, float]]] = {}
@@ -250,8 +250,8 @@ def test_a_reader_reads_every_labels_code_on_its_label(
 def test_every_code_of_a_full_page_is_read_at_once(
     paper: str, dpi: int, pack: Callable[..., Pack], engine: Engine
 ) -> None:
-    """As a scanner sees the sheet: every place of it has a code, and nothing else stands in the
-    white around it."""
+    """As a scanner sees the sheet: every label has a code, and the quiet zone around it is
+    empty."""
     made, stock = pack("fat-tree", paper), STOCKS[paper]
     spec = {"topology": plans.SPECS["fat-tree"][0], "site": {"paper": paper}}
     used = label_form(PlanTables(plans.compute(engine, spec, "current-2026")), ExportOptions())
@@ -308,8 +308,8 @@ def test_a_codes_size_is_known_before_it_is_made(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["cube", "dcell", "subways", "torus"])
 def test_every_label_says_as_much_of_its_cable_as_the_others(name: str, plan: Callable[[str], PlanView]) -> None:
-    """The paper's container has cables of 1.5 m beside those of 2 m, whose labels have room for one
-    character more."""
+    """The paper's container has cables of 1.5 m and of 2 m, whose labels have room for one more
+    character."""
     view = plan(name)
     tables = PlanTables(view)
     used = label_form(tables, ExportOptions())

@@ -28,8 +28,8 @@ def cable_pairs(plan: PlanView) -> list[tuple[int, int]]:
 
 
 def check_ns3(plan: PlanView, data: bytes) -> None:
-    """As its readers do: numbers by white space, as many as the first line says; what follows is
-    for people."""
+    """Like the programs that read it: numbers separated by white space, as many as the first line
+    states; the rest is for people."""
     words = iter(data.decode().split())
     nodes, switches, links = (int(next(words)) for _ in range(3))
     kinds = plan.scene["devices"]["kind"]

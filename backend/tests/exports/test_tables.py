@@ -30,7 +30,7 @@ def read(data: bytes) -> list[dict[str, str]]:
 
 
 def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
-    """Every cable once, its ends where the plan says, its labels readable and mirrored."""
+    """Every cable once, with the plan's ends and readable, mirrored labels."""
     assert [row["cable"] for row in rows] == [f"C{i:05d}" for i in range(plan.cable_count)]
     devices = plan.scene["devices"]
     ends: Counter[tuple[str, str]] = Counter()

@@ -1,5 +1,5 @@
-"""The workbook is opened by openpyxl; its formulas are worked out again and compared with the
-values beside them."""
+"""openpyxl opens the workbook; its formulas are recomputed and compared with their cached
+values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.exports.formulas import Evaluator
 
 @pytest.fixture(scope="session")
 def opened(rendered: Callable[[str, str], bytes]) -> Callable[[str], tuple[Any, Any]]:
-    """(with formulas, with the values cached beside them)."""
+    """The workbook with formulas, and with their cached values."""
     made: dict[str, tuple[Any, Any]] = {}
 
     def get(name: str) -> tuple[Any, Any]:
@@ -54,7 +54,7 @@ def test_every_formula_gives_the_value_beside_it(name: str, opened: Opened) -> N
                 if isinstance(cell.value, str) and cell.value.startswith("="):
                     cached = values[sheet.title].cell(cell.row, cell.column).value
                     worked_out = evaluator.cell(sheet.title, cell.row, cell.column)
-                    # openpyxl reads the empty text beside a formula as nothing.
+                    # openpyxl reads an empty cached text as None.
                     expected = (cached or "") if worked_out == "" else pytest.approx(cached, abs=0.011)
                     assert worked_out == expected, f"{sheet.title}!{cell.coordinate} {cell.value}"
                     checked[sheet.title] += 1
@@ -235,8 +235,8 @@ def test_sheet_names_are_distinct_and_legal(plan: Callable[[str], PlanView]) -> 
 
 @pytest.mark.parametrize("name", ["cube", "subways", "torus", "partless"])
 def test_the_summary_cuts_no_text(name: str, opened: Opened) -> None:
-    """What is longer than its cell goes on over empty ones within the printed columns, or in as
-    many lines as its row is high."""
+    """A text that is longer than its cell extends over empty cells within the printed columns, or
+    wraps within the row's height."""
     sheet = opened(name)[0]["Summary"]
     widths = [0.0] * 6
     # Neighbours of one width are one entry.

@@ -1,4 +1,4 @@
-"""What the measured figures of a switching chip work with: packets, shares of hits and lines
+"""The inputs of the measured figures of a switching chip: packets, shares of hits, and lines
 through points."""
 
 from __future__ import annotations

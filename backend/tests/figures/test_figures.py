@@ -139,7 +139,7 @@ def test_a_figure_of_packets_runs_with_a_part_or_the_whole_of_its_data(working_c
     assert (run["whole"], run["expected_secs"]) == (True, told["whole_secs"])
 
     def growing(run: Any) -> bool:
-        """It is under way, and something of it is there."""
+        """The run is running and has partial results."""
         return run["last_seq"] >= 3 or ended(run)
 
     seen = wait_for(working_client, run["id"], growing, 120)
@@ -161,8 +161,8 @@ def test_the_whole_data_is_refused_where_there_are_no_parts(client: TestClient) 
 @pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])
 @pytest.mark.parametrize("after_secs", [0.05, 0.8])
 def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:
-    """Early, while it builds its networks, and in the middle. Told in processor time, a second on
-    two cores, because the machine is shared; one that is done as soon as that need not be
+    """Cancelled early, while it builds its networks, and in the middle. The time is CPU time, a
+    second on two cores, because the machine is shared; a figure that ends sooner need not be
     cancelled."""
     began = time.monotonic()
     asked: list[float] = []

@@ -104,8 +104,8 @@ def test_a_band_of_every_value_is_no_band(unit: str, low: float, high: float) ->
 
 @pytest.mark.parametrize("figure", sorted(MEASURED))
 def test_each_number_of_a_stored_result_could_have_differed(figure: str) -> None:
-    """Of values below, in the middle of, and above a band at least one is a value of the unit, and
-    differs."""
+    """At least one of the values below, in the middle of, and above a band is valid for the unit,
+    and differs."""
     found = reference_of(figure)
     assert found is not None
     for row in found.document["rows"]:
@@ -206,8 +206,8 @@ def test_packets_of_a_time_are_those_counted_since() -> None:
 
 
 class Six:
-    """A talk with a torus of which only the middle's six links carry anything: so many bits a
-    second each way and packet."""
+    """A talk with a torus in which only the centre's six links carry traffic: a given rate in each
+    direction."""
 
     def __init__(self, engine: Engine, share: float, micros: float) -> None:
         described = engine.emulation_network(torus.torus(3))

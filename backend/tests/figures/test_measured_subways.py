@@ -1,5 +1,5 @@
-"""Measured figures of Subways: what is asked, and how what was found is judged beside the paper and
-beside the engines."""
+"""Measured figures of Subways: their settings, and the comparison of results with the paper and the
+engines."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_web_servers_of_ten_racks_ask_two_over_uplinks_of_the_ratio(
     for below, above in rates.values():
         assert below == pytest.approx(8 * subways_fig12.LINK_BITS_PER_SEC)
         assert below / above == pytest.approx(ratio)
-    # What goes out of two racks of type 0, at most.
+    # The maximum rate out of two racks of type 0.
     most = 2 * 8 * subways_fig12.LINK_BITS_PER_SEC / ratio / 8 / subways_fig12.RESPONSE_BYTES
     assert subways_fig12.simulated(lab, variant, ratio, 0.6 * most).sustained(subways_fig12.BOUND_SECS)
     assert not subways_fig12.simulated(lab, variant, ratio, 3.5 * most).sustained(subways_fig12.BOUND_SECS)
@@ -186,8 +186,8 @@ def test_cpu_of_a_relay_is_its_part_of_what_the_machine_takes_more(
     assert subways_fig13.relayed(pairs[0][0]) == pytest.approx({0: 10e6, 1: 30e6, 3: 20e6, 4: 10e6})
     found = subways_fig13.point(pairs)
     assert found.gbps == pytest.approx(0.03)
-    # Of the middle round: two processors, nine tenths of the goodput, and three sevenths of what is
-    # relayed.
+    # The middle round: two processors, nine tenths of the goodput, and three sevenths of the
+    # relayed traffic.
     assert found.cpu == pytest.approx(2 * (0.32 - 0.9 * 0.25) * 3 / 7)
     rows = {row.name: row for row in subways_fig13.rows([10.0, 95.0], 0.0, 0.97, 99.0)}
     assert rows["a core would relay"].ours is None
@@ -218,8 +218,8 @@ def test_a_tail_of_flows_that_are_not_over_is_not_known() -> None:
 
 @pytest.mark.parametrize(("wiring_type", "racks"), [(0, 3), (1, 1)])
 def test_what_crosses_aggregation_switches_is_what_they_send_down(engine: Engine, wiring_type: int, racks: int) -> None:
-    """Each of the three racks sends as much; in type 1 two of them over ToRs that they share with
-    the fourth."""
+    """Each of the three racks sends the same amount; in type 1 two of them over ToRs that they
+    share with the fourth."""
     described = engine.emulation_network(table5.spec(wiring_type))
     ids = [one["id"] for one in described["servers"]]
     ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
@@ -283,8 +283,8 @@ def test_flows_end_in_the_fluid_when_their_links_have_carried_them(
     ends = [(servers[one], servers[(one + away) % 16]) for one, away in drawn]
     found = ends_secs(engine, question.network, 7, question.settings, ends, flow_bytes)
     alone = flow_bytes * 8 / 2e7
-    # The last of those that leave a server has waited for all of them, at least; and any one has at
-    # most all others before it.
+    # The last flow of a server has waited for all its other flows at least, and any flow waits for
+    # at most all the others.
     for source in {one for one, _ in ends}:
         of_source = [secs for (one, _), secs in zip(ends, found, strict=True) if one == source]
         assert max(of_source) >= len(of_source) * alone * (1 - 1e-6)

@@ -1,5 +1,5 @@
-"""The types of frames: what they refuse, what OpenAPI says of them, and that a page can tell events
-apart."""
+"""The types of frames: validation, their OpenAPI schemas, and that a page can distinguish
+events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of the house can fail: each is given something wrong and must say so."""
+"""The checks of the house can fail: each gets an error that it must report."""
 
 from __future__ import annotations
 

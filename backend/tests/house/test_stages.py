@@ -1,4 +1,5 @@
-"""The stages of `make test` (`bin/stages`): what is run, tried again, and told at the end."""
+"""The stages of `make test` (`bin/stages`): the tests that are run and retried, and the final
+report."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The counters of `bin/check-words.py`: what they match, that moves change none, and how numbers go
-down."""
+"""The counters of `bin/check-words.py`: their matches, that moving text changes none, and how
+numbers are lowered."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Readers that give, refuse, break and never end, for the tests of what runs them. Light to import:
-each process needs them."""
+"""Readers that succeed, refuse, crash or never end, for the tests of confined readers. Fast to
+import, because each process imports them."""
 
 from __future__ import annotations
 

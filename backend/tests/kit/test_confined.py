@@ -1,5 +1,5 @@
-"""Readers in processes of their own: what they give, what they may cost, and that they end with
-whoever asked."""
+"""Readers in separate processes: their results, their limits, and that they end with their
+caller."""
 
 from __future__ import annotations
 

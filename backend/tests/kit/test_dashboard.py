@@ -1,4 +1,4 @@
-"""The dashboard asks for what there is."""
+"""The dashboard queries only metrics that exist."""
 
 from __future__ import annotations
 

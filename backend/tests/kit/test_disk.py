@@ -1,4 +1,4 @@
-"""Full disks, however they are told, and what is said of them."""
+"""Full disks, in all forms of their errors, and the resulting messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: shared, adopted, restarted, and true to what was committed through every
+"""The embedded PostgreSQL: shared, adopted and restarted, and it keeps committed data after every
 kind of death.
 
 Every process killed here is one that the test started (or the postmaster of the test's own data
@@ -51,7 +51,7 @@ for number in range(start + 1, 100_000):
 def home() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="cubeyard-pg-") as folder:
         yield Path(folder)
-        # Whatever the test left running of its own server stops here.
+        # Stops the test's server if the test left it running.
         last = EmbeddedPostgres(Path(folder))
         if (last.data / "PG_VERSION").exists():
             last.start()
@@ -139,10 +139,10 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
     pid = EmbeddedPostgres(home).running_pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    # Killed within a transaction the writer ends; killed between two it starts the server again and
-    # goes on.
+    # If it is killed within a transaction, the writer ends; if it is killed between two
+    # transactions, the writer restarts the server and continues.
     assert writer.stdout is not None
-    # The numbers are asked first: the other way round, zip would take a line more than it gives.
+    # The numbers come first in `zip`: otherwise it would read one more line than it yields.
     for _, line in zip(range(20), writer.stdout, strict=False):
         last = int(line)
     writer.kill()
@@ -162,8 +162,8 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
         assert second != pid
         os.kill(second, signal.SIGKILL)
         _wait(lambda: EmbeddedPostgres(home).running_pid() is None)
-        # The same program goes on with a server started anew; only what was under way at the kill
-        # may fail.
+        # The same program continues with a restarted server; only the transaction at the time of
+        # the kill may fail.
         _wait(lambda: _greatest(database) == 1000000)
     finally:
         database.close()

@@ -52,7 +52,7 @@ async def events(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def count(scope: Any, receive: Any, send: Any) -> None:
-    """Says the path and how long the body was; `/late` reads it only after the limit of time."""
+    """Returns the path and the length of the body; `/late` reads it only after the time limit."""
     if scope["path"] == "/late":
         await asyncio.sleep(1.2)
     length, more = 0, True
@@ -115,7 +115,7 @@ def problem(read: Any, status: int) -> dict[str, Any]:
 
 
 def slowest_answer_during(port: int, work: Callable[[], None]) -> float:
-    """Of another client, in seconds, while `work` is done in a thread."""
+    """The slowest response to another client, in seconds, while `work` runs in a thread."""
     thread = threading.Thread(target=work)
     thread.start()
     slowest = 0.0
@@ -154,7 +154,7 @@ def test_a_flood_in_one_line_is_refused_and_nobody_waits_for_it(port: int, start
                 seen.append(answer(read)[0])
 
     assert slowest_answer_during(port, flood) < 1
-    with wire(port) as (sent, read):  # one that stops soon sees why
+    with wire(port) as (sent, read):  # a client that stops soon sees the reason
         sent.sendall(start + b"a" * (4 * MAX_HEAD_BYTES))
         problem(read, status)
     assert set(seen) <= {status}

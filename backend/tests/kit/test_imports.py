@@ -1,4 +1,4 @@
-"""What a start imports: packages that take long wait until somebody needs them."""
+"""Imports at start: slow packages are imported only on first use."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def database(empty_url: str) -> Iterator[Database]:
 
 
 def _things(database: Database) -> dict[str, list[str]]:
-    """Everything of ours that the database holds, beside Alembic's own table."""
+    """All our objects in the database, except Alembic's own table."""
     kinds = {
         "tables": "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S', 'v')",
         "functions": "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace",

@@ -1,5 +1,5 @@
-"""What a request's errors say: of fields with several forms only those of the form that was meant,
-in plain words."""
+"""Errors of a request in plain words: for fields with several forms, only the errors of the
+intended form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lives over the API: the stream and its document, saved plans, what is refused, and that leaving
-ends the work."""
+"""Lifetime simulations over the API: the stream and its document, saved plans, errors, and that
+disconnecting ends the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial does what it says: every example in it is run, and the reference is written."""
+"""The tutorial is correct: every example in it is run, and the reference is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user of a notebook meets: mistakes, files, pictures, Ctrl-C, and a start without the
+"""The notebook interface for users: errors, files, pictures, Ctrl-C, and a start without the
 server's packages."""
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def test_the_engine_that_is_needed_is_this_one() -> None:
 
 
 def engine_version() -> str:
-    """Of the engine's own manifest."""
+    """The version in the engine's manifest."""
     return tomllib.loads((ROOT / "emulator/Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 

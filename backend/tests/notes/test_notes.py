@@ -1,5 +1,5 @@
-"""Notes: pinned to what is there, found again in other revisions, kept when it is gone, and changed
-by one person at a time."""
+"""Notes: attached to existing parts, found again in other revisions, kept when the part disappears,
+and changed by one person at a time."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The packet engine beside ns-3."""
+"""The packet engine compared with ns-3."""

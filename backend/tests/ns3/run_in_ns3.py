@@ -1,9 +1,9 @@
-"""What ns-3 says of a star and of a dumbbell. Run by a Python that has the wheel `ns3`; nothing of
-Cubeyard is imported.
+"""Runs ns-3 on a star and on a dumbbell, in a Python with the wheel `ns3`; imports nothing of
+Cubeyard.
 
-Reads a list of cases as JSON, prints for each the seconds until each flow's last byte has arrived:
-`[[secs, ...], ...]`. ns-3 is set to what the packet engine assumes: NewReno (RFC 6582), no
-selective acknowledgements or timestamps, every packet acknowledged, drop-tail queues in packets,
+Reads a list of cases as JSON, and prints for each the seconds until each flow's last byte has
+arrived: `[[secs, ...], ...]`. ns-3 has the same settings as the packet engine: NewReno (RFC 6582),
+no selective acknowledgements or timestamps, every packet acknowledged, drop-tail queues in packets,
 and no queue disc above a device. Connections are opened first, so that a flow starts a round trip
 later.
 """

@@ -1,8 +1,8 @@
-"""The packet engine beside ns-3 in one run: `NS3_PYTHON=... make test TEST=ns3`, with a Python that
+"""The packet engine and ns-3 in one run: `NS3_PYTHON=... make test TEST=ns3`, with a Python that
 has the wheel `ns3`.
 
-The wheel brings a C++ compiler of its own, half a gigabyte in all: it is no dependency of the
-tests, and they say why they skip.
+The wheel contains a C++ compiler, half a gigabyte in total: it is not a dependency of the tests,
+which are skipped with a reason without it.
 `python3 -m venv /tmp/ns3 && /tmp/ns3/bin/pip install ns3==3.44.post0` makes such a Python.
 """
 
@@ -71,7 +71,8 @@ def of_ns3() -> dict[str, list[float]]:
 
 
 def simulated(engine: Engine, case: Case) -> Json:
-    """The same flows over as many links: from a server to a switch, over switches, to a server."""
+    """The same flows over the same number of links: from a server to a switch, over switches, to a
+    server."""
     if case.one_receiver:
         spec = {"family": "bcube", "n": case.flows + 1, "k": 0}
         pairs = [(f"{sender}", "0") for sender in range(1, case.flows + 1)]
@@ -100,8 +101,8 @@ def simulated(engine: Engine, case: Case) -> Json:
 
 
 SPREAD = 0.1
-"""By which goodputs may differ, as that of long flows from max-min rates. Measured, as shares of
-the line beside those of ns-3: one flow 0.859 and 0.910, four 0.918 and 0.928."""
+"""The tolerance between goodputs, and between those of long flows and max-min rates. Measured
+shares of the line rate, ours and ns-3's: one flow 0.859 and 0.910, four flows 0.918 and 0.928."""
 
 
 def share_of_line(case: Case, secs: list[float]) -> float:

@@ -1,5 +1,4 @@
-"""What changed between two revisions: each number is counted again here, from the documents of
-both."""
+"""Changes between two revisions: each number is recomputed here from both documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the container takes in words, and where it stands: API, workbook, PDF, terminal."""
+"""The limits of a container in words, in the API, workbook, PDF and terminal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is cabled: last write wins by cable, a repeated tick changes nothing, and revisions do not
-touch each other."""
+"""Cabling progress: the last write of a cable wins, a repeated mark changes nothing, and revisions
+are independent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import examples
 
 Json = dict[str, Any]
 CABLES = 32
-"""Of `SMALL`."""
+"""The number of cables of `SMALL`."""
 RACKS = {"family": "bcube", "n": 4, "k": 3}
 """256 servers in several racks, 1,024 cables."""
 

@@ -143,7 +143,7 @@ def test_how_a_text_is_pronounced_is_no_part_of_it() -> None:
         plain = "<t>東京電工</t>".encode()
         return name, data.replace(plain, plain + '<rPh sb="0" eb="4"><t>トウキョウデンコウ</t></rPh>'.encode())
 
-    for made in (workbook, shared_workbook):  # beside the cell, and in another part
+    for made in (workbook, shared_workbook):  # in the cell, or in another part of the file
         data = rewritten(made([BILL, bill_row(5, supplier="東京電工")]), furigana)
         assert ("supplier", "東京電工") in {(entry.field, entry.after) for entry in quoted(data).changes}
 

@@ -1,5 +1,5 @@
-"""Reports read again: every number stands in them, they fetch nothing, and hostile names are only
-words."""
+"""Reports read back: they contain every number, they load no external resources, and hostile names
+are only text."""
 
 from __future__ import annotations
 

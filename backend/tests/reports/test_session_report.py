@@ -1,5 +1,5 @@
-"""The report of a session: its verdict, what it is worth beside every number, and how each fault
-was survived."""
+"""The report of a session: its verdict, the fidelity of every number, and the recovery from each
+fault."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
         assert said in words
     for cell in ("1.234 Gb/s", "41.5 %", "21", "F1", "cable pulled", "1.9", "49", "90", "88", "9,876"):
         assert cell in page.cells
-    # A session that struck no "after" has no such row, and what is not known is left empty.
+    # A session without a part "after" has no such row, and unknown values are empty.
     assert "after" not in page.cells
     assert page.fetched == []
     rows = sum(len(table.rows) for section in session.sections(DOCUMENT) for table in section.tables)

@@ -80,7 +80,7 @@ def ended(run: Json) -> bool:
 
 
 def events_of(lines: Iterator[bytes]) -> Iterator[tuple[str, int | None, Json]]:
-    """Name, number and data of each event, read as the standard says."""
+    """Name, number and data of each event, parsed as in the standard."""
     name, number, data = "message", None, b""
     for raw in lines:
         line = raw.rstrip(b"\r\n")
@@ -105,7 +105,7 @@ class Follower:
     run: str
     pause_secs: float = 0.0
     cut_after: int | None = None
-    """Hangs up after so many events, every time."""
+    """Disconnects after this number of events, every time."""
     got: list[tuple[int, str, Json]] = field(default_factory=list)
     progress: list[Json] = field(default_factory=list)
     connections: int = 0
@@ -116,7 +116,7 @@ class Follower:
             assert time.monotonic() < deadline, (self.connections, len(self.got))
 
     def _once(self) -> bool:
-        """False when the server says that there is nothing more to come."""
+        """False when the server reports the end of the stream."""
         self.connections += 1
         place = urlsplit(self.base)
         connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)

@@ -1,4 +1,4 @@
-"""The two lanes of runs: what is over soon waits for nothing that takes long."""
+"""The two lanes of runs: short runs do not wait for long ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK_SECS = 0.4
 
 @pytest.fixture
 def idle(settings: Settings, database: Database) -> Iterator[TestClient]:
-    """Without a worker."""
+    """A server without a worker."""
     with TestClient(create_app(settings, database=database), base_url="http://localhost") as opened:
         yield opened
 

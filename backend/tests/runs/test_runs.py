@@ -32,7 +32,7 @@ Worker = Callable[..., subprocess.Popen[bytes]]
 
 
 def frames(client: TestClient, run: str, after: int = 0) -> list[tuple[str, int, Json]]:
-    """The stream of a run that is over."""
+    """The stream of a run that has ended."""
     answer = client.get(f"{API}/runs/{run}/events", params={"after": after})
     assert answer.status_code == 200
     return [(name, seq, data) for name, seq, data in events_of(iter(answer.content.splitlines())) if seq is not None]
@@ -108,8 +108,8 @@ def test_results_as_a_table(working_client: TestClient) -> None:
 
 
 def test_what_the_engine_refuses_fails_with_its_words(working_client: TestClient, database: Database) -> None:
-    """Creating refuses it already; one that an older engine took fails when it is run, and says
-    why."""
+    """Such a request is rejected at creation; a run that an older engine accepted fails when it is
+    run, with the reason."""
     good = start(working_client, plan=SMALL)
     wait_for(working_client, good["id"], ended)
     with database.session() as session:
@@ -225,7 +225,8 @@ def test_a_sweep_whose_workers_are_killed_loses_and_repeats_nothing(client: Test
     assert run["points_total"] == 200
     at_work, killed_at = start_worker(), list[int]()
     for _ in range(5):
-        # The run goes on first, so that it is the workers that die of us and not of the run.
+        # The run must progress first, so that the test's kills, and not the run, are the cause of
+        # the workers' deaths.
         before = killed_at[-1] if killed_at else 0
         wait_for(client, run["id"], lambda now, goal=before + 1: now["points_done"] >= goal)
         next_one, goal = start_worker(), before + chance.randint(1, 12)

@@ -33,7 +33,7 @@ WAIT_SECS = 60
 
 
 class Held(Engine):
-    """The engine. It asks before each point, by its number among this engine's points."""
+    """An engine that waits before each point, by its number among this engine's points."""
 
     def __init__(self, ask: Callable[[int], object]) -> None:
         super().__init__(Settings())
@@ -96,7 +96,7 @@ def test_the_bytes_are_the_same_however_many_workers_there_are(
         first, second = (
             client.get(f"{API}/runs/{run}/results", params={"format": form}).content for run in (alone["id"], again)
         )
-        if form == "json":  # before the points, it tells of the run
+        if form == "json":  # the run's own lines come before the points
             first, second = (one.partition(b',"points":')[2] for one in (first, second))
         assert first == second
     with database.session() as session:
@@ -105,7 +105,7 @@ def test_the_bytes_are_the_same_however_many_workers_there_are(
 
 
 def test_a_worker_whose_chunk_was_given_on_writes_nothing_of_it(client: TestClient, database: Database) -> None:
-    """It was merely slow: its lease is over before its point is."""
+    """The worker was only slow: its lease ended before its point."""
     run = shared_run(client, database, **sweep(4, SMALL))["id"]
     begun, go = threading.Event(), threading.Event()
 
@@ -131,7 +131,7 @@ def test_a_worker_whose_chunk_was_given_on_writes_nothing_of_it(client: TestClie
 
 
 def test_workers_that_die_at_the_same_points_end_the_run(client: TestClient, database: Database) -> None:
-    """Whatever the others do meanwhile."""
+    """The run fails, independent of the other workers."""
     run = shared_run(client, database, **sweep(4, SMALL))["id"]
     begun, go = threading.Event(), threading.Event()
 
@@ -233,8 +233,8 @@ def test_who_ends_a_run_wakes_its_workers(
 def test_a_killed_worker_of_a_shared_run_loses_and_doubles_no_point(
     client: TestClient, database: Database, start_worker: Worker
 ) -> None:
-    """Of two, one is killed at a moment of chance, in the middle of what it holds; the other takes
-    that too."""
+    """One of two workers is killed at a random moment, while it holds a chunk; the other takes over
+    that chunk."""
     chance = random.Random()
     run = shared_run(client, database, **sweep(50))
     workers = [start_worker() for _ in range(2)]

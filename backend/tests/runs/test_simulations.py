@@ -1,5 +1,5 @@
-"""Runs of the packet engine: their frames, what they show while they go on, their files, and how
-soon they are cancelled."""
+"""Runs of the packet engine: their frames, partial results, files, and the time until they are
+cancelled."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_what_links_carry_in_time_is_left_out_of_several_points_unless_it_is_ask
 
 
 def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: TestClient) -> None:
-    """Three short flows, and one that goes on: it is not in the list when the run is cancelled."""
+    """Three short flows and a long one, which is not in the list when the run is cancelled."""
     flows = [["00", "01", 1_000_000, 0.0], ["02", "03", 1_000_000, 0.0], ["10", "13", 1_000_000, 0.0]]
     workload = {"kind": "listed", "flows": [*flows, ["30", "33", 50_000_000_000, 0.0]]}
     run = start(working_client, **{**QUESTION, "workload": workload}, packet={"flow_times": True})
@@ -144,8 +144,8 @@ def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: T
 
 @pytest.mark.long
 def test_many_flows_are_files_while_they_end(working_client: TestClient) -> None:
-    """30,000 short flows, more than a partial frame lists, and one that goes on: each that is over
-    is listed once."""
+    """30,000 short flows, more than a partial frame lists, and a long one: each finished flow is
+    listed once."""
     flows = [["00", "01", 1_000, at * 20e-6] for at in range(30_000)]
     workload = {"kind": "listed", "flows": [*flows, ["30", "33", 50_000_000_000, 0.0]]}
     run = start(working_client, **{**QUESTION, "workload": workload}, packet={"flow_times": True})

@@ -1,4 +1,4 @@
-"""Streams over real connections: every client ends with every frame once, whatever it is like."""
+"""Streams over real connections: every kind of client gets every frame exactly once."""
 
 from __future__ import annotations
 
@@ -108,8 +108,7 @@ def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient,
 
 
 def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live: Server) -> None:
-    """Nothing happens for a while; then it does, by another process, and the stream says so at
-    once."""
+    """After a quiet time another process ends the run, and the stream reports it at once."""
     busy = start(client, **sweep(250))
     waiting = start(client, **sweep(1))
     follower = Follower(live.base, waiting["id"])

@@ -1,5 +1,4 @@
-"""Searches over the API: the stream and its front, what is refused, and that leaving ends the
-work."""
+"""Searches over the API: the stream and its front, errors, and that disconnecting ends the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs and people write, each with the network that it is."""
+"""Files of other programs and people, each with the expected network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format gives the same small network; what differs between formats is told."""
+"""Every format gives the same small network; differences between formats are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is a server, what a link carries, and what is said where the file leaves it open."""
+"""Roles of nodes, rates of links, and reports of what the file leaves open."""
 
 from __future__ import annotations
 

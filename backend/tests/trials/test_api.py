@@ -1,5 +1,5 @@
-"""Trials of services over the API: what comes of one is what the engine says, progress, what is
-refused, and that leaving ends the work."""
+"""Trials of services over the API: the engine's results, progress, errors, and that disconnecting
+ends the work."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_tried_is_refused_by_its_field(
 
 
 def test_leaving_ends_the_trial(engine: Engine) -> None:
-    """One that would take minutes: 8,000 servers that count again and again."""
+    """A trial that would take minutes: 8,000 servers that count in a loop."""
     asked = ServiceTrial.model_validate({**CACHE, "size": [20, 20, 20], "secs": 3600.0})
     work = TrialService(engine).prepared(asked)
     ended: list[bool] = []
