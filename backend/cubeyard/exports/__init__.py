@@ -34,7 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 Renderer = Callable[..., Iterator[bytes]]
-"""Takes `(plan, progress)`, and the options if the format has any besides the paper size, which the
+"""Takes `(plan, progress)`, and the options if the format has any except the paper size, which the
 plan contains."""
 
 _CSV = "text/csv; charset=utf-8"

@@ -59,7 +59,7 @@ class CubeyardError(ValueError):
 
 
 class MissingPackageError(CubeyardError, ImportError):
-    """A required package is not installed; the message says how to install it."""
+    """A required package is not installed; the message names the installation command."""
 
     def __init__(self, package: str, extra: str = "notebook") -> None:
         message = f"{package} is not installed"

@@ -1,13 +1,13 @@
-"""A plan as DXF, in metres, for the building's own drawing: floor plan, elevations and, if chosen,
+"""A plan as DXF, in metres, for the drawing of the building: floor plan, elevations and, if chosen,
 3D bodies.
 
-In: `drawing.py`, the file with its layers and what it opens on; `floor.py`, `elevations.py` and
+Inside: `drawing.py`, the file with its layers and first view; `floor.py`, `elevations.py` and
 `bodies.py`, its parts; `text.py`, their lettering.
 
-Not in: positions and routes, which the engine computes (`solids.py` beside this folder has them in
-space).
+Not here: positions and routes, which the engine computes (`solids.py` in the parent folder has them
+in three dimensions).
 
-The same plan is the same bytes.
+The same plan gives the same bytes.
 """
 
 from cubeyard.exports.cad.drawing import floor_drawing
