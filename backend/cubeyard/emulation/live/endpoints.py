@@ -120,7 +120,8 @@ def list_faults(service: Service, id: Id) -> schemas.FaultList:
     responses=responses(404, 409),
 )
 def inject_fault(service: Service, settings: SettingsOf, id: Id, request: schemas.LiveFault) -> schemas.Order:
-    """The run's worker does it with its next tick; the run's stream says so in a `fault` frame."""
+    """The run's worker injects it at its next tick; a `fault` frame in the run's stream confirms
+    it."""
     refuse_impossible(settings, [("body.kind", request.kind)])
     return service.inject(id, request)
 
