@@ -268,7 +268,7 @@ def _constructor(family: str) -> Callable[..., Topology]:
         [f"{described['title']}. {described['summary']}", "", *map(_described, described["parameters"])]
     )
     listed = sorted(described["parameters"], key=lambda one: not one["required"])
-    if [one["name"] for one in listed] == names:  # a default must follow required parameters
+    if [one["name"] for one in listed] == names:  # defaults come last
         shown = [
             Parameter(
                 one["name"],
