@@ -122,6 +122,9 @@ class Settings(BaseSettings):
     allowed_origins: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Origins, like http://portal.example:3000, whose pages may call the API and read its answers
     (comma separated)."""
+    trusted_proxies: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Addresses or networks of reverse proxies (comma separated). Their X-Forwarded-For and -Proto
+    name the caller and https; others' are ignored."""
     frontend_dir: Path = Field(default_factory=_default_frontend)
 
     max_body_bytes: int = Field(default=4 * MEBIBYTE, ge=1024)
@@ -209,7 +212,7 @@ class Settings(BaseSettings):
     log_level: str = "info"
     log_format: str = "json"
 
-    @field_validator("allowed_hosts", "allowed_origins", "image_registries", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "image_registries", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -223,6 +226,16 @@ class Settings(BaseSettings):
                 f"the token has {length} characters; it must have at least {LEAST_TOKEN_CHARACTERS}. For a new one: openssl rand -hex 24"
             )
         return token
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, proxies: list[str]) -> list[str]:
+        for proxy in proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError as error:
+                raise ValueError(f"{error}; give addresses or networks like 10.0.0.0/8, comma separated") from None
+        return proxies
 
     @field_validator("hosts", mode="before")
     @classmethod
@@ -306,8 +319,8 @@ class Settings(BaseSettings):
 
     @property
     def exposed(self) -> bool:
-        """Whether anyone but this machine can reach the server."""
-        return not is_loopback(self.host)
+        """Whether anyone but this machine can reach the server, itself or through a proxy."""
+        return not is_loopback(self.host) or bool(self.trusted_proxies)
 
 
 def is_loopback(host: str) -> bool:

@@ -112,6 +112,6 @@ def _require_token(settings: Settings) -> None:
             if service.any_token():
                 return
     refuse(
-        f"Listening on {settings.host} lets others connect, and there is no API token. "
+        f"Listening on {settings.host}{' behind a proxy' if settings.trusted_proxies else ''} lets others connect, and there is no API token. "
         "Make one with `cubeyard token create`, or set CUBEYARD_TOKEN, or listen on 127.0.0.1."
     )

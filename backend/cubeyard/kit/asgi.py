@@ -71,6 +71,8 @@ class RequestContext:
                 headers["x-request-id"] = request_id
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["scheme"] == "https":
+                    headers["strict-transport-security"] = "max-age=31536000"
             await send(message)
 
         self.metrics.in_flight.inc()

@@ -25,6 +25,7 @@ from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.auth.slowing import FORGET_SECS, MOST_SECS, Slowing
 from cubeyard.kit.db import Database
 from cubeyard.kit.sse import EventStream
+from cubeyard.serve import configuration
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
 
@@ -301,3 +302,30 @@ def test_wrong_tokens_are_answered_later_and_later(exposed: TestClient, monkeypa
     slowing = Slowing()
     assert [slowing.count("a", 0.0) for _ in range(30)][-1] == MOST_SECS
     assert slowing.count("b", 0.0) == slowing.count("a", FORGET_SECS) == 0
+
+
+@pytest.mark.parametrize(("peer", "secure"), [("10.0.0.2", True), ("10.0.1.2", False)])
+def test_only_a_trusted_proxy_says_who_calls_and_that_tls_is_used(
+    settings: Settings, database: Database, peer: str, secure: bool
+) -> None:
+    proxied = settings.model_copy(
+        update={"trusted_proxies": ["10.0.0.0/24"], "token": SecretStr("configured-token"), "allowed_hosts": ["plans"]}
+    )
+    assert proxied.exposed
+    app = create_app(proxied, database=database)
+    config = configuration(app, proxied)
+    config.load()
+    forwarded = {"x-forwarded-for": "127.0.0.1" if not secure else "192.0.2.7", "x-forwarded-proto": "https"}
+    with TestClient(app), TestClient(
+        config.loaded_app, base_url="http://plans", client=(peer, 40000), headers=forwarded, follow_redirects=False
+    ) as client:  # fmt: skip
+        assert client.get(PLANS).status_code == 401
+        answer = client.post("/login", data={"token": "configured-token"})
+    assert answer.status_code == 303
+    assert ("secure" in answer.headers["set-cookie"].lower()) == secure
+    assert ("strict-transport-security" in answer.headers) == secure
+
+
+def test_a_proxy_is_named_by_its_address() -> None:
+    with pytest.raises(ValidationError, match="give addresses or networks"):
+        Settings.model_validate({"trusted_proxies": "proxy.example.org"})
