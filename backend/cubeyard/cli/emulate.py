@@ -253,10 +253,10 @@ def _upgrade(text: str) -> Json:
     """`--upgrade-to SPEC@SECONDS` as the experiment's field."""
     target, _, secs = text.rpartition("@")
     try:
-        at_secs = amount(secs, "s")
+        at_secs = amount(secs, "s") if target else None
     except NoAmountError:
-        target = ""
-    if not target:
+        at_secs = None
+    if at_secs is None:
         refuse('--upgrade-to is SPEC@SECONDS, for example \'{"family":"subways",...}@10\'.')
     return {"to": read_spec(target), "at_secs": at_secs}
 

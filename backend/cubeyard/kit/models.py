@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
@@ -30,7 +30,7 @@ def _refuse_booleans(schema: Any) -> None:
     for key, inner in list(schema.items() if isinstance(schema, dict) else enumerate(schema)):
         kind = inner.get("type") if isinstance(inner, dict) else None
         if isinstance(kind, str) and kind in _NUMBERS:
-            schema[key] = core_schema.no_info_before_validator_function(_REFUSALS[kind], inner)
+            schema[key] = core_schema.no_info_before_validator_function(_REFUSALS[kind], cast("CoreSchema", inner))
         elif isinstance(inner, dict | list) and key not in ("metadata", "serialization"):
             _refuse_booleans(inner)
 

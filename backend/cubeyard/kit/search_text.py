@@ -28,10 +28,9 @@ def pattern(word: str) -> str:
     """A regular expression of PostgreSQL for every text that folds as the word does."""
     plain, out, at = folded(word), "", 0
     while at < len(plain):
-        for count in range(min(_MOST_LETTERS, len(plain) - at), 0, -1):
-            part = plain[at : at + count]
-            if count == 1 or part in _same():
-                break
+        most = min(_MOST_LETTERS, len(plain) - at)
+        count = next((count for count in range(most, 1, -1) if plain[at : at + count] in _same()), 1)
+        part = plain[at : at + count]
         ways = [_escaped(letter) for letter in _same().get(part, ())]
         ways.append(
             "".join(f"(?:{'|'.join(map(_escaped, _same().get(letter, (letter,))))})" for letter in part)

@@ -72,10 +72,10 @@ def faults_of(failures: Failures | None) -> list[Json]:
     """Converts failures to faults of an experiment."""
     if failures is None:
         return []
-    failures = plain(failures)
-    if isinstance(failures, Mapping) and "target" not in failures:
-        return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in failures.items()]
-    each = [failures] if isinstance(failures, str | Mapping) else failures
+    given: Any = plain(failures)
+    if isinstance(given, Mapping) and "target" not in given:
+        return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in given.items()]
+    each = [given] if isinstance(given, str | Mapping) else given
     return [_fault(one) if isinstance(one, str) else dict(one) for one in each]
 
 
