@@ -33,7 +33,7 @@ describe("csv", () => {
       "plan 12ab, modelled",
     );
     expect(csv).toBe(
-      'plan,usd\r\n"a ""b"", c",0.1\r\n\'=1+1,92340.25\r\n,\r\n\r\n"# plan 12ab, modelled"\r\n',
+      'plan,usd,source\r\n"a ""b"", c",0.1,"plan 12ab, modelled"\r\n\'=1+1,92340.25,"plan 12ab, modelled"\r\n,,"plan 12ab, modelled"\r\n',
     );
   });
 });

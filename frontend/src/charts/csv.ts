@@ -1,12 +1,16 @@
-/** Columns as CSV [RFC 4180]: CRLF, quotes where needed, numbers in full precision with a dot. */
+/**
+ * Columns as CSV [RFC 4180]: CRLF, quotes where needed, numbers in full precision with a dot. The
+ * provenance is a column: readers of tables refuse a line of another shape, or read numbers as text.
+ */
 import type { ChartColumn } from "./types";
 
 export function toCsv(columns: readonly ChartColumn[], provenance = ""): string {
   const rows = Math.max(0, ...columns.map((column) => column.values.length));
-  const lines = [columns.map((column) => field(column.header)).join(",")];
+  const source: ChartColumn = { header: "source", values: Array<string>(rows).fill(provenance) };
+  const all = provenance ? [...columns, source] : columns;
+  const lines = [all.map((column) => field(column.header)).join(",")];
   for (let row = 0; row < rows; row++)
-    lines.push(columns.map((column) => field(column.values[row] ?? null)).join(","));
-  if (provenance) lines.push("", field(`# ${provenance}`));
+    lines.push(all.map((column) => field(column.values[row] ?? null)).join(","));
   return `${lines.join("\r\n")}\r\n`;
 }
 
