@@ -159,7 +159,11 @@ def _axes(what: list[Asked], failures: Mapping[str, Sequence[float]] | None, see
 def _rates(word: str, rates: Sequence[float]) -> list[float]:
     if isinstance(rates, int | float | str):
         raise mistake(f"failures.{word}", rates, "A sweep varies rates", hint=f"Give a list: [{rates}].")
-    return [rate_of(word, rate) for rate in rates]
+    values = [rate_of(word, rate) + 0.0 for rate in rates]  # -0.0 is 0.0
+    repeated = next((value for value in values if values.count(value) > 1), None)
+    if repeated is not None:
+        raise mistake(f"failures.{word}", repeated, "A rate is given twice", hint="Give each rate once.")
+    return values
 
 
 def _named(what: Asked | Sequence[Asked] | Mapping[str, Asked]) -> dict[str, Asked]:

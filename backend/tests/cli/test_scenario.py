@@ -73,9 +73,9 @@ def test_random_faults_are_listed_before_they_are_injected(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("ratio: 0.1", "ratio: 7"), "switches-fail.yaml:12: faults[0].target.ratio: "),
-        (("kind: all-to-all", "kind: incast, destination: nobody"), "switches-fail.yaml:6: workload"),
-        (("n: 4, k: 2", "n: 4, k: 99"), "switches-fail.yaml:5: plan.topology.k: "),
+        (("ratio: 0.1", "ratio: 7"), "switches-fail.yaml:13: faults[0].target.ratio: "),
+        (("kind: all-to-all", "kind: incast, destination: nobody"), "switches-fail.yaml:7: workload"),
+        (("n: 4, k: 2", "n: 4, k: 99"), "switches-fail.yaml:6: plan.topology.k: "),
     ],
 )
 def test_a_file_that_is_not_valid_is_told_by_line(tmp_path: Path, change: tuple[str, str], told: str) -> None:
