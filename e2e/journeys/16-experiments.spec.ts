@@ -163,7 +163,7 @@ test("a scenario file is dropped on the form, run, judged by its hypotheses and 
   await page.goto("/experiments");
   await expect(form(page).getByRole("button", { name: "Open a scenario…" })).toBeVisible();
   await drop("wrong.yaml", text.replace("ratio: 0.1", "ratio: 7"));
-  await expect(form(page).getByText("wrong.yaml cannot be opened.")).toContainText("Line 12, faults[0].target.ratio");
+  await expect(form(page).getByText("wrong.yaml cannot be opened.")).toContainText("Line 13, faults[0].target.ratio");
   await drop("switches-fail.yaml", text);
   await expect(form(page).getByText("Opened switches-fail.yaml.")).toBeVisible();
   await expect(form(page).getByLabel("Name of the experiment")).toHaveValue("A tenth of the switches fails");
