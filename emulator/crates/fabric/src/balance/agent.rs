@@ -1,8 +1,9 @@
-//! What one node knows of the load, and what it tells its neighbours. Without sockets or a clock.
+//! The load that one node knows of, and the messages it sends to its neighbours. Without sockets or
+//! a clock.
 //!
-//! Reports and weights pass from switch to switch; each is passed on once, and weights again and
-//! again, since full queues lose them. A node that stops forgets all. What a server's port sends is
-//! refused, whatever it says.
+//! Reports and weights pass from switch to switch. Each is forwarded once; weights are also
+//! repeated, since full queues drop them. A node that stops loses its state. Messages from a
+//! server's port are rejected.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +15,11 @@ use super::detours::{Planned, Scheduler, ToldDetours};
 use super::message::{Message, RackWeights, Report};
 use super::plan::Plan;
 
-/// Rounds after which a node tells the weights that it knows again.
+/// Rounds after which a node sends its known weights again.
 const ROUNDS_TO_REPEAT: u64 = 4;
-/// Weights that moved less are not told: hashes have no finer steps for a few flows.
+/// Smaller changes of weights are not sent: with a few flows, hashes have no finer steps.
 const LEAST_MOVE: f64 = 0.01;
-/// A message may not be from the future, but for rounding of clocks.
+/// Messages from the future are rejected; this much allows for rounding of clocks.
 const AHEAD_MILLIS: u32 = 100;
 
 /// Those of detours, by side.
@@ -31,14 +32,14 @@ pub struct Periods {
     pub rebind: f64,
     /// From one report to the next.
     pub report: f64,
-    /// A ToR that has not been heard for so long is dead.
+    /// Silence after which a ToR counts as dead.
     pub dead: f64,
     /// A ToR that was hot stays so for so long: the text's T_duration. `None` where there are no
     /// detours.
     pub hot: Option<f64>,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Topic {
     Weights,
@@ -50,9 +51,9 @@ enum Topic {
 /// A loop's controller at its ToR.
 #[derive(Clone, Debug)]
 pub struct Controller {
-    /// Weights as computed, before they are rounded to what is told.
+    /// Computed weights, before they are rounded for messages.
     weights: LoopWeights,
-    /// When flows were bound anew last, by number of periods.
+    /// Number of the last period in which flows were bound again.
     period: u64,
     /// How many times that was.
     pub rebindings: u64,
@@ -62,20 +63,21 @@ pub struct Controller {
     schedulers: Option<[Scheduler; 2]>,
 }
 
-/// What a node knows.
+/// State of one node.
 #[derive(Clone, Debug)]
 pub struct Agent {
     /// The node.
     pub node: NodeId,
     tor: Option<usize>,
     started_secs: Option<f64>,
-    /// By ToR, with the time at which it was heard.
+    /// Latest report of each ToR, with the time of its arrival.
     reports: Vec<Option<(f64, Report)>>,
-    /// By rack.
+    /// Latest weights of each rack.
     weights: Vec<Option<RackWeights>>,
     /// Out of racks and towards them, by rack.
     detours: [Vec<Option<ToldDetours>>; 2],
-    /// Sides and racks whose detours it has begun or ended as controller, until that is told.
+    /// Sides and racks whose detours this node began or ended as controller, until it has sent
+    /// that.
     planned: Vec<(usize, usize)>,
     /// `Some` while this ToR is its loop's controller.
     pub controller: Option<Controller>,
@@ -85,12 +87,12 @@ pub struct Agent {
     rounds: u64,
     /// Messages that it has refused.
     pub refused: u64,
-    /// The weights that it knows have changed since this was set to false.
+    /// Set when the known weights change; the caller clears it.
     pub is_changed: bool,
 }
 
 impl Agent {
-    /// Knows nothing.
+    /// A node without any reports or weights.
     pub fn new(plan: &Plan, node: NodeId) -> Agent {
         Agent {
             node,
@@ -123,17 +125,17 @@ impl Agent {
         self.tor
     }
 
-    /// What it has heard of a ToR, and when.
+    /// The latest report of a ToR, and the time of its arrival.
     pub fn report(&self, tor: usize) -> Option<&(f64, Report)> {
         self.reports[tor].as_ref()
     }
 
-    /// The weights of a rack that it knows.
+    /// The latest weights of a rack.
     pub fn weights(&self, rack: usize) -> Option<&RackWeights> {
         self.weights[rack].as_ref()
     }
 
-    /// The detours out of a rack (side 0) or towards it that it knows; none where they have ended.
+    /// The latest detours out of a rack (side 0) or towards it; `None` where they have ended.
     pub fn detours(&self, side: usize, rack: usize) -> Option<&ToldDetours> {
         self.detours[side][rack]
             .as_ref()
@@ -160,7 +162,7 @@ impl Agent {
         }
     }
 
-    /// Whether the message is one that this node may be told. Old ones are, and change nothing.
+    /// Whether the message is valid for this node. Old messages are, and change nothing.
     fn accept(&mut self, plan: &Plan, message: Message, now_secs: f64) -> bool {
         let latest = millis(now_secs).saturating_add(AHEAD_MILLIS);
         match message {
@@ -171,7 +173,7 @@ impl Agent {
                     return false;
                 }
                 let last = self.reports[tor].as_ref().map(|(_, last)| last.at_millis);
-                // What it has counted itself it knows best.
+                // This ToR's own counters are more recent than its forwarded reports.
                 if self.tor != Some(tor) && last.is_none_or(|last| last < report.at_millis) {
                     self.reports[tor] = Some((now_secs, report));
                     self.news.insert((Topic::Report, tor));
@@ -183,8 +185,8 @@ impl Agent {
                 }
                 let last = self.weights[weights.rack].as_ref().map(|last| last.at_millis);
                 if last.is_none_or(|last| last < weights.at_millis) {
-                    // Another controller has been at work; this one, if it is one still, goes on
-                    // from there.
+                    // Another controller is active: this node stops being one, or continues from
+                    // these weights if it stays the lowest.
                     if self.tor.map(|tor| plan.loop_of(tor)) == Some(plan.loop_of(weights.rack)) {
                         self.controller = None;
                     }
@@ -248,8 +250,7 @@ impl Agent {
         }
     }
 
-    /// The ToR of a loop whose controller is at work, as far as this node has heard: the lowest
-    /// that is alive.
+    /// The ToR of a loop that acts as controller: the lowest that this node believes to be alive.
     pub fn lowest_alive(&self, plan: &Plan, number: usize, periods: Periods, now_secs: f64) -> Option<usize> {
         let alive = |&tor: &usize| self.is_alive(tor, periods, now_secs);
         plan.members(number).find(alive)
@@ -268,7 +269,7 @@ impl Agent {
         let Some(tor) = self.tor else { return };
         let number = plan.loop_of(tor);
         let is_lowest = self.lowest_alive(plan, number, periods, now_secs) == Some(tor);
-        // Whoever has just started has not heard the others yet.
+        // After a start, the reports of other ToRs have not arrived yet.
         if !is_lowest || now_secs - started <= periods.dead {
             self.controller = None;
             return;
@@ -322,7 +323,7 @@ impl Agent {
         self.controller = Some(controller);
     }
 
-    /// The weights of a loop that this node knows, or equal ones.
+    /// The latest weights of a loop, or equal weights where none have arrived.
     fn known(&self, plan: &Plan, number: usize) -> LoopWeights {
         let mut weights = equal(plan, number);
         for (rack, weights) in plan.members(number).zip(&mut weights) {
@@ -366,7 +367,7 @@ impl Agent {
     /// frame if there are none.
     pub fn frames(&self, plan: &Plan, to: NodeId, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = vec![Vec::new()];
-        // Servers report nothing: they only hear.
+        // Servers send no reports; they only receive weights.
         if plan.rack(self.node).is_some() {
             return frames;
         }
@@ -399,7 +400,7 @@ impl Agent {
         frames
     }
 
-    /// All neighbours have been told.
+    /// Ends a round in which all neighbours got the news.
     pub fn end_round(&mut self) {
         self.news.clear();
     }

@@ -1,12 +1,12 @@
-//! A loop's detours: from what its ToRs report to the ways of its hot racks, and these as bytes.
-//! `[subways §6]`
+//! A loop's detours: computes the paths of its hot racks from the reports of its ToRs, and encodes
+//! them. `[subways §6]`
 //!
-//! Out of a hot rack its servers wrap packets, which is what the text explains; towards one, the
-//! switches above the loop's ToRs do. What is planned for which load is the flow engine's
-//! (`cubeyard_routing::subways::rack_detours`). What a ToR carries of detours it counts itself:
-//! they are the only IPv6 packets.
+//! Servers encapsulate packets out of a hot rack, as the paper explains; switches above the loop's
+//! ToRs encapsulate packets towards it. The flow engine plans detours for a load
+//! (`cubeyard_routing::subways::rack_detours`). Each ToR counts the detour traffic that it carries:
+//! detours are the only IPv6 packets.
 //!
-//! Not here: who may say so to whom (`agent`).
+//! Not here: which node may send detours to which (`agent`).
 
 use cubeyard_routing::subways::{DetourPath, HOT, HotSpots, LIMITS, LoopLoad, RackDetours, rack_detours};
 use cubeyard_topology::NodeId;
@@ -15,7 +15,7 @@ use super::controller::{Seen, carried, used};
 use super::message::{MAX_RATE, Refusal, Report, number, take};
 use super::plan::Plan;
 
-/// Shares that moved less are not told: flows would move back and forth with each measurement.
+/// Smaller changes of shares are not sent: flows would move back and forth with each measurement.
 /// `[ours]`
 const LEAST_SHIFT: f64 = 0.05;
 /// A rack has no more ways; those by the nearest ToRs come first. `[ours]`
@@ -36,7 +36,7 @@ pub struct ToldDetours {
     pub at_millis: u32,
     /// The ToR whose controller has set them.
     pub controller: NodeId,
-    /// What goes straight, and what by which way, in bits per second; no detours where they have
+    /// Direct traffic and traffic by each detour, in bits per second; no detours where they have
     /// ended.
     pub ways: RackDetours,
     /// The rack's ToRs, by a bit each from left to right, that it sends nothing over, or gets
@@ -165,7 +165,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Knows no hot ToR. One that is hot stays so for `hot_secs`.
+    /// A scheduler without hot ToRs. A hot ToR stays hot for `hot_secs`.
     pub fn new(plan: &Plan, number: usize, side: usize, hot_secs: f64) -> Scheduler {
         let size = plan.racks.ring.size;
         Scheduler {
@@ -243,7 +243,7 @@ impl Scheduler {
     }
 }
 
-/// Whether the ways of a rack are others than those that are known, or have moved.
+/// Whether the paths or shares of a rack differ from the known ones.
 fn differs(known: Option<&ToldDetours>, ways: &RackDetours, withdrawn: u32) -> bool {
     let Some(known) = known else {
         return !ways.detours.is_empty();
@@ -264,19 +264,19 @@ fn differs(known: Option<&ToldDetours>, ways: &RackDetours, withdrawn: u32) -> b
         || shares(&known.ways).into_iter().zip(shares(ways)).any(shifted)
 }
 
-/// What a loop's ToRs carry, by place in the loop.
+/// Load of a loop's ToRs, by position in the loop.
 struct Load {
     /// The fraction of a ToR's uplinks that would be used without detours.
     utilisation: Vec<f64>,
-    /// What the plan is made for, but for what is hot.
+    /// The load without hot spots, as input of the planner.
     planned: LoopLoad,
 }
 
 impl Load {
-    /// What a rack sends (side 0) or gets by detour counts at its own ToRs, as in the flow engine;
-    /// it goes straight there as far as they have room. A ToR that is not heard has neither load
-    /// nor room. How much of what a server sends or gets goes over the backbone is not counted: as
-    /// much as of all that its ToR carries of servers in this direction. `[ours]`
+    /// Detour traffic that a rack sends (side 0) or receives counts at the rack's own ToRs, as in
+    /// the flow engine, up to their free capacity. A ToR without a recent report has neither load
+    /// nor capacity. The backbone share of a server's traffic is not measured: it is assumed to
+    /// equal the share of all its ToR's server traffic in this direction. `[ours]`
     fn of<'a, 't, R, B>(
         seen: &Seen<'a, R, B>,
         number: usize,

@@ -1,17 +1,17 @@
 //! Balancing by load on real packets: each loop's controller, live. `[subways §5.2]`
 //!
-//! ToRs report their uplinks' utilisation and what they carry of each server to their loop's
-//! controller, which is on the lowest ToR that is alive and answers with weights. Reports and
-//! weights are messages in the hellos on links, so that they wait in the same queues as packets,
-//! and are lost with a link, a ToR, or a full queue. Each node has the weights that have reached
-//! it: servers choose their ToR by them, switches the ways down to a server.
+//! Each ToR reports its uplinks' utilisation and its load per server to its loop's controller. The
+//! controller runs on the lowest live ToR and answers with weights. Reports and weights are
+//! messages in the hellos on links: they wait in the same queues as packets, and are lost with a
+//! link, a ToR, or a full queue. Each node uses the latest weights that it received: servers choose
+//! their ToR by them, switches their paths down to a server.
 //!
-//! With detours, it plans those of its loop's hot racks too; racks' servers send by them, and
-//! switches send towards racks by them. `[subways §6]`
+//! With detours, the controller also plans those of its loop's hot racks. Servers send by them, and
+//! switches forward to racks by them. `[subways §6]`
 //!
 //! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent`
-//! what one node knows, `controller` a round of rebinding, `detours` a round of planning, `view`
-//! what people see of it.
+//! the state of one node, `controller` a round of rebinding, `detours` a round of planning, `view`
+//! the sections that users inspect.
 //!
 //! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes
 //! are between the old and the new bounds, and no others. They move at once: the kernel's groups
@@ -51,17 +51,17 @@ const REBIND_LIMITS: (f64, f64) = (0.5, 10.0);
 const DURATION: f64 = 10.0;
 /// From one report to the next, unless hellos are rarer. `[ours]`
 const REPORT_SECS: f64 = 0.1;
-/// So many reports in a row are lost when a ToR is dead. `[ours]`
+/// A ToR is dead after this many missed reports in a row. `[ours]`
 const REPORTS_TO_DEATH: f64 = 10.0;
-/// Bytes of a frame before its messages, and those that a tunnel may add.
+/// Bytes of a frame before its messages, including room for the header of a tunnel.
 const FRAME_BYTES: u32 = 64;
 
-/// What all nodes of a run know of the load.
+/// The load balancing state of all nodes of a run.
 #[derive(Debug)]
 pub struct Balancing {
     /// Racks, ToRs and loops.
     pub plan: Plan,
-    /// How often what is done.
+    /// Periods of reports and rebinding.
     pub periods: Periods,
     /// Bytes of messages in a hello.
     pub frame_bytes: usize,
@@ -72,8 +72,8 @@ pub struct Balancing {
 }
 
 impl Balancing {
-    /// Nobody knows anything. `None` where flows are not spread by load. Errors: a setting that is
-    /// not allowed, links whose packets are too short for a message.
+    /// No node has reports or weights yet. `None` where flows are not spread by load. Errors: a
+    /// setting that is not allowed, links whose packets are too short for a message.
     pub fn of(network: &Network) -> Result<Option<Balancing>> {
         let Some(routing) = network
             .routing
@@ -122,7 +122,7 @@ impl Balancing {
         }))
     }
 
-    /// What a node knows; `None` for one that is not in the network.
+    /// The state of a node; `None` for a node outside the network.
     pub fn agent(&self, node: NodeId) -> Option<&Agent> {
         self.agents.get(&node)
     }
@@ -132,7 +132,7 @@ impl Balancing {
         Some((&self.plan, self.agents.get_mut(&node)?))
     }
 
-    /// Whether weights have changed at some node since this was asked last.
+    /// Whether weights have changed at any node since the last call.
     pub fn take_changed(&mut self) -> bool {
         let mut any = false;
         for agent in self.agents.values_mut() {
@@ -141,8 +141,8 @@ impl Balancing {
         any
     }
 
-    /// Every node's table by the weights and detours that it knows. `build` makes the tables of all
-    /// nodes by given ones.
+    /// Every node's table, by the weights and detours of that node. `build` makes the tables of all
+    /// nodes from given weights and detours.
     pub fn tables(
         &self,
         build: impl Fn(&LinkWeights, [&[RackDetours]; 2]) -> Option<Tables>,
@@ -153,7 +153,7 @@ impl Balancing {
         let mut views: BTreeMap<Vec<[u32; 2]>, Vec<NodeId>> = BTreeMap::new();
         for (&node, agent) in &self.agents {
             if let Some(rack) = self.plan.rack(node) {
-                // A server's own links, by the weights that it knows itself.
+                // A server's own links, by the weights that the server received.
                 for &link in &self.plan.rack_links[rack] {
                     if self.plan.ends(link).0 == node {
                         source[link] = self.known(agent, link, 0).unwrap_or(equal);
@@ -215,7 +215,7 @@ impl Balancing {
         Some(agent.weights(rack)?.links[at][side].into())
     }
 
-    /// What a node knows as sections.
+    /// A node's state, as sections for users.
     pub fn sections(&self, node: NodeId, now_secs: f64) -> Vec<Section> {
         self.agents
             .get(&node)

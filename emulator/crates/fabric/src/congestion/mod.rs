@@ -1,13 +1,13 @@
 //! Congestion notification by servers' chips `[serverswitch §5.2]`: the CPU of a chip answers the
-//! questions of sources with what it sees of a queue, and a source sends no faster than it is told.
+//! questions of sources with feedback on a queue, and a source limits its rate by that feedback.
 //! The rules are QCN's, of `cubeyard_routing::qcn`.
 //!
-//! `point` is what a CPU tells, `tally` what CPUs have counted, `message` what an answer looks
-//! like: all without sockets or a clock, as the sources' part here is. `cpu` is the thread that
-//! answers; `run/congestion.rs` carries out what sources are told.
+//! `point` computes a CPU's feedback, `tally` holds the counters of CPUs, `message` is the format
+//! of answers. None of them uses sockets or a clock; neither does the sources' part here. `cpu` is
+//! the thread that answers; `run/congestion.rs` sets the rates of sources.
 //!
-//! There is one reaction point a port of a server, so all that leaves by the port is slowed down,
-//! other servers' packets too. `[ours]`
+//! Each port of a server has one reaction point, which slows down all traffic that leaves by the
+//! port, including forwarded packets of other servers. `[ours]`
 
 pub mod cpu;
 pub mod message;
@@ -39,7 +39,7 @@ const LEAST_CHANGE: f64 = 0.002;
 /// Bytes that a source's cycle is counted in.
 const STEP_BYTES: u64 = 1_500;
 
-/// What a caller says about it.
+/// Settings of congestion notification in a run's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -54,7 +54,7 @@ fn answers() -> bool {
     true
 }
 
-/// What a run has counted.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// Questions that CPUs have got.
@@ -67,9 +67,9 @@ pub struct Counts {
     pub reaction_micros: f64,
     /// The median, to a sixteenth.
     pub median_reaction_micros: f64,
-    /// Of a hundred, 99 are no longer; to a sixteenth.
+    /// 99th percentile, to a sixteenth.
     pub p99_reaction_micros: f64,
-    /// The longest.
+    /// Longest reaction.
     pub longest_reaction_micros: f64,
     /// From the copy until the network has carried the answer on, on average.
     pub sent_micros: f64,
@@ -79,9 +79,9 @@ pub struct Counts {
 #[derive(Debug)]
 struct Limit {
     reaction: Reaction,
-    /// What the port had sent when it was last looked at, in bytes.
+    /// Bytes that the port had sent at the last reading.
     sent_bytes: u64,
-    /// What was set, in bit/s; `None`: the link's own rate.
+    /// The rate that was set, in bit/s; `None`: the link's own rate.
     set: Option<f64>,
 }
 
@@ -90,9 +90,9 @@ struct Limit {
 pub struct Congestion {
     qcn: Qcn,
     answers: bool,
-    /// What answers carry, so that nobody else can make one.
+    /// Secret in each answer, so that nobody else can forge one.
     pub key: u64,
-    /// What the CPUs of chips have counted.
+    /// Counters of the chips' CPUs.
     pub tally: Arc<Tally>,
     limits: BTreeMap<PortKey, Limit>,
     draws: u64,
@@ -103,7 +103,7 @@ pub struct Congestion {
 }
 
 impl Congestion {
-    /// What a run has, where its description asks for it. `key` is nobody else's to know.
+    /// The state of a run whose description enables it. `key` must stay secret.
     pub fn of(network: &Network, key: u64) -> Option<Congestion> {
         let settings = network.description.congestion?;
         Some(Congestion {
@@ -121,12 +121,12 @@ impl Congestion {
         })
     }
 
-    /// What the CPU of a chip knows of its queues at first.
+    /// The initial state of the CPU of a chip, without any queues.
     pub fn point(&self) -> Point {
         Point::new(self.qcn.clone(), self.answers)
     }
 
-    /// What a run says about it.
+    /// The counters that a run reports.
     pub fn counts(&self) -> Counts {
         let reactions = self.tally.reactions();
         let micros = |nanos: u64| nanos as f64 / 1e3;
@@ -147,8 +147,8 @@ impl Congestion {
         self.qcn.mean_period(0) as u32
     }
 
-    /// A source has its answer, for a port whose link has this rate and that has sent so much.
-    /// Bytes from one mark to the next from now on.
+    /// Applies an answer to a port, with its link's rate and the bytes that the port has
+    /// sent. Returns the number of bytes from one mark to the next.
     pub fn tell(&mut self, port: PortKey, feedback: u32, line: f64, sent_bytes: u64, now_nanos: u64) -> u32 {
         self.told += 1;
         if feedback > 0 {
@@ -173,8 +173,8 @@ impl Congestion {
         self.limits.keys().copied().collect()
     }
 
-    /// A limited port has sent so much: the rate to set, if it has changed; `None` inside is the
-    /// link's own.
+    /// A limited port has sent `sent_bytes` in total. Returns the rate to set if it has changed;
+    /// the inner `None` is the link's own rate.
     pub fn follow(&mut self, port: PortKey, sent_bytes: u64, now_nanos: u64) -> Option<Option<f64>> {
         let (now, qcn) = (now_nanos * NANO, self.qcn.clone());
         let limit = self.limits.get_mut(&port)?;
@@ -214,7 +214,7 @@ fn drawn(number: u64) -> f64 {
     Draws::of(mix(number), number).unit()
 }
 
-/// Checks what a caller says about it.
+/// Checks the settings of a description.
 pub fn check(description: &Description, behaviour: Behaviour) -> Result<()> {
     let Some(settings) = description.congestion else {
         return Ok(());

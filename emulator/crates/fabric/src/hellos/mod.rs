@@ -1,16 +1,16 @@
-//! Hellos on the links of a network of routers or chips: the ends of a link that carries nothing
-//! notice it, though its carrier is up.
+//! Hellos on the links of a network of routers or chips: they detect a link that drops all traffic
+//! while its carrier is up.
 //!
 //! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue.
-//! An end that has heard none for several rounds counts packets: if others have come, a full queue
-//! has dropped the hellos and the link works. Otherwise its neighbour is dead, until a hello is
-//! heard again. `[subways §4.2]` asks for detection and leaves out how; rounds and their number are
-//! `[ours]`.
+//! An end that received no hello for several rounds counts packets: if other packets arrived, a
+//! full queue has dropped the hellos and the link works. Otherwise it declares its neighbour dead
+//! until the next hello arrives. `[subways §4.2]` requires detection without defining it; rounds
+//! and their number are `[ours]`.
 //!
-//! A hello may carry messages, which this does not read (`balance/`).
+//! A hello may carry messages, which `balance/` reads.
 //!
-//! Not here: what follows from it (`run/hearing.rs`), and links without a carrier, which the kernel
-//! announces.
+//! Not here: the reaction to a dead neighbour (`run/hearing.rs`), and links without a carrier,
+//! which the kernel announces.
 
 mod socket;
 
@@ -34,12 +34,12 @@ pub struct Lane {
     pub index: u32,
 }
 
-/// What an end has noticed.
+/// A change of a neighbour's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Its neighbour is not heard any more.
+    /// Hellos from the neighbour have stopped.
     Dead,
-    /// Its neighbour is heard again.
+    /// A hello from the neighbour has arrived again.
     Alive,
 }
 
@@ -52,14 +52,14 @@ struct Ear {
     is_dead: bool,
 }
 
-/// What the ends of all links have heard.
+/// The state of hellos at the ends of all links.
 #[derive(Debug)]
 pub struct Hellos {
     /// From one round to the next.
     pub round: Duration,
     limit: u32,
     ears: Vec<[Ear; 2]>,
-    /// By namespace.
+    /// The ends in each namespace.
     pub lanes: BTreeMap<Site, Vec<Lane>>,
 }
 
@@ -73,7 +73,7 @@ impl Hellos {
         let values = network.behaviour.values(&network.description)?;
         let mut lanes: BTreeMap<Site, Vec<Lane>> = BTreeMap::new();
         for (link, end) in (0..network.places.len()).flat_map(|link| [(link, 0), (link, 1)]) {
-            // Servers beside chips send none.
+            // Servers connected to chips send no hellos.
             if network.routing.is_none() && !network.places[link].iter().all(Place::is_switch) {
                 continue;
             }
@@ -89,8 +89,8 @@ impl Hellos {
         }))
     }
 
-    /// A round is over in which an end heard a hello or none. `packets` counts all that has come to
-    /// the end so far.
+    /// Ends a round at one end. `heard`: whether a hello arrived in it. `packets` counts all
+    /// packets that have arrived at the end so far.
     pub fn hear(
         &mut self,
         lane: Lane,
@@ -120,13 +120,13 @@ impl Hellos {
         Some(Notice::Dead)
     }
 
-    /// A link without a carrier, or without an end, is not listened to; its neighbours begin anew
-    /// when it is back.
+    /// Resets a link that has no carrier or has lost an end: its ends start as alive when it
+    /// returns.
     pub fn forget(&mut self, link: usize) {
         self.ears[link] = [Ear::default(); 2];
     }
 
-    /// The links, by index, of which an end does not hear the other.
+    /// Indices of the links with an end that receives no hellos.
     pub fn dead_links(&self) -> impl Iterator<Item = usize> {
         let ears = self.ears.iter().enumerate();
         ears.filter(|(_, ears)| ears.iter().any(|ear| ear.is_dead))

@@ -26,7 +26,7 @@ use super::registers::{self, Registers};
 use crate::error::{During, FabricError, Result};
 use crate::netlink::{Batch, Hook, attach_program};
 
-/// Name of the table that every object has: what flows have sent.
+/// Name of the table of bytes per flow, which every object has.
 const FLOW_COUNTS: &str = "flow_counts";
 
 /// One server's forwarding in the kernel.
@@ -38,7 +38,7 @@ pub struct Programs {
     translation: Option<Box<dyn Translate>>,
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
-    /// What a chip has counted; `None` of an object without one.
+    /// Counters of a chip; `None` for an object without a chip.
     registers: Option<Registers>,
     /// Packets for users' programs; `None` of an object without a chip.
     packets: Option<MapData>,
@@ -55,7 +55,7 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// The next copy, if there is one: a question, or nothing that asks.
+    /// The next copy, if one waits; the inner value is `None` for a copy that is no question.
     pub fn next_copy(&mut self) -> Option<Option<Question>> {
         let record = self.ring.next()?;
         Some((self.question)(&record))
@@ -158,7 +158,8 @@ impl Programs {
         self.packets.as_ref().map(|map| map.fd().as_fd())
     }
 
-    /// Has the chip take what is sent by a socket, by its cookie, for packets of users' programs.
+    /// Makes the chip treat packets of a socket, given by its cookie, as packets of users'
+    /// programs.
     pub fn take_packets_of(&mut self, cookie: u64) -> Result<()> {
         let written = self.write(&set_cpu_socket(cookie));
         written.during(failed("naming the socket of a chip's CPU"))
@@ -180,8 +181,8 @@ impl Programs {
         self.tables.get(table).map(Table::schema)
     }
 
-    /// Sets or removes an entry of a table, and what follows from it in the object's own. What a
-    /// protocol may write is checked before.
+    /// Sets or removes an entry of a table, and the entries of the object's own tables that depend
+    /// on it. Callers check first what a protocol may write.
     pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match &mut self.translation {
             Some(translation) => {
@@ -208,7 +209,7 @@ impl Programs {
         write(&mut self.tables, update)
     }
 
-    /// What tables of the object's own hold, for people. `queues` are the bytes that wait at ports.
+    /// Contents of the object's own tables, for users. `queues` are the bytes that wait at ports.
     pub fn inspect(&self, queues: &[(u16, u64)]) -> Vec<Section> {
         let read = |table: &str, key: &[u8]| self.tables.get(table)?.get(key);
         let counters = self.counters(queues);
@@ -251,8 +252,8 @@ impl Programs {
         written.during(failed("writing a register"))
     }
 
-    /// Gives the ring of copies for the CPU to whoever is the CPU; `None` of an object without one,
-    /// or once it is given.
+    /// Hands over the ring of copies for the CPU; `None` for an object without a ring, or after the
+    /// first call.
     pub fn take_questions(&mut self) -> Option<Questions> {
         Some(Questions {
             question: self.object.own_tables?.question,
@@ -260,7 +261,7 @@ impl Programs {
         })
     }
 
-    /// Has packets of the server's own that leave by a port marked, one in so many bytes.
+    /// Marks one packet per `bytes` sent by the server itself through a port.
     pub fn mark_every(&mut self, port: u8, bytes: u32) -> Result<()> {
         let update = self
             .translation
@@ -270,17 +271,17 @@ impl Programs {
         written.during(failed("setting how often packets are marked"))
     }
 
-    /// What the chip has sent by a port, in bytes.
+    /// Bytes that the chip has sent by a port.
     pub fn sent_bytes(&self, port: u8) -> u64 {
         sent_bytes(port).map_or(0, |slot| self.counter(slot))
     }
 
-    /// What has come in to the chip by a port, in packets.
+    /// Packets that the chip has received by a port.
     pub fn received_packets(&self, port: u8) -> u64 {
         received_packets(port).map_or(0, |slot| self.counter(slot))
     }
 
-    /// What the chip has counted, added up over processors.
+    /// The chip's counters, summed over processors.
     fn counters(&self, queues: &[(u16, u64)]) -> [u64; REGISTERS] {
         let mut counters = array::from_fn(|slot| self.counter(slot));
         for &(port, bytes) in queues {
@@ -366,7 +367,7 @@ pub(super) fn write(
     }
 }
 
-/// What a register has counted, on all processors; 0 without a chip.
+/// A register's count, summed over all processors; 0 without a chip.
 pub(super) fn counted(registers: Option<&Registers>, slot: usize) -> u64 {
     registers.map_or(0, |registers| registers.counted(slot))
 }

@@ -35,11 +35,11 @@ use crate::routes::Routes;
 
 /// The parts of a run.
 pub struct RunState {
-    /// What is emulated.
+    /// The emulated network.
     pub network: Arc<Network>,
     /// The program of nodes, for servers without containers.
     pub node_program: PathBuf,
-    /// What the kernel has of it.
+    /// Kernel objects of the network.
     pub kernels: Kernels,
     /// Sockets and processes of nodes.
     pub nodes: Nodes,
@@ -49,15 +49,15 @@ pub struct RunState {
     pub damage: Damage,
     /// Routes of routers and servers; none where switches are no routers.
     pub routes: Routes,
-    /// What the CPUs of switches that are chips know; `None` where none is.
+    /// State of the CPUs of switches that are chips; `None` without such switches.
     pub chips: Option<Chips>,
-    /// What nodes hear of each other; `None` where switches are bridges.
+    /// Hellos between neighbours; `None` where switches are bridges.
     pub hellos: Option<Hellos>,
-    /// What nodes know of the load; `None` where flows are not spread by it.
+    /// The load that nodes know of; `None` where flows are not spread by load.
     pub balancing: Option<Balancing>,
     /// When the run was made, on the monotonic clock.
     pub started_nanos: u64,
-    /// What queues tell sources; `None` where they do not.
+    /// Congestion notification; `None` where it is off.
     pub congestion: Option<Congestion>,
     /// Where sources of a run that come later are added.
     pub poller: Arc<Poller>,
@@ -65,7 +65,7 @@ pub struct RunState {
     pub router_carriers: RouterCarriers,
     /// The flows.
     pub workload: Workload,
-    /// What has come of requests.
+    /// Latencies of requests.
     pub latencies: LatencyCounts,
     /// MPTCP's connections.
     pub connections: Connections,
@@ -75,7 +75,7 @@ pub struct RunState {
     pub telemetry: Telemetry,
     /// What happened since the last frame.
     pub events: EventLog,
-    /// Who gets frames.
+    /// Connections that receive frames.
     pub subscribers: Subscribers,
     /// Inspections that wait for nodes.
     pub inspections: Inspections,
@@ -87,7 +87,7 @@ pub struct RunState {
     pub wiring: Wiring,
 }
 
-/// A number that nobody else knows.
+/// A random key that nobody can guess.
 fn own_key() -> Result<u64> {
     let mut bytes = [0; 8];
     let mut file = File::open("/dev/urandom").during(|| "drawing a key".to_owned())?;
