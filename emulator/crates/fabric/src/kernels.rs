@@ -19,7 +19,7 @@ use crate::programs::{Preloaded, fair};
 use crate::servers::{Home, ServerKernel, far_interface};
 use crate::switches::Room;
 
-/// What there is of a run's network in the kernel.
+/// Kernel objects of a run's network on this host.
 pub struct Kernels {
     network: Arc<Network>,
     /// By server; `None` if it is on another host, or its container is gone.
@@ -52,9 +52,9 @@ impl Kernels {
         self.servers.iter().flatten().count() + self.rooms.len()
     }
 
-    /// Wires some servers: those of this host in a new run, at once or as they come, or those whose
-    /// containers were started again. `fresh` names them and where they are. All their links are
-    /// made whose other ends are there.
+    /// Wires some servers: those of this host in a new run, or those whose containers have started
+    /// again. `fresh` names them and their locations. Creates all their links whose other ends
+    /// exist.
     pub fn wire(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let network = self.network.clone();
         let is_new = self.rooms.is_empty();
@@ -87,10 +87,10 @@ impl Kernels {
         Ok(())
     }
 
-    /// Removes what is left of the links of servers that are wired again, at their far ends.
+    /// Removes leftover far ends of the links of servers that are wired again.
     ///
-    /// The kernel takes a namespace that nobody holds down when it gets to it; until then its links
-    /// exist, and their far ends have the names and numbers that the new ones need.
+    /// The kernel removes an unused namespace with a delay. Until then its links exist, and their
+    /// far ends hold the names and numbers that the new links need.
     fn remove_links(&mut self, fresh: &[(usize, Home)]) -> Result<()> {
         let mut requests = Requests::default();
         for (server, _) in fresh {
@@ -189,7 +189,7 @@ impl Kernels {
         }
     }
 
-    /// Whether both ends of a link are there.
+    /// Whether both ends of a link exist.
     pub fn has_both_ends(&self, link: usize) -> bool {
         let kind = links::kind(&self.network, link);
         (0..2).all(|end| self.exists(kind.site(&self.network, link, end)))
@@ -208,7 +208,7 @@ impl Kernels {
         received_packets(self.socket(site)?, index).ok().flatten()
     }
 
-    /// What every interface of a site has carried so far; `None` for a site that is gone.
+    /// Counters of every interface of a site; `None` for a site that no longer exists.
     pub fn traffic(&mut self, site: Site) -> Option<BTreeMap<u32, Traffic>> {
         traffic(self.socket(site)?).ok()
     }
@@ -249,7 +249,7 @@ impl Kernels {
         }
     }
 
-    /// Removes our interfaces from containers that go on living.
+    /// Removes our interfaces from containers that stay alive.
     pub fn remove_interfaces(&mut self) -> Result<()> {
         let network = self.network.clone();
         let living = self.servers.iter_mut().enumerate();

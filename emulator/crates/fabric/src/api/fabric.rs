@@ -49,7 +49,7 @@ pub struct Fabric {
     most_servers: usize,
     /// Callers that runs end with.
     pub(super) owners: Owners,
-    /// Who is connected.
+    /// Connected callers.
     pub(super) callers: Callers,
     /// Packet captures that are running.
     pub(super) captures: Captures,
@@ -88,9 +88,9 @@ pub struct Caller {
     pub rights: Rights,
     /// Where the frames of its subscriptions go.
     pub frames: FrameSender,
-    /// Its connection.
+    /// Connection to the caller.
     pub connection: UnixStream,
-    /// The same, for whoever writes a line to it.
+    /// The same connection, locked for writing a line.
     pub output: Arc<Mutex<UnixStream>>,
 }
 
@@ -152,7 +152,7 @@ impl Fabric {
         })
     }
 
-    /// Answers one request.
+    /// Handles one request.
     pub fn call(self: &Arc<Self>, method: &str, params: Value, caller: &Caller) -> Result<Value> {
         if caller.rights == Rights::Watch && !WATCHING.contains(&method) {
             let message = format!(
@@ -384,8 +384,8 @@ impl Fabric {
         self.remove(id, Request::Destroy { end_processes: false })
     }
 
-    /// The same for a caller that says whose the run was: one that another owner has taken up since
-    /// stays.
+    /// Destroys a run for a caller that names the run's owner. If another owner has adopted the run
+    /// since, it stays.
     fn destroy_of(&self, id: &RunId, owner: Option<&str>, caller: &Caller) -> Result<Value> {
         if self.run(id).is_err() {
             return Ok(json!({"removed": 0}));
@@ -468,7 +468,7 @@ fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
     serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))
 }
 
-/// What this host can do, and, if the caller names hosts, what the network between them carries.
+/// Features of this host. If the caller names hosts, also the MTU between them.
 fn probe_with(params: &Value) -> Result<Value> {
     let mut said =
         serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))?;
@@ -519,7 +519,7 @@ fn flag(params: &Value, name: &str) -> Result<bool> {
     }
 }
 
-/// Whose run a `destroy` is about, if the caller says so.
+/// The owner that a `destroy` names, if any.
 fn owner_of(params: &Value) -> Result<Option<&str>> {
     match &params["owner"] {
         Value::Null => Ok(None),

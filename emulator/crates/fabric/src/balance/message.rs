@@ -1,12 +1,12 @@
-//! What ToRs report to their loop's controller, and the weights that it answers with, as bytes.
-//! `[subways §5.2]` says what is sent; the encoding is `[ours]`.
+//! Encoding of the reports of ToRs to their loop's controller, and of the weights that it answers
+//! with. `[subways §5.2]` defines the contents; the encoding is `[ours]`.
 //!
-//! A message is its kind (1 byte), who it is about (4), when it was made (4), who made it (4), the
-//! number of its pairs (2), a report's three numbers, and the pairs. Where there are detours, a
-//! report has twice as many pairs. A rack's detours have ways instead of pairs (`detours`). Numbers
-//! are big-endian, quantities IEEE floats of 4 bytes.
+//! A message contains its kind (1 byte), subject (4), time (4), maker (4), number of pairs (2), a
+//! report's three numbers, and the pairs. Where there are detours, a report has twice as many
+//! pairs. A rack's detours have paths instead of pairs (`detours`). Numbers are big-endian,
+//! quantities IEEE floats of 4 bytes.
 //!
-//! Not here: who may send which message to whom (`agent`).
+//! Not here: the rules on senders and receivers (`agent`).
 
 use cubeyard_topology::NodeId;
 
@@ -26,21 +26,21 @@ pub(super) const MAX_RATE: f32 = 1e13;
 /// A server's weights add up to 1, but for rounding.
 const ROUNDING: f32 = 1e-3;
 
-/// What a ToR says of its links.
+/// A ToR's report on its links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Its number.
     pub tor: usize,
     /// When it was made, in milliseconds of the run.
     pub at_millis: u32,
-    /// What its live uplinks carry together, in bits per second.
+    /// Total capacity of its live uplinks, in bits per second.
     pub capacity: f32,
     /// The fraction of them in use, upwards and downwards: moving averages.
     pub used: [f32; 2],
     /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to
     /// it.
     pub carried: Vec<[f32; 2]>,
-    /// Of them, what packets on detours are; empty where there are none.
+    /// The part of them on detours; empty without detours.
     pub detoured: Vec<[f32; 2]>,
 }
 
@@ -61,20 +61,20 @@ pub struct RackWeights {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// From a ToR.
+    /// Load of a ToR.
     Report(Report),
-    /// From a controller.
+    /// Weights of a rack, from a controller.
     Weights(RackWeights),
-    /// From a controller.
+    /// Detours of a rack, from a controller.
     Detours(ToldDetours),
 }
 
 /// Why bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Too short.
+    /// The message is too short.
     Short,
-    /// Of no kind that there is.
+    /// Unknown kind of message.
     Kind,
     /// About a ToR, a rack or a controller that there is not, or with too many or too few pairs.
     Subject,
@@ -86,7 +86,7 @@ pub enum Refusal {
     Way,
 }
 
-/// Bytes of a message with so many pairs.
+/// Bytes of a message with this many pairs.
 pub fn length(kind_is_report: bool, pairs: usize) -> usize {
     HEADER_BYTES + if kind_is_report { NUMBERS_BYTES } else { 0 } + PAIR_BYTES * pairs
 }
@@ -103,7 +103,7 @@ pub fn longest(plan: &Plan, has_detours: bool) -> usize {
 }
 
 impl Message {
-    /// Adds its bytes.
+    /// Appends the encoded message.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let (kind, subject, at_millis, maker, count) = match self {
             Message::Report(report) => {
@@ -152,7 +152,8 @@ impl Message {
     /// Takes the first message from `bytes` and checks it against the plan.
     ///
     /// # Errors
-    /// Why it is refused; what follows it cannot be read then.
+    ///
+    /// The reason why the message is rejected. The rest of `bytes` cannot be read then.
     pub fn read(bytes: &mut &[u8], plan: &Plan) -> Result<Message, Refusal> {
         let [kind] = take(bytes)?;
         if !(REPORT..=DETOURS_INWARD).contains(&kind) {

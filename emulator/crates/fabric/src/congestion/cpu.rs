@@ -1,6 +1,6 @@
-//! The CPU of a server's chip: a thread that sleeps until the chip passes a question on, and
-//! answers it. The run's own thread may be busy for milliseconds; a source is to know within
-//! microseconds.
+//! The CPU of a server's chip: a thread that sleeps until the chip passes on a question, and
+//! answers it. The run's own thread may be busy for milliseconds, but a source needs its answer
+//! within microseconds.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,21 +21,21 @@ use crate::programs::{Questions, Queues};
 /// another processor.
 const MOST_LOOKS: usize = 20;
 
-/// What the thread works with.
+/// Inputs and outputs of the thread.
 pub struct Work {
     /// The server.
     pub server: usize,
-    /// What its chip passes on.
+    /// Questions that the chip passes on.
     pub questions: Questions,
-    /// What waits at its ports.
+    /// Queue lengths of the server's ports.
     pub queues: Queues,
-    /// Sends answers.
+    /// Socket that sends answers.
     pub socket: UdpSocket,
-    /// What answers carry.
+    /// Secret in each answer.
     pub key: u64,
-    /// What sources are told.
+    /// Computes the feedback.
     pub point: Point,
-    /// Where it counts.
+    /// Counters of questions and answers.
     pub tally: Arc<Tally>,
 }
 
@@ -48,7 +48,7 @@ pub struct ChipCpu {
 }
 
 impl ChipCpu {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(work: Work) -> Result<ChipCpu> {
         let starting = || "starting the CPU of a chip".to_owned();
         let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).during(starting)?);
@@ -123,8 +123,8 @@ impl Work {
         }
     }
 
-    /// What waited when the question's packet came to the port; what waited before, of a packet
-    /// that has not come there.
+    /// The queue length when the question's packet reached the port; an older reading if the packet
+    /// is still on its way after several readings.
     fn queue_bytes(&self, port: u8, asked_nanos: u64) -> u64 {
         let mut waiting = self.queues.get(port);
         for _ in 1..MOST_LOOKS {

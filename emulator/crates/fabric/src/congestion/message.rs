@@ -1,8 +1,8 @@
 //! The answer of a chip's CPU, as a datagram to the source.
 
-/// Its port, below those that applications may take.
+/// UDP port of answers, below the ports that applications may use.
 pub const PORT: u16 = 802;
-/// Bytes of one.
+/// Bytes of an answer.
 pub const BYTES: usize = 20;
 
 const MAGIC: [u8; 4] = *b"cyCN";
@@ -14,7 +14,7 @@ pub struct Answer {
     pub source_port: u8,
     /// The quantized feedback; 0: there is no congestion.
     pub feedback: u8,
-    /// What waits, in bytes.
+    /// Queue length in bytes.
     pub queue_bytes: u32,
 }
 
@@ -29,7 +29,7 @@ impl Answer {
         bytes
     }
 
-    /// Of bytes; `None` where they are of nobody who knows the key, or say what cannot be.
+    /// Parses an answer; `None` if the sender did not have the key, or a value is impossible.
     pub fn parse(bytes: &[u8], key: u64) -> Option<Answer> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let (head, queue) = bytes.split_at(16);

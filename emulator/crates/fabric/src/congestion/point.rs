@@ -1,8 +1,8 @@
-//! The congestion point of a chip's CPU: what it tells the sources that ask.
+//! The congestion point of a chip's CPU: computes the feedback for sources.
 
 use cubeyard_routing::qcn::Qcn;
 
-/// What a CPU knows of its chip's queues.
+/// A CPU's state of its chip's queues.
 #[derive(Clone, Debug)]
 pub struct Point {
     qcn: Qcn,
@@ -12,7 +12,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Of empty queues. One that does not answer lets queues fill.
+    /// Starts with empty queues. Without `answers`, queues fill up.
     pub fn new(qcn: Qcn, answers: bool) -> Point {
         Point {
             qcn,
@@ -21,8 +21,8 @@ impl Point {
         }
     }
 
-    /// A question: so much waits at a port. What its source is to be told; `None` where the CPU
-    /// does not answer.
+    /// Handles a question about a port with `queue_bytes` waiting. Returns the feedback for the
+    /// source; `None` where the CPU does not answer.
     pub fn ask(&mut self, port: u8, queue_bytes: u64) -> Option<u32> {
         let old = std::mem::replace(&mut self.old[usize::from(port)], queue_bytes);
         self.answers.then(|| self.qcn.feedback(queue_bytes, old))

@@ -1,19 +1,19 @@
-//! What the CPUs of a run's chips have counted. They are threads of their own, so it is behind a
-//! lock, which each holds for an addition.
+//! Counters of the CPUs of a run's chips. The CPUs are threads, so a lock guards the counters; each
+//! thread holds it for one addition.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cubeyard_messages::{bucket, bucket_nanos};
 
-/// What the CPU of a server's chip was asked in a second, in sums.
+/// Sums over the questions to one chip's CPU in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
-    /// Questions.
+    /// Questions to the CPU.
     pub asked: u64,
     /// Queues that it saw.
     pub queue_bytes: u64,
-    /// Answers.
+    /// Answers of the CPU.
     pub answered: u64,
     /// From each question until its answer was handed to the network.
     pub reaction_nanos: u64,
@@ -44,7 +44,8 @@ impl Reactions {
         self.sent_nanos / self.answered.max(1)
     }
 
-    /// What this share of answers took at most, to the width of a bucket; 0 of none.
+    /// The reaction time that this share of answers did not exceed, to the width of a bucket; 0
+    /// without answers.
     pub fn share_nanos(&self, share: f64) -> u64 {
         let wanted = (share * self.answered as f64).ceil() as u64;
         let mut seen = 0;
@@ -72,12 +73,12 @@ struct Counted {
     seconds: BTreeMap<usize, Second>,
 }
 
-/// What has been counted so far.
+/// Counters since the start of the run.
 #[derive(Debug, Default)]
 pub struct Tally(Mutex<Counted>);
 
 impl Tally {
-    /// A server's CPU has got a question, and saw so much wait.
+    /// Counts a question to a server's CPU, and the queue length at that time.
     pub fn asked_for(&self, server: usize, queue_bytes: u64) {
         let mut counted = self.counted();
         counted.asked += 1;
@@ -107,7 +108,7 @@ impl Tally {
         self.counted().reactions.clone()
     }
 
-    /// What each server's CPU was asked since the last call.
+    /// Sums of each server's CPU since the last call.
     pub fn take_seconds(&self) -> BTreeMap<usize, Second> {
         std::mem::take(&mut self.counted().seconds)
     }

@@ -1,5 +1,5 @@
-//! What this host supports, tried out in a namespace of its own, with a reason for what it does
-//! not.
+//! Tests in a separate namespace which features this host supports, with a reason for each
+//! unsupported one.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -28,7 +28,7 @@ const FAR: u32 = 102;
 const BRIDGE: u32 = 103;
 const TUNNEL: u32 = 104;
 
-/// What a host supports.
+/// Features of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Probe {
     /// Version of this program.
@@ -39,20 +39,20 @@ pub struct Probe {
     pub root: bool,
     /// Network namespaces and links in them.
     pub namespaces: bool,
-    /// Switches.
+    /// Linux bridges, as switches.
     pub bridges: bool,
-    /// Shaping of rates.
+    /// The `htb` queueing discipline, which limits rates.
     pub htb: bool,
-    /// Delay.
+    /// The `netem` queueing discipline, which adds delay.
     pub netem: bool,
     /// Forwarding in the kernel.
     pub ebpf: bool,
     /// Tunnels to other hosts.
     pub vxlan: bool,
-    /// Whether the next hop that the kernel takes for a flow is the one that we compute; else paths
-    /// are not told where switches are routers.
+    /// Whether the kernel selects the next hop that we compute for a flow; otherwise no paths are
+    /// reported where switches are routers.
     pub path_hash: bool,
-    /// Packets wrapped in lists of nodes to pass, which detours are.
+    /// Packets encapsulated with lists of relays, which detours need.
     pub detours: bool,
     /// Reading how much waits at a port as a packet leaves by it.
     pub queue_read: bool,
@@ -69,7 +69,7 @@ impl Probe {
     }
 }
 
-/// Tries everything out.
+/// Tests all features.
 pub fn probe() -> Probe {
     let mut reasons = BTreeMap::new();
     let mut note = |name: &'static str, result: Result<()>| match result {
@@ -103,7 +103,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |count| count.get())
 }
 
-/// Memory that programs can still allocate; 0 if the kernel does not say.
+/// Memory that programs can still allocate; 0 if it cannot be read.
 pub fn memory_free_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -261,7 +261,7 @@ fn try_detours(socket: &mut Netlink) -> Result<()> {
     let segments = [segment(1, 2, 3), exit_segment(3)];
     set_up(&mut batch, NEAR, true);
     set_up(&mut batch, FAR, true);
-    // Without an address of its own, a namespace has no gateway that is valid.
+    // Gateways are only valid in a namespace with an address.
     add_address(&mut batch, NEAR, Ipv4Addr::new(10, 0, 0, 1), 32);
     add_next_hop_by_segments(&mut batch, 1, NEAR, Ipv4Addr::new(192, 0, 2, 1), &segments);
     let [by_tor, _] = SEGMENT_PREFIX_BITS;
@@ -350,7 +350,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
     Ok(())
 }
 
-/// The objects of all protocols, each on interfaces of its own: a hook takes one program.
+/// Loads the objects of all protocols, each on separate interfaces: a hook takes one program.
 fn try_programs() -> Result<()> {
     let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
     for forwarding in forwardings {

@@ -116,7 +116,7 @@ fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32, supe
     }
 }
 
-/// Makes a veth pair, with both ends in their bridges. The near end is up; the far end has to be
+/// Creates a veth pair, with both ends in their bridges. The near end is up. The far end must be
 /// set up afterwards, since the kernel creates it before it has a peer.
 pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let purpose = format!("making the link {} - {}", veth.near.name, veth.far.name);
@@ -254,7 +254,7 @@ pub fn link_dump() -> Batch {
 pub struct LinkState {
     /// Its number.
     pub index: u32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// It is up, and so is its peer.
     pub carrier: bool,
@@ -278,8 +278,8 @@ pub fn read_link_state(answer: Answer<'_>) -> Option<LinkState> {
     })
 }
 
-/// How many packets an interface has received; `None` if the kernel does not say. An interface that
-/// is gone is an error.
+/// Packets received by an interface; `None` if the kernel does not count them. Errors: the
+/// interface no longer exists.
 pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>> {
     let mut batch = Batch::new();
     let purpose = format!("reading the counters of interface {index}");
@@ -295,23 +295,23 @@ pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>>
     Ok(packets)
 }
 
-/// What an interface has carried so far.
+/// Traffic counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes received.
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Of them, those of IPv6 packets, received and sent: in a routed network these are the packets
-    /// of detours.
+    /// Bytes of IPv6 packets, received and sent: in a routed network these are the packets of
+    /// detours.
     pub wrapped_bytes: [u64; 2],
 }
 
-/// What every interface of a socket's namespace has carried so far, by its number.
+/// Traffic counters of every interface in a socket's namespace, by the interface's number.
 pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
     let mut all = BTreeMap::new();
     socket.dump(&mut link_dump(), |answer| {
-        // Packets come before bytes, what is received before what is sent.
+        // Counters of packets precede those of bytes, and received precedes sent.
         // `[linux include/uapi/linux/if_link.h]`
         let read = || {
             let index = u32::from_ne_bytes(*answer.body.get(4..)?.first_chunk()?);

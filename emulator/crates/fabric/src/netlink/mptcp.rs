@@ -1,10 +1,10 @@
 //! The kernel's MPTCP, by the generic netlink family `mptcp_pm`: we are the path manager of a
-//! namespace. The kernel tells of connections and subflows, and we add the subflows.
+//! namespace. The kernel reports connections and subflows, and we add the subflows.
 //! `[man 8 ip-mptcp, linux/mptcp_pm.h]`
 //!
-//! The kernel's own path manager cannot do it: an endpoint of its either is announced or joins
-//! every address of the peer, and a server here sends and receives. Its subflows also get any port,
-//! so that their paths would not be known beforehand.
+//! The kernel's own path manager cannot do it: its endpoints are either announced or joined to
+//! every address of the peer, but our servers both send and receive. Its subflows also get
+//! arbitrary ports, so that their paths could not be computed in advance.
 #![allow(unsafe_code, reason = "no library joins a group of generic netlink")]
 
 use std::net::Ipv4Addr;
@@ -51,7 +51,7 @@ const EVENT_SOURCE_PORT: u16 = 9;
 const EVENT_DESTINATION_PORT: u16 = 10;
 const EVENT_SERVER_SIDE: u16 = 18;
 
-/// What the kernel tells of a connection, by its token.
+/// An event of a connection, identified by its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEvent {
     /// It has its first subflow.
@@ -63,14 +63,14 @@ pub enum PathEvent {
         /// Whether the other end has opened it.
         is_accepted: bool,
     },
-    /// It has ended.
+    /// The connection has ended.
     Closed {
         /// The token.
         token: u32,
     },
     /// It has a further subflow.
     SubflowUp {
-        /// The token.
+        /// The connection's token.
         token: u32,
         /// The number of this end's address, which is the subflow's here.
         id: u8,
@@ -89,7 +89,7 @@ pub enum PathEvent {
 /// A subflow to add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubflowRequest {
-    /// The connection.
+    /// Token of the connection.
     pub token: u32,
     /// Its number: unlike those of the connection's others.
     pub id: u8,
@@ -99,7 +99,7 @@ pub struct SubflowRequest {
     pub to: (Ipv4Addr, u16),
 }
 
-/// Requests to the kernel's MPTCP in one namespace, and what it tells.
+/// Requests to the kernel's MPTCP in one namespace, and the kernel's events.
 #[derive(Debug)]
 pub struct PathManager {
     commands: Netlink,
@@ -131,7 +131,7 @@ impl PathManager {
         })
     }
 
-    /// Adds a subflow; the kernel tells when it is there.
+    /// Adds a subflow; an event confirms that it exists.
     pub fn add(&mut self, request: &SubflowRequest) -> Result<()> {
         let mut batch = Batch::new();
         let purpose = format!("adding subflow {} from {}", request.id, request.from.0);
@@ -155,7 +155,7 @@ impl PathManager {
         self.commands.run(&mut batch, no_excuse)
     }
 
-    /// What the kernel has told since the last call, without waiting.
+    /// The events since the last call; does not wait.
     pub fn told(&mut self) -> Result<Vec<PathEvent>> {
         let mut told = Vec::new();
         self.events.announced(|answer| told.extend(event_of(answer)))?;
@@ -164,7 +164,7 @@ impl PathManager {
 }
 
 impl AsFd for PathManager {
-    /// Readable when the kernel has told something.
+    /// Readable when the kernel has sent an event.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
     }

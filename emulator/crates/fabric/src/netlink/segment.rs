@@ -18,7 +18,7 @@ const RTA_ENCAP_TYPE: u16 = 21;
 const RTA_ENCAP: u16 = 22;
 const NHA_ENCAP_TYPE: u16 = 7;
 const NHA_ENCAP: u16 = 8;
-/// The kernel wants to be told which attributes hold others.
+/// The kernel requires this flag on attributes that contain other attributes.
 const NESTED: u16 = 0x8000;
 const LWTUNNEL_ENCAP_SEG6: u16 = 5;
 const LWTUNNEL_ENCAP_SEG6_LOCAL: u16 = 7;
@@ -59,9 +59,8 @@ pub fn add_address_v6(batch: &mut Batch, index: u32, address: Ipv6Addr) {
     });
 }
 
-/// Adds a next hop that wraps packets, so that they pass these segments in this order, or replaces
-/// that of the same number. `gateway` only says that the interface leads on: wrapped packets are
-/// routed anew.
+/// Adds or replaces a next hop that encapsulates packets, so that they pass these segments in this
+/// order. `gateway` only selects the interface: encapsulated packets are routed again.
 pub fn add_next_hop_by_segments(
     batch: &mut Batch,
     id: u32,
@@ -100,14 +99,14 @@ fn wrapping(segments: &[Ipv6Addr]) -> Vec<u8> {
     bytes
 }
 
-/// What a node does with packets for a segment.
+/// How a node handles packets for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentAction {
     /// Sends them to a neighbour.
     Forward(Ipv6Addr),
     /// Sends them on, with the segment after it as destination, to this address.
     GoOn(Ipv6Addr),
-    /// Unwraps them, and routes what was in them.
+    /// Removes the outer header and routes the inner packet.
     Unwrap,
 }
 

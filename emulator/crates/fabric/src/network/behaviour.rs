@@ -1,5 +1,5 @@
-//! What the servers of a network run: a protocol of the catalogue, a forwarding of it, and what
-//! each server is told.
+//! The behaviour of a network's servers: a protocol of the catalogue, one of its forwardings, and
+//! the settings of each server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ pub const QUEUE_BYTES: &str = "queue_bytes";
 pub struct Behaviour {
     /// The protocol.
     pub entry: &'static ProtocolEntry,
-    /// What forwards its packets; `None` where servers forward nothing.
+    /// Forwarding of packets; `None` where servers forward nothing.
     pub forwarding: Option<&'static ForwardingEntry>,
 }
 
 impl Behaviour {
-    /// Every setting of the protocol by its name: as described, or its default. Errors: one that is
-    /// not allowed.
+    /// Every setting of the protocol by name: as described, or its default. Errors: a setting that
+    /// is not allowed.
     pub fn values(&self, description: &Description) -> Result<BTreeMap<&'static str, f64>> {
         settings::read(self.entry.settings, &own_settings(description)?).map_err(refused)
     }
@@ -95,7 +95,7 @@ impl Behaviour {
     }
 }
 
-/// What every server is told, and what the tables of the run may hold.
+/// The plan of the run for servers, and the rules of the run's tables.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// By server.

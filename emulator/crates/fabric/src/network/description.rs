@@ -1,5 +1,4 @@
-//! What a caller sends to describe a network: the types of the JSON document, without any check
-//! beyond its shape.
+//! The JSON document that describes a network: its types, without any check beyond its shape.
 
 use std::net::Ipv4Addr;
 
@@ -27,15 +26,14 @@ pub struct Description {
     pub spec: Value,
     /// The protocol that the servers run, by its name in the catalogue.
     pub protocol: String,
-    /// What forwards its packets, by its name there; absent for a protocol whose servers forward
-    /// nothing.
+    /// Name of the protocol's forwarding; absent for a protocol whose servers forward nothing.
     #[serde(default)]
     pub forwarding: Option<String>,
-    /// Rate of links without a rate of their own.
+    /// Default rate of links.
     pub rate_bits_per_sec: f64,
     /// Largest IP packet on a link.
     pub mtu: u32,
-    /// Whether each flow has a queue of its own at the ends of links.
+    /// Whether each flow gets its own queue at the ends of links.
     #[serde(default)]
     pub fair_queues: bool,
     /// Where switches are routers: how flows are spread, by name; equally if absent.
@@ -62,13 +60,13 @@ pub struct Description {
     pub switches: Vec<Switch>,
     /// The links.
     pub links: Vec<Link>,
-    /// Services that users wrote, which every server hosts beside its protocol's own.
+    /// Services that users wrote, which every server hosts in addition to its protocol's own.
     #[serde(default)]
     pub services: Vec<HostedService>,
     /// A program that a user wrote for the chip of every server; absent for the forwarding's own.
     #[serde(default)]
     pub program: Option<String>,
-    /// How queues tell sources of congestion; absent where they do not. `[serverswitch §5.2]`
+    /// Congestion notification by queues; absent where it is off. `[serverswitch §5.2]`
     #[serde(default)]
     pub congestion: Option<Settings>,
 }
@@ -84,8 +82,7 @@ pub struct HostedService {
     /// Its WebAssembly module, which the node checks; empty for one in processes.
     #[serde(default)]
     pub module: HexBytes,
-    /// Whether its instances are processes, which whoever asked for the run starts and connects to
-    /// the nodes.
+    /// Whether its instances are processes, which the caller starts and connects to the nodes.
     #[serde(default)]
     pub process: bool,
 }
@@ -102,7 +99,7 @@ pub struct Server {
     /// The address that applications use. It follows from the id; another value is refused.
     #[serde(default)]
     pub ip: Option<Ipv4Addr>,
-    /// Addresses beside that one.
+    /// Further addresses.
     #[serde(default)]
     pub addresses: Vec<FurtherAddress>,
     /// The number of its host.
@@ -110,7 +107,7 @@ pub struct Server {
     pub host: usize,
 }
 
-/// An address of a server beside the one that follows from its id.
+/// An address of a server in addition to the one derived from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FurtherAddress {

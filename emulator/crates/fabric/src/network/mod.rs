@@ -1,11 +1,10 @@
-//! A network to emulate: what the caller describes, checked, with everything that follows from it
-//! worked out.
+//! A network to emulate: the caller's description, checked, with everything derived from it.
 //!
 //! All of it is pure: nothing here talks to the kernel. `description` has the caller's document,
-//! `index` its ids, `placement` the ends of links, `neighbours` who shares an Ethernet segment,
-//! `addresses` and `shaping` what interfaces get, `hosts` what is on which host, `behaviour` what
-//! servers run and are told, `routing` the tables of routers, `chips` what switching chips ask for,
-//! `services` what is asked of services that users wrote.
+//! `index` its ids, `placement` the ends of links, `neighbours` the members of each Ethernet
+//! segment, `addresses` and `shaping` the settings of interfaces, `hosts` the division among hosts,
+//! `behaviour` the protocol of servers, `routing` the tables of routers, `chips` the requirements
+//! of switching chips, `services` those of users' services.
 
 pub mod addresses;
 pub mod behaviour;
@@ -47,7 +46,7 @@ pub const MAX_LINKS: usize = 8192;
 /// A checked network with its ends and neighbours worked out.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// What the caller sent.
+    /// The caller's description.
     pub description: Description,
     /// Both ends of every link.
     pub places: Vec<[Place; 2]>,
@@ -57,17 +56,17 @@ pub struct Network {
     pub segments: Vec<Vec<Member>>,
     /// Every server's neighbours, by port and then by id.
     pub neighbours: Vec<Vec<Neighbour>>,
-    /// What its servers run.
+    /// The protocol that its servers run.
     pub behaviour: Behaviour,
-    /// What each server is told, and what the tables of the run may hold.
+    /// Plan of the run for each server, and the rules of the run's tables.
     pub places_of_servers: Places,
-    /// The structure.
+    /// Parameters of the topology.
     pub spec: TopologySpec,
-    /// What of it is on which host.
+    /// The division among hosts.
     pub division: Division,
     /// The namespaces of this host's switches.
     pub rooms: Rooms,
-    /// What routes are made of where switches are routers.
+    /// Input of the routing tables, where switches are routers.
     pub routing: Option<Routing>,
     /// Where switches are chips: the topology's links that are not in the network, by their nodes.
     pub outside: BTreeSet<(u32, u32)>,
@@ -124,7 +123,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Whether switches decide about packets themselves, and notice what fails: routers and chips.
+    /// Whether switches forward by their own tables and detect failures: routers and chips.
     pub fn switches_decide(&self) -> bool {
         self.behaviour.entry.switches != SwitchKind::Bridge
     }

@@ -9,22 +9,22 @@ use super::shaping::check_rate;
 use super::{Description, Index};
 use crate::error::{FabricError, Result};
 
-/// Most ports of one server, whatever forwards its packets: each has a control network of its own.
+/// Maximum number of ports of a server, for any forwarding: each port has its own control network.
 pub const MAX_SERVER_PORTS: u16 = MAX_PORTS as u16;
 
-/// What one end of a link is attached to, by index into the description.
+/// The attachment of one end of a link, by index into the description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Port of a server.
     Server {
-        /// Which server.
+        /// Index of the server.
         server: usize,
         /// Which of its ports.
         port: u16,
     },
     /// Port of a switch.
     Switch {
-        /// Which switch.
+        /// Index of the switch.
         switch: usize,
         /// Which of its ports.
         port: u32,
@@ -51,7 +51,7 @@ impl Place {
 /// A port of a server, as an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortEnd {
-    /// Which port.
+    /// Number of the port.
     pub port: u16,
     /// Index of its link.
     pub link: usize,
@@ -116,8 +116,8 @@ pub fn ports_by_server(servers: usize, places: &[[Place; 2]]) -> Vec<Vec<PortEnd
     ports
 }
 
-/// How many ports a server may have: those that its protocol can tell apart, or those that have a
-/// network of their own.
+/// Maximum number of ports of a server: limited by its protocol, or by the number of control
+/// networks.
 fn port_limit(behaviour: Behaviour) -> u16 {
     if behaviour.forwards() {
         MAX_SERVER_PORTS.min(behaviour.entry.max_ports.into())

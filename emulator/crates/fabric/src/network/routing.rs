@@ -1,5 +1,5 @@
-//! What routes are made of where switches are routers: the topology, and which of its parts are in
-//! the network.
+//! Input of routes where switches are routers: the topology, and the parts of it that are in the
+//! network.
 
 use std::net::Ipv4Addr;
 
@@ -15,7 +15,7 @@ use super::{Network, Place};
 use crate::error::{FabricError, Result};
 use crate::host::probe;
 
-/// What subflows of MPTCP's connections follow from.
+/// Input for the subflows of MPTCP's connections.
 #[derive(Clone, Debug)]
 struct Subflows {
     addresses: PortAddresses,
@@ -30,7 +30,7 @@ pub struct Routing {
     balance: Balance,
     /// Which subflows MPTCP's connections have; `None` where flows cannot be MPTCP.
     subflows: Option<Subflows>,
-    /// What the network leaves out.
+    /// Parts of the topology that are not in the network.
     outside: Failures,
 }
 
@@ -123,7 +123,8 @@ impl Routing {
         self.subflows.is_some()
     }
 
-    /// What takes no part in routing while these links and servers, by index, cannot be used.
+    /// The parts of the topology that are excluded from routing while these links and servers, by
+    /// index, cannot be used.
     pub fn failures(
         &self,
         network: &Network,
@@ -160,7 +161,7 @@ impl Routing {
     }
 }
 
-/// Checks what the description says of subflows.
+/// Checks the description's setting of subflows.
 fn subflows(network: &Network, topology: &Topology, balance: Balance) -> Result<Option<Subflows>> {
     let Some(most) = network.description.subflows else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The program that reads how much waits at ports: an object of its own, whose licence allows it to
+//! The program that reads queue lengths of ports: a separate object, whose licence allows it to
 //! read the kernel's memory.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -18,27 +18,27 @@ pub struct QueueReader {
     queues: Option<Queues>,
 }
 
-/// What waited at each port when it was asked last.
+/// The queue length of each port when the program last ran.
 pub struct Queues(Mapped);
 
 /// Ports of the object, and words that it writes of each: bytes, then when.
 const PORTS: usize = 8;
 const WORDS: usize = 2;
 
-/// One of them.
+/// Queue length of a port at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// In bytes.
+    /// Queue length in bytes.
     pub bytes: u64,
     /// When, on the monotonic clock.
     pub at_nanos: u64,
 }
 
 impl Queues {
-    /// Of a port, without a call of the kernel's; 0 of one that is not.
+    /// Queue length of a port, without a system call; 0 for an unknown port.
     pub fn get(&self, port: u8) -> Waiting {
         let at = usize::from(port) * WORDS;
-        // What is written last is read first.
+        // The program writes the time last, so that it must be read first.
         let at_nanos = self.0.word(at + 1);
         let bytes = self.0.word(at);
         Waiting { bytes, at_nanos }
@@ -83,7 +83,7 @@ impl QueueReader {
         Ok(())
     }
 
-    /// Gives what waits at ports to whoever answers questions; `None` once it is given.
+    /// Hands over the queue lengths; `None` after the first call.
     pub fn take_queues(&mut self) -> Option<Queues> {
         self.queues.take()
     }

@@ -1,9 +1,9 @@
-//! Detours in the kernel: next hops that wrap packets in the list of relays that they pass, and the
-//! routes by which relays and ToRs pass wrapped packets on. `[subways §6]`
+//! Detours in the kernel: next hops that encapsulate packets with a list of relays, and the routes
+//! by which relays and ToRs forward encapsulated packets. `[subways §6]`
 //!
-//! The list is an IPv6 header, and a segment routing header where there are more than one (RFC
-//! 8754): what the paper's nested headers say, the next hop last, in one header for all. Wrapped
-//! packets are the only IPv6 packets of a network.
+//! The list is an IPv6 header, plus a segment routing header for more than one relay (RFC 8754). It
+//! replaces the paper's nested headers; the next hop comes last. Encapsulated packets are the only
+//! IPv6 packets of a network.
 
 use std::net::Ipv6Addr;
 
@@ -33,7 +33,7 @@ pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
     }
     let settings = [
         ("ipv6/conf/default/accept_ra", "0"),
-        // No address of its own: it would announce it.
+        // The interface must not have an IPv6 address of its own: it would announce it.
         ("ipv6/conf/default/addr_gen_mode", "1"),
         ("ipv6/conf/default/disable_ipv6", "0"),
         ("ipv6/conf/all/disable_ipv6", "0"),
@@ -49,8 +49,7 @@ pub fn add_source(batch: &mut Batch, network: &Network, node: u32) {
     }
 }
 
-/// What interfaces carry, in bytes: where there are detours, packets of the network's MTU that a
-/// switch has wrapped too.
+/// MTU of interfaces, in bytes: with detours, it includes the header that a switch adds to packets.
 pub fn interface_mtu(network: &Network) -> u32 {
     let wrapping = if has_detours(network) { WRAPPING_BYTES } else { 0 };
     network.description.mtu + wrapping

@@ -39,8 +39,8 @@ const MPTCP: [(&str, &str); 4] = [
     ("ipv4/tcp_retries2", "8"),
 ];
 
-/// Settings by which a node hashes flows as [`hash`] says, and those that detours need: names under
-/// `/proc/sys/net` and values.
+/// Settings that make a node hash flows as [`hash`] computes, and those that detours need: names
+/// under `/proc/sys/net` and values.
 pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
     let seed = hash::seed_of(network.description.seed, node);
     let mut all = vec![
@@ -55,7 +55,7 @@ pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
     all
 }
 
-/// What each namespace of a run has.
+/// Installed routes of each namespace of a run.
 #[derive(Debug)]
 pub struct Routes {
     servers: Vec<Installed>,
@@ -64,18 +64,18 @@ pub struct Routes {
     missing: usize,
     /// Tables change with weights too.
     is_by_load: bool,
-    /// Why flows may have other paths than were told.
+    /// Why the paths of flows may have changed since the last event.
     untold: Option<SwitchReason>,
-    /// The network has to be brought to its tables again.
+    /// Whether the tables must be installed again.
     pub is_due: bool,
 }
 
-/// The requests of a change, in the order in which they have to be carried out.
+/// The requests of a change, in the order in which they must be sent.
 #[derive(Debug, Default)]
 pub struct Change {
     /// Adds and replaces.
     pub put: Requests,
-    /// Removes what is not used any more, unless the kernel has done so.
+    /// Removes unused objects that the kernel has not removed yet.
     pub remove: Requests,
 }
 
@@ -127,7 +127,7 @@ impl Routes {
         self.untold.take()
     }
 
-    /// The kernel may have removed what goes over a link: both its ends get their tables again.
+    /// The kernel may have removed routes over a link: both ends get their tables again.
     pub fn lose(&mut self, network: &Network, link: usize) {
         for place in network.places[link] {
             self.at(place).lose();
@@ -154,7 +154,7 @@ impl Routes {
         }
     }
 
-    /// What brings every node to its table, without servers that are `absent`.
+    /// The requests that install every node's table, except for servers that are `absent`.
     pub fn change(&mut self, network: &Network, tables: &Tables, absent: &BTreeSet<usize>) -> Change {
         let mut change = Change::default();
         let description = &network.description;

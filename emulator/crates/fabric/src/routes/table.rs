@@ -33,7 +33,7 @@ const FIRST_ENTERING: u32 = 1000;
 /// load make new groups all the time.
 const MAX_NUMBERS: usize = 4096;
 
-/// What a node has.
+/// The installed table of a node.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     table: NodeTable,
@@ -71,7 +71,7 @@ impl Installed {
         self.number(&had, wanted);
         let (old, new) = (self.numbered(&had), self.numbered(wanted));
         let nothing = Numbered::default();
-        // What may be gone is sent again, and removed if it is there.
+        // After a loss all objects are sent again; obsolete ones are removed if they exist.
         let known = if was_lost { &nothing } else { &old };
         let segments = |of: &NodeTable| -> BTreeMap<(Ipv6Addr, u8), Segment> {
             let all = of.segments.iter();
@@ -119,7 +119,7 @@ impl Installed {
                 );
             }
         }
-        // Rules stay whatever becomes of their interfaces.
+        // The kernel keeps rules when it removes their interfaces.
         let (old_rules, new_rules) = (self.rules(network, node, &had), self.rules(network, node, wanted));
         for (interface, table) in new_rules.difference(&old_rules) {
             add_entering_rule(put, interface, *table);
@@ -141,8 +141,8 @@ impl Installed {
         gone.for_each(|to| detours::delete_segment(remove, *to));
     }
 
-    /// Gives numbers to what has none yet, after forgetting those of what is used no more if there
-    /// are too many.
+    /// Assigns numbers to new groups and next hops, after freeing those of unused ones if there are
+    /// too many.
     fn number(&mut self, had: &NodeTable, wanted: &NodeTable) {
         let ways = |table: &NodeTable| -> Vec<Vec<Hop>> {
             let detours = table.groups.iter().flatten().filter(|hop| !is_straight(hop));
@@ -197,7 +197,7 @@ impl Installed {
         }
     }
 
-    /// A table by the numbers that the kernel knows its parts by.
+    /// A table with the kernel's numbers of groups and next hops.
     fn numbered<'a>(&self, table: &'a NodeTable) -> Numbered<'a> {
         let number = |group: &Vec<Hop>| match group[..] {
             [only] => self.number_of(&only),
@@ -233,12 +233,12 @@ struct Numbered<'a> {
     hops: BTreeMap<u32, Hop>,
     /// Groups of more than one next hop.
     groups: BTreeMap<u32, &'a [Hop]>,
-    /// The next hop or group of each route; of those for what enters by certain links, with their
+    /// The next hop or group of each route; routes for packets that enter by certain links have a
     /// class.
     routes: BTreeMap<(Prefix, Option<NodeId>), u32>,
 }
 
-/// A next hop whatever its weight.
+/// A next hop without its weight.
 fn way(hop: &Hop) -> Hop {
     Hop { weight: 0, ..*hop }
 }

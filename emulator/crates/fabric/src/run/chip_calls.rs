@@ -1,9 +1,9 @@
-//! Calls of users' programs on chips in the kernel: the node passes on what is about tables and
-//! registers, whose maps are here. Packets between the kernel and programs are the node's alone: it
-//! gets the ring and the socket for them.
+//! Calls of users' programs on chips in the kernel: the node forwards calls on tables and
+//! registers, whose maps the fabric holds. The node alone handles packets between the kernel and
+//! programs: it gets the ring and the socket for them.
 //!
-//! What all servers' calls may cost of the run's thread is bounded: beyond it, each call costs its
-//! program more of what the node lets programs have. `[ours]`
+//! The share of the run's thread for calls is limited: above it, the node charges programs more for
+//! each call. `[ours]`
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,11 +17,11 @@ use cubeyard_messages::limits::CHIP_PART_BYTES;
 use super::state::RunState;
 use crate::error::{During, FabricError, Result};
 
-/// Share of the run's thread that calls of all servers' programs get: one part in so many.
+/// Calls of all servers' programs get `1 / PARTS` of the run thread's time.
 const PARTS: u32 = 4;
-/// How far they may be ahead of it before calls cost more.
+/// Calls cost more once they exceed that share by this time.
 const BURST: Duration = Duration::from_millis(100);
-/// What a call costs at least: its two messages.
+/// Minimum cost of a call, for its two messages.
 const LEAST_MICROS: u32 = 50;
 /// Callers of a server who are in the middle of its tables; with more, all of them begin again.
 const MOST_READERS: usize = 32;
@@ -31,11 +31,11 @@ const MOST_READERS: usize = 32;
 pub enum Caller {
     /// A caller of the fabric.
     Fabric,
-    /// A program beside the server, by its node's number for it.
+    /// A program of the server, by its node's number for it.
     Program(u32),
 }
 
-/// Calls so far.
+/// State of calls.
 #[derive(Debug, Default)]
 pub struct ChipCalls {
     /// Who is in the middle of tables, by server.
@@ -50,7 +50,7 @@ impl ChipCalls {
         self.readers.remove(&server);
     }
 
-    /// What the node charges for a call that took so long, in microseconds.
+    /// Microseconds that the node charges for a call.
     fn cost(&mut self, began: Instant, now: Instant) -> u32 {
         let took = now.saturating_duration_since(began);
         let due = self.due.map_or(began, |due| due.max(began)) + took * PARTS;
@@ -105,7 +105,7 @@ impl RunState {
         Ok(Answered { cost, ..answered })
     }
 
-    /// A program beside a server calls its chip.
+    /// Handles a call of a server's program to the server's chip.
     pub fn on_call(&mut self, server: usize, asker: u32, request: &[u8]) -> Result<()> {
         let answered = self.call_chip(server, Caller::Program(asker), request)?;
         let message = ToNode::Called {

@@ -1,5 +1,5 @@
-//! Switches that are switching chips: what their CPUs decide, written into the chips' tables, and
-//! the frames that CPUs get and send.
+//! Switches that are switching chips: writes the decisions of their CPUs into the chips' tables,
+//! and passes frames to and from the CPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::kernels::Kernels;
 use crate::links::{self, Site};
 use crate::network::{Network, Place};
 
-/// Frames that a CPU takes before others have their turn; the kernel keeps the next ones, and drops
-/// what is more.
+/// Frames that a CPU takes in one turn; the kernel queues further ones, and drops them once the
+/// queue is full.
 const FRAMES_PER_TURN: usize = 64;
 /// The longest frame that a CPU gets whole.
 const FRAME_BYTES: usize = 256;
@@ -34,10 +34,10 @@ pub struct Chips {
     interfaces: BTreeMap<(u32, u8), (usize, u32)>,
     /// The room of each switch, by id.
     rooms: BTreeMap<u32, usize>,
-    /// Links that are known to carry nothing, by their nodes.
+    /// Links with a known failure, as pairs of nodes.
     failed: BTreeSet<(u32, u32)>,
     is_loaded: bool,
-    /// Why flows may have other paths than were told.
+    /// Why the paths of flows may have changed since the last event.
     untold: Option<SwitchReason>,
 }
 
@@ -101,7 +101,7 @@ impl Chips {
         Ok(())
     }
 
-    /// Writes programs and sends frames; gives what is for the log.
+    /// Writes programs and sends frames; returns the events for the log.
     fn carry_out(&self, kernels: &mut Kernels, effects: Effects) -> Result<Vec<(u32, Event)>> {
         self.write(kernels, effects.changed)?;
         for (switch, port, frame) in effects.frames {
@@ -144,7 +144,7 @@ impl Chips {
         self.carry_out(kernels, effects)
     }
 
-    /// Tells each chip which interfaces its ports are, once, and listens to what is its CPU's.
+    /// Writes each chip's port map once, and listens for frames to its CPU.
     fn load(&mut self, kernels: &mut Kernels, poller: &Arc<Poller>) -> Result<()> {
         for (&(room, index), &(_, port)) in &self.ports {
             if let Some(chip) = kernels.rooms.get_mut(room).and_then(|room| room.chip.as_mut()) {
@@ -163,8 +163,8 @@ impl Chips {
 }
 
 impl RunState {
-    /// Has the CPUs of chips know which links carry nothing, and writes the tables that are others
-    /// for it. Nothing before the run is wired: then there are no chips.
+    /// Informs the CPUs of chips of failed links, and writes the tables that change. Does nothing
+    /// before the run is wired: chips do not exist then.
     pub fn bring_chips(&mut self) -> Result<()> {
         if !self.kernels.is_wired() {
             return Ok(());
@@ -231,7 +231,7 @@ impl RunState {
         Ok(())
     }
 
-    /// What a switch that is a chip knows and holds; none of others.
+    /// State of a switch that is a chip; empty for other switches.
     pub fn chip_sections(&mut self, id: u32) -> Vec<Section> {
         let Some(chips) = &self.chips else {
             return Vec::new();

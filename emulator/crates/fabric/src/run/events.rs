@@ -22,7 +22,7 @@ pub enum EventKind {
     Carrier {
         /// The server's id.
         server: u32,
-        /// Its port.
+        /// Number of its port.
         port: u16,
         /// Whether it has a carrier now.
         up: bool,
@@ -36,12 +36,12 @@ pub enum EventKind {
     NodeRefused {
         /// The server's id.
         server: u32,
-        /// Why.
+        /// The reason for the refusal.
         message: String,
     },
     /// A node refused a message.
     NodeError {
-        /// The server's id.
+        /// Id of the server.
         server: u32,
         /// Why.
         message: String,
@@ -50,14 +50,14 @@ pub enum EventKind {
     NodeFlooding {
         /// The server's id.
         server: u32,
-        /// How many.
+        /// Number of dropped messages.
         messages: u64,
     },
     /// A flow of the workload has ended.
     FlowDone {
         /// The server that reports it.
         server: u32,
-        /// The flow's id.
+        /// Id of the flow.
         flow: u32,
         /// Why; `null` if it carried everything.
         reason: Option<String>,
@@ -93,23 +93,23 @@ pub enum EventKind {
         server: u32,
         /// The service's name.
         service: String,
-        /// Its beginning.
+        /// The beginning of the message.
         message: String,
-        /// Its length.
+        /// Length of the whole message, in bytes.
         bytes: usize,
     },
     /// A user's program is in the chips of the servers.
     ProgramCommitted {
-        /// How many.
+        /// Number of servers.
         servers: usize,
-        /// How long it took for all.
+        /// Time to load it into all chips, in microseconds.
         micros: u64,
     },
     /// A fault is in effect.
     FaultInjected {
-        /// The fault's id.
+        /// Id of the fault.
         fault: String,
-        /// Its kind.
+        /// Kind of the fault.
         what: &'static str,
     },
     /// Faults are no longer in effect.
@@ -124,7 +124,7 @@ pub enum EventKind {
     },
     /// The fabric could not do something.
     FabricError {
-        /// What and why.
+        /// The problem and its cause.
         message: String,
     },
 }
@@ -133,17 +133,17 @@ pub enum EventKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Event {
-    /// Of the fabric.
+    /// An event of the fabric.
     Own {
-        /// What happened.
+        /// Kind of the event and its fields.
         #[serde(flatten)]
         kind: EventKind,
         /// When, on the monotonic clock.
         at_nanos: u64,
     },
-    /// Of a server's protocol.
+    /// An event of a server's protocol.
     OfNode {
-        /// What happened.
+        /// The node's event.
         #[serde(flatten)]
         event: NodeEvent,
         /// The server's id.
@@ -153,7 +153,7 @@ pub enum Event {
     },
 }
 
-/// Events that no frame has told yet.
+/// Events that no frame has contained yet.
 #[derive(Debug, Default)]
 pub struct EventLog {
     waiting: VecDeque<Event>,
@@ -194,7 +194,7 @@ impl EventLog {
         self.waiting.drain(..excess);
     }
 
-    /// Everything since this was called last, with a last event that says how many are missing.
+    /// Events since the last call, followed by an event with the number of dropped ones.
     pub fn take(&mut self) -> Vec<Event> {
         let mut events: Vec<Event> = std::mem::take(&mut self.waiting).into();
         let count = std::mem::take(&mut self.lost);

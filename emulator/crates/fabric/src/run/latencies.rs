@@ -1,15 +1,15 @@
-//! What has come of the requests of all clients, by tick.
+//! Latencies of all clients' requests, by tick.
 
 use std::collections::BTreeMap;
 
 use cubeyard_messages::Latencies;
 
-/// What nodes have reported, and what frames have told of it.
+/// Reports of nodes, and the part of them that frames have sent.
 #[derive(Debug, Default)]
 pub struct LatencyCounts {
     /// By server: the latest report.
     now: BTreeMap<usize, Latencies>,
-    /// By server: what frames have told.
+    /// By server: the report at the last frame.
     told: BTreeMap<usize, Latencies>,
     longest_nanos: u64,
 }
@@ -28,7 +28,7 @@ impl LatencyCounts {
         self.now.insert(server, counts);
     }
 
-    /// What came since the last call; `None` where nothing did.
+    /// Latencies since the last call; `None` without any.
     pub fn take(&mut self) -> Option<Latencies> {
         let mut sum = Latencies {
             longest_nanos: std::mem::take(&mut self.longest_nanos),

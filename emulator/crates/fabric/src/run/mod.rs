@@ -1,9 +1,9 @@
-//! A run: one thread owns all of it and does one thing after the other.
+//! A run: one thread owns its whole state and handles requests one after the other.
 //!
-//! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask.
-//! The parts of the state own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`,
+//! `thread` waits and dispatches, `verbs/` handles requests of callers, `inbox` requests of nodes.
+//! The parts of the state: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`,
 //! `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`, `inspections`,
-//! `routing`, `balancing`, `wiring`. What the run has in the kernel is in `crate::kernels`.
+//! `routing`, `balancing`, `wiring`. `crate::kernels` owns the kernel objects of the run.
 
 mod balancing;
 mod carriers;
@@ -57,7 +57,7 @@ pub use verbs::signal::NodeSignal;
 /// Where the answer to a call goes.
 pub type Reply = Sender<Result<Value>>;
 
-/// What a caller can ask of a run.
+/// A request of a caller to a run.
 #[derive(Debug)]
 pub enum Request {
     /// Describe the run.
@@ -86,12 +86,12 @@ pub enum Request {
     Signal {
         /// The server's id.
         server: u32,
-        /// Which.
+        /// Signal to send.
         signal: NodeSignal,
-        /// The container of a user's program beside it, which gets the same.
+        /// Container of a user's program of the server, which gets the same signal.
         beside: Option<ContainerId>,
     },
-    /// Describe what a server's node knows.
+    /// Describe the state of a server's node.
     Inspect(u32),
     /// Send a message to a service of a server.
     Tell {
@@ -102,8 +102,8 @@ pub enum Request {
         /// The message.
         bytes: Vec<u8>,
     },
-    /// Put a user's program into the chip of every server; only tell which one they run if there is
-    /// none.
+    /// Load a user's program into the chip of every server; with `None`, only report the current
+    /// one.
     Program(Option<String>),
     /// Send a request to the chip of a server (`cubeyard_chip::api`), and return its answer.
     Chip {
@@ -116,21 +116,21 @@ pub enum Request {
     Registers {
         /// The server's id.
         server: u32,
-        /// A register's name, and its new value if it is to be written.
+        /// A register's name, and its new value for a write.
         register: Option<(String, Option<u64>)>,
     },
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.
     Subscribe(FrameSender),
-    /// Remove everything.
+    /// Remove the run with all its kernel objects.
     Destroy {
         /// Also end the processes in containers, which the caller removes otherwise.
         end_processes: bool,
     },
 }
 
-/// Where servers are.
+/// Locations of servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Homes {
     /// In containers: a process in each, by server id.
@@ -149,7 +149,7 @@ pub struct Call {
     reply: Reply,
 }
 
-/// What a run is made of before its thread starts.
+/// Input for a run, before its thread starts.
 #[derive(Debug)]
 pub struct Setup {
     /// Its network.

@@ -1,5 +1,5 @@
-//! The socket of one node: JSON datagrams over SEQPACKET. Each server has a socket of its own,
-//! which identifies its node.
+//! The socket of one node: JSON datagrams over SEQPACKET. Each server has its own socket, which
+//! identifies its node.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -47,8 +47,8 @@ const BACKLOG: i32 = 4;
 /// `cubeyard-node --socket @cubeyard`.
 pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
 
-/// Listens for a node in the network namespace that the calling thread is in: only what is in it
-/// too can connect, and no folder has to be mounted for it. `[man 7 unix]`
+/// Listens for a node in the network namespace of the calling thread. Only processes in that
+/// namespace can connect, and no folder needs to be mounted. `[man 7 unix]`
 pub fn listen_inside() -> Result<OwnedFd> {
     let attempt = || -> std::io::Result<OwnedFd> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -64,7 +64,7 @@ pub fn listen_inside() -> Result<OwnedFd> {
 #[derive(Debug)]
 pub struct NodeSocket {
     socket: OwnedFd,
-    /// Datagrams with what is handed over beside them.
+    /// Unsent datagrams with the descriptors that they pass.
     waiting: VecDeque<(Vec<u8>, Vec<OwnedFd>)>,
     limit: RateLimit,
     /// Datagrams that were dropped because there were too many.
@@ -76,11 +76,11 @@ pub struct NodeSocket {
 /// The result of reading.
 #[derive(Debug)]
 pub enum Received {
-    /// A datagram.
+    /// The bytes of a datagram.
     Datagram(Vec<u8>),
     /// A datagram that was dropped.
     Refused,
-    /// None is waiting.
+    /// No datagram is waiting.
     Nothing,
     /// The node has closed the connection.
     Closed,
@@ -158,7 +158,8 @@ impl NodeSocket {
                 self.waiting.push_back((bytes, descriptors));
                 self.flush();
             }
-            // Whoever makes long messages splits them: this is a mistake, which must be seen.
+            // Senders split long messages. A message that is too long is a defect, which must be
+            // reported.
             Err(why) => self.unsent = Some(why),
         }
     }
@@ -172,7 +173,8 @@ impl NodeSocket {
         room
     }
 
-    /// Sends what waits, as far as the node reads. A closed connection is noticed when reading.
+    /// Sends waiting datagrams until the socket is full. A closed connection is detected when
+    /// reading.
     pub fn flush(&mut self) {
         while let Some((bytes, descriptors)) = self.waiting.front() {
             if send_with(&self.socket, bytes, descriptors) == Err(Errno::AGAIN) {
@@ -188,7 +190,7 @@ impl NodeSocket {
     }
 }
 
-/// Most descriptors beside a message.
+/// Maximum number of descriptors in a message.
 const MOST_DESCRIPTORS: usize = 2;
 
 fn send_with(socket: &OwnedFd, bytes: &[u8], descriptors: &[OwnedFd]) -> rustix::io::Result<usize> {

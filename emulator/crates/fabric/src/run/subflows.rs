@@ -1,10 +1,10 @@
-//! The subflows of MPTCP's connections: added as soon as a connection is there, again when one has
-//! ended, and told as events.
+//! The subflows of MPTCP's connections: added when a connection is established, replaced when one
+//! ends, and reported as events.
 //!
 //! A server's node opens the connection from the address of a port to that of another; this adds
-//! the others. They are found by the port that a connection is sent to, which is the flow's own.
+//! the others. A connection's destination port, which is unique to its flow, identifies it.
 //!
-//! Not here: which subflows a connection has (`cubeyard_routing::subflows`), and what they carry,
+//! Not here: which subflows a connection has (`cubeyard_routing::subflows`), and their counters,
 //! which nodes report.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct Connections {
 }
 
 impl RunState {
-    /// What the kernel tells of a server's MPTCP.
+    /// Handles the kernel's messages on a server's MPTCP.
     pub fn on_subflows(&mut self, server: usize) -> Result<()> {
         let kernel = self.kernels.servers[server].as_mut();
         let Some(paths) = kernel.and_then(|kernel| kernel.paths.as_mut()) else {
@@ -75,7 +75,7 @@ impl RunState {
         }
     }
 
-    /// A subflow is there, sent from a port, or has ended.
+    /// Records that a subflow exists with a source port, or has ended.
     fn set_subflow(&mut self, at: usize, number: u8, source_port: Option<u16>) {
         let Some(subflow) = self.workload.subflows_mut(at).get_mut(usize::from(number)) else {
             return;
@@ -100,7 +100,7 @@ impl RunState {
         }
     }
 
-    /// Tells the path of each subflow of a flow that has another one, or none any more.
+    /// Emits an event for each subflow of a flow whose path has changed or ended.
     pub fn tell_subflows(&mut self, at: usize) {
         let servers = self.workload.ends(at);
         let ends = servers.map(|server| self.network.description.servers[server].id);
@@ -183,7 +183,7 @@ impl RunState {
         Some(Section::new("subflows", "MPTCP subflows", &columns, rows))
     }
 
-    /// Asks for all subflows that are missing: they have ended, or could not be made.
+    /// Requests all missing subflows: those that ended or could not be created.
     pub fn ask_for_subflows(&mut self) {
         let all: Vec<(usize, u32, usize)> = self
             .connections
@@ -196,9 +196,9 @@ impl RunState {
         }
     }
 
-    /// Asks for the missing subflows of a connection, the first one too once it has ended: the
-    /// connection goes on without it. What the kernel refuses is asked for again later: one that is
-    /// being made, or whose port has no cable.
+    /// Requests the missing subflows of a connection, including an ended first one, without which
+    /// the connection continues. Requests that the kernel refuses are repeated later: the subflow
+    /// is still being created, or its port has no cable.
     fn add_missing(&mut self, server: usize, token: u32, at: usize) {
         let [source, destination] = self.workload.ends(at);
         let port = self.workload.sent_to(at);

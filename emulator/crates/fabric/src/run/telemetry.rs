@@ -25,7 +25,7 @@ use crate::switches::Room;
 const TICKS_PER_DROPS: u64 = 5;
 const TICKS_PER_CPU: u64 = 10;
 
-/// What links carried since the last tick.
+/// Traffic of links since the last tick.
 #[derive(Debug, Default, Serialize)]
 pub struct LinkColumns {
     /// Bytes from a to b, Ethernet headers included.
@@ -41,7 +41,7 @@ pub struct LinkColumns {
     pub queue: Vec<u64>,
 }
 
-/// What servers carried since the last tick.
+/// Traffic of servers since the last tick.
 #[derive(Debug, Default, Serialize)]
 pub struct ServerColumns {
     /// Bytes relayed for other servers.
@@ -88,7 +88,7 @@ struct ServerCounts {
     cpu: f64,
 }
 
-/// What one tick gives.
+/// The counters of one tick.
 #[derive(Debug)]
 pub struct Reading {
     /// Columns over the links.
@@ -104,14 +104,14 @@ pub struct Reading {
 /// Reads counters and remembers the last values.
 #[derive(Debug)]
 pub struct Telemetry {
-    /// What nodes have reported of their forwarding.
+    /// Counters of forwarding that nodes have reported.
     pub forwarding: Forwarding,
     request: Batch,
     /// By namespace: link and end of an interface.
     ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>>,
     ends: Vec<[EndCounts; 2]>,
     servers: Vec<ServerCounts>,
-    /// What switches that are chips had dropped, by room.
+    /// Drop counters of switches that are chips, by namespace, at the last reading.
     chips: Vec<Drops>,
     processors: Processors,
     own_time: OwnTime,
@@ -255,8 +255,8 @@ impl Telemetry {
         Ok(())
     }
 
-    /// Columns over the servers since the last call; adds what they dropped since they were last
-    /// asked.
+    /// Columns over the servers since the last call; adds the servers' drops since the last
+    /// reading.
     fn read_servers(
         &mut self,
         tick: u64,
@@ -283,7 +283,7 @@ impl Telemetry {
         Ok(columns)
     }
 
-    /// Adds what switches that are chips dropped since they were last asked.
+    /// Adds the drops of switches that are chips since the last reading.
     fn read_chips(&mut self, tick: u64, rooms: &[Room], drops: &mut DropsByName) -> Result<()> {
         for (at, (room, last)) in rooms.iter().zip(&mut self.chips).enumerate() {
             if let Some(chip) = &room.chip
@@ -296,7 +296,7 @@ impl Telemetry {
     }
 }
 
-/// Adds what was dropped since the last time, which becomes now.
+/// Adds the drops since the last reading, and stores `now` as the last reading.
 fn add_drops(drops: &mut DropsByName, last: &mut Drops, now: Drops) {
     for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&*last)) {
         let count = since(*last, *now);
@@ -320,7 +320,7 @@ impl ServerCounts {
     }
 }
 
-/// What a counter has counted. If it went back, it was made again and counts from zero.
+/// The increase of a counter. A counter that went back was created again and started from zero.
 fn since(last: u64, now: u64) -> u64 {
     if now >= last { now - last } else { now }
 }

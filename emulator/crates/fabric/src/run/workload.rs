@@ -48,12 +48,12 @@ struct Progress {
     retransmits: u64,
 }
 
-/// What flows carried since the last call, in the workload's order.
+/// Bytes and retransmissions of flows since the last call, in the workload's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct FlowColumns {
-    /// Bytes that arrived.
+    /// Bytes received at the destination.
     pub bytes: Vec<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: Vec<u64>,
 }
 
@@ -66,16 +66,15 @@ pub struct Workload {
     reported: Vec<Progress>,
     /// Transport of each, and the port it is sent to.
     sent_to: Vec<(Transport, u16)>,
-    /// The port that each is sent from, once its source has said it.
+    /// Source port of each flow, once its source has reported it.
     sent_from: Vec<Option<u16>>,
-    /// Of requests: the place of the flow of their responses, which go where the requests came
-    /// from.
+    /// For requests: the index of the flow of their responses, which is sent back to the clients.
     answered_by: BTreeMap<usize, usize>,
-    /// What is known of each one's path, where the fabric computes paths.
+    /// Path state of each flow, where the fabric computes paths.
     paths: Vec<FlowPath>,
     /// The subflows of each one that is MPTCP, the first one first; none of others.
     subflows: Vec<Vec<SubflowState>>,
-    /// By server: what its node gets to know of each flow.
+    /// Flow orders for the node of each server.
     orders: Vec<Vec<FlowOrder>>,
     started_nanos: Option<u64>,
 }
@@ -259,7 +258,7 @@ impl Workload {
         self.ends.len()
     }
 
-    /// What a server's node gets to know of the flows, in messages that are short enough.
+    /// The flow orders for a server's node, split into messages that are short enough.
     pub fn orders(&self, server: usize) -> Vec<ToNode> {
         let orders = self.orders.get(server).map_or(&[][..], |orders| orders);
         let lists = split_orders(orders).into_iter();
@@ -305,7 +304,7 @@ impl Workload {
         self.answered_by.get(&at).copied()
     }
 
-    /// The five-tuple of a flow; `None` until its source has said which port it sends from.
+    /// The five-tuple of a flow; `None` until its source has reported its port.
     pub fn tuple(&self, network: &Network, at: usize) -> Option<Flow> {
         let [source, destination] = self.ends(at);
         let [from, to_end] = self.by_port(at);
@@ -318,7 +317,7 @@ impl Workload {
             Transport::Tcp | Transport::Mptcp => 6,
             Transport::Udp => 17,
         };
-        // Responses go to a port that the client has to say first.
+        // Responses go to a port that the client must report first.
         (to != 0).then_some(())?;
         Some(Flow::new(
             addresses[0],
@@ -363,7 +362,7 @@ impl Workload {
         u32::from(self.sent_to[at].1 - hash::FIRST_PORT)
     }
 
-    /// What is known of a flow's path.
+    /// The path state of a flow.
     pub fn path(&self, at: usize) -> &FlowPath {
         &self.paths[at]
     }
@@ -386,7 +385,7 @@ impl Workload {
             for subflow in &mut self.subflows[at] {
                 let is_it = |found: &&SubflowRow| subflow.source_port == Some(found.source_port);
                 if let Some(found) = row.subflows.iter().find(is_it) {
-                    // One that was made again counts from zero.
+                    // The counter of a replaced subflow starts at zero.
                     restarted(&mut subflow.reported, found.bytes);
                     subflow.bytes = found.bytes;
                 }
@@ -404,7 +403,7 @@ impl Workload {
         None
     }
 
-    /// What subflows carried since the last call: place of the flow, number of the subflow, bytes.
+    /// Bytes of subflows since the last call: index of the flow, number of the subflow, bytes.
     pub fn subflow_rows(&mut self) -> Vec<[u64; 3]> {
         let mut rows = Vec::new();
         for (at, subflows) in self.subflows.iter_mut().enumerate() {
@@ -419,7 +418,7 @@ impl Workload {
         rows
     }
 
-    /// What the flows carried since the last call.
+    /// Bytes and retransmissions of all flows since the last call.
     pub fn columns(&mut self) -> FlowColumns {
         let mut columns = FlowColumns::default();
         for (now, reported) in self.now.iter().zip(&mut self.reported) {
@@ -436,13 +435,13 @@ impl Workload {
 /// A subflow of an MPTCP connection.
 #[derive(Clone, Debug)]
 pub struct SubflowState {
-    /// What it is to be.
+    /// The planned subflow.
     pub planned: Subflow,
-    /// The port that it is sent from, once it is there.
+    /// Its source port, once it exists.
     pub source_port: Option<u16>,
     /// The nodes of its path; empty where tables lead nowhere, and while there is none.
     pub path: Vec<u32>,
-    /// Whether its path was told.
+    /// Whether its path has been reported in an event.
     pub is_told: bool,
     /// Bytes that have arrived.
     bytes: u64,

@@ -1,6 +1,6 @@
-//! `inspect`: what a server's node knows, with the counts of what forwards for the server, and its
-//! routes where switches are routers. The node answers later, or the caller gets an error. A router
-//! is inspected too: its routes, and what it knows of the load, are all there is.
+//! `inspect`: the state of a server's node, with counters of the server's forwarding, and its
+//! routes where switches are routers. The node answers later, or the caller gets an error. For a
+//! router, the result contains its routes and the load that it knows of.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,7 +16,8 @@ use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 use crate::run::verbs::answer;
 
-/// Asks the node of a server, or answers for a router. Answers by `reply` unless it fails at once.
+/// Requests the state from a server's node, or answers for a router. Answers by `reply` unless it
+/// fails at once.
 pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
     if run.network.switches_decide() && run.network.switch(id).is_ok() {
         let inspected = Inspected {
@@ -48,14 +49,14 @@ pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
     Ok(())
 }
 
-/// What a switch that decides knows and holds.
+/// State of a router or a chip.
 fn switch_sections(run: &mut RunState, id: u32) -> Vec<Section> {
     let mut sections = run.chip_sections(id);
     sections.extend(routing_sections(run, id));
     sections
 }
 
-/// The routes of a router or server, and what it knows of the load.
+/// The routes of a router or server, and the load that it knows of.
 fn routing_sections(run: &RunState, id: u32) -> Vec<Section> {
     let mut sections = run.balance_sections(id);
     sections.extend(run.subflow_section(id));
@@ -63,12 +64,12 @@ fn routing_sections(run: &RunState, id: u32) -> Vec<Section> {
     sections
 }
 
-/// The answer.
+/// The result of `inspect`.
 #[derive(Debug, Serialize)]
 struct Inspected {
     /// The id of the server or router.
     server: u32,
-    /// What has been forwarded for it.
+    /// Counters of its forwarding.
     counts: BTreeMap<String, u64>,
     /// The state of its protocol.
     sections: Vec<Section>,
