@@ -1,4 +1,4 @@
-//! The error of this crate: what is wrong, where, and what to do about it.
+//! The error of this crate: the problem, its place, and a fix.
 
 use std::fmt;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ pub struct Details {
     /// The value it had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What it has to be.
+    /// The limit that the value violates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// One sentence for people.
@@ -123,7 +123,7 @@ impl fmt::Display for FabricError {
 
 impl std::error::Error for FabricError {}
 
-/// Adds what was being done when a system call failed.
+/// Adds the failed operation to the error of a system call.
 pub trait During<T> {
     /// The error becomes `system`, with `what` in front.
     fn during(self, what: impl FnOnce() -> String) -> Result<T>;

@@ -1,5 +1,5 @@
-//! Names and numbers of interfaces, hardware addresses and names of namespaces. All follow from
-//! ids, so that two runs of the same network are wired alike and the kernel does not have to be
+//! Names and numbers of interfaces, hardware addresses and names of namespaces. They are derived
+//! from ids: two runs of the same network are wired alike, and the kernel does not have to be
 //! queried.
 
 use std::fmt;

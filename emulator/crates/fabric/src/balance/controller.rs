@@ -26,7 +26,7 @@ pub fn equal(plan: &Plan, number: usize) -> LoopWeights {
         .collect()
 }
 
-/// What a controller computes with.
+/// Input of a controller.
 pub struct Seen<'a, R, B>
 where
     R: Fn(usize) -> Option<&'a Report>,
@@ -34,7 +34,7 @@ where
 {
     /// Racks, ToRs and loops.
     pub plan: &'a Plan,
-    /// What a ToR has reported, if it is alive.
+    /// Latest report of a ToR that is alive.
     pub report: R,
     /// Rate of a link, in bits per second.
     pub rate: B,
@@ -45,8 +45,8 @@ where
     R: Fn(usize) -> Option<&'a Report>,
     B: Fn(usize) -> f64,
 {
-    /// One round of rebinding at all servers of a loop. Links to ToRs that are not heard keep their
-    /// weights.
+    /// One round of rebinding at all servers of a loop. Links to ToRs without a recent report keep
+    /// their weights.
     pub fn rebind_all(&self, number: usize, weights: &mut LoopWeights) {
         let ports = self.plan.racks.ring.ports;
         for (rack, of_rack) in self.plan.members(number).zip(weights) {
@@ -95,9 +95,9 @@ where
     }
 }
 
-/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it
-/// upwards on a detour, which its own racks do not send, or comes down to it on one, which is not
-/// for them. `[ours]`
+/// The fraction of a ToR's uplinks in use, upwards or downwards. Excludes detour traffic through
+/// the ToR: packets on detours upwards come from other racks, and those downwards go to other
+/// racks. `[ours]`
 pub fn used(report: &Report, side: usize) -> f64 {
     let pairs = report.detoured.iter();
     let detoured: f64 = pairs.map(|pair| f64::from(pair[side] - pair[1 - side])).sum();
@@ -105,7 +105,7 @@ pub fn used(report: &Report, side: usize) -> f64 {
     (f64::from(report.used[side]) - detoured.max(0.0) / capacity).clamp(0.0, 1.0)
 }
 
-/// What a ToR's server sends or gets by its place there, in bits per second, without detours.
+/// Traffic of a ToR's server, by its position at the ToR, in bits per second, without detours.
 pub fn carried(report: &Report, at: usize, side: usize) -> f64 {
     let detoured = report.detoured.get(at).map_or(0.0, |pair| pair[side]);
     f64::from((report.carried[at][side] - detoured).max(0.0))

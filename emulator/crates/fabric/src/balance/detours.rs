@@ -79,11 +79,12 @@ impl ToldDetours {
         }
     }
 
-    /// Takes so many ways from `bytes`, of the direction, rack, time and controller that the header
-    /// names, and checks them.
+    /// Reads `count` paths from `bytes` and checks them. Their header has given direction, rack,
+    /// time and controller.
     ///
     /// # Errors
-    /// Why they are refused.
+    ///
+    /// The reason why the paths are rejected.
     pub fn read(
         bytes: &mut &[u8],
         plan: &Plan,
@@ -147,9 +148,9 @@ pub struct Planned {
     pub side: usize,
     /// The rack.
     pub rack: usize,
-    /// Its ways.
+    /// Direct traffic and detours.
     pub ways: RackDetours,
-    /// As in [`ToldDetours`].
+    /// As [`ToldDetours::withdrawn`].
     pub withdrawn: u32,
 }
 

@@ -1,9 +1,9 @@
 //! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds: whole,
 //! or in parts while packets flow.
 //!
-//! `socket` receives packets from an interface, `pcapng` encodes them. Which interface it is
-//! decides the run (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that
-//! a run never waits for a capture.
+//! `socket` receives packets from an interface, `pcapng` encodes them. The run selects the
+//! interface (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that a run
+//! never waits for a capture.
 //!
 //! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool that knows pcapng
 //! does.
@@ -41,7 +41,7 @@ pub const MAX_PACKET_BYTES: u32 = 65_535;
 pub struct Limits {
     /// Bytes of the file.
     pub max_bytes: usize,
-    /// Seconds.
+    /// Maximum duration in seconds.
     pub max_secs: f64,
     /// Bytes of each packet.
     pub packet_bytes: u32,
@@ -94,7 +94,7 @@ impl Limits {
 pub enum End {
     /// The next packet would have exceeded the limit of bytes.
     Bytes,
-    /// The time was over.
+    /// The time limit was reached.
     Secs,
     /// The interface was removed or set down.
     InterfaceDown,

@@ -9,20 +9,20 @@ use crate::switches;
 pub struct EndCondition {
     /// Whether it is set up.
     pub up: bool,
-    /// What happens to packets that it sends.
+    /// State of the queue of packets that this end sends.
     pub queue: QueueCondition,
     /// Ratio of these packets that is lost at random.
     pub loss: f64,
-    /// Its rate.
+    /// Rate of the end.
     pub rate_bits_per_sec: f64,
 }
 
-/// What happens to packets that an end of a link sends.
+/// Treatment of packets that an end of a link sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueCondition {
     /// They wait for the link's rate.
     Normal,
-    /// All are dropped.
+    /// All packets are dropped.
     Cut,
     /// Each is held for this many seconds.
     Delayed(f64),
@@ -31,12 +31,12 @@ pub enum QueueCondition {
 /// The condition of a server's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServerCondition {
-    /// It runs.
+    /// The process runs.
     #[default]
     Running,
-    /// It is paused.
+    /// The process is paused.
     Frozen,
-    /// It has ended.
+    /// The process has ended.
     Killed,
 }
 
@@ -86,9 +86,9 @@ impl Conditions {
                 }
             }
             Effect::Pull(link) => {
-                // Setting one end down takes the carrier of both. An end at a switch, or the one
-                // that stands for a server on another host, is preferred: then a server sees a
-                // carrier that is lost, not a port that is down.
+                // Setting one end down removes the carrier of both. Prefer an end at a switch, or
+                // the end that represents a server on another host: then the server sees a lost
+                // carrier, not a port that is down.
                 let remote = network.division.remote_end(link).map(|(end, _)| end);
                 let at_switch = network.places[link].iter().position(Place::is_switch);
                 let end = remote.or(at_switch).unwrap_or(1);

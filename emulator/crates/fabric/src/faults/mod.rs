@@ -16,7 +16,7 @@ pub use conditions::{Conditions, EndCondition, QueueCondition, ServerCondition};
 use crate::error::{FabricError, Result};
 use crate::network::{Network, PortEnd};
 
-/// What a fault strikes, by id.
+/// The target of a fault, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Target {
@@ -41,13 +41,13 @@ struct FaultJson {
 pub struct Fault {
     /// The caller's name for it.
     pub id: String,
-    /// Its kind.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// What it does.
+    /// Effect on the network.
     pub effect: Effect,
 }
 
-/// What a fault does, by index.
+/// The effect of a fault, by index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// Ends the process of a server and takes its carriers away.
@@ -162,7 +162,7 @@ fn effect_of(network: &Network, json: &FaultJson) -> Result<Effect> {
             "a link, or a port of a server, with this kind of fault",
         )),
     };
-    // A parameter that the kind needs is there: `check_parameters` has seen it.
+    // `check_parameters` has verified that all required parameters are present.
     let number = |name: &str| {
         json.parameters
             .get(name)

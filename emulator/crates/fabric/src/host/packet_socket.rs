@@ -12,12 +12,12 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::error::{During, Result};
 
-/// What a socket gives and takes.
+/// Format of the data that a socket sends and receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
     /// Whole frames, with their Ethernet headers.
     Whole,
-    /// What is in them: the kernel makes the headers, to everybody on the link.
+    /// Payloads only: the kernel adds the headers, with the link's broadcast address.
     Contents,
 }
 
@@ -74,7 +74,7 @@ impl PacketSocket {
             .during(|| "reading a socket's number".to_owned())
     }
 
-    /// Sends a frame from an interface. One that the kernel does not take is lost, as on the link.
+    /// Sends a frame from an interface. A frame that the kernel refuses is lost, as on a link.
     pub fn send(&self, index: u32, frame: &[u8]) {
         // SAFETY: all fields are integers, for which zero is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -97,8 +97,8 @@ impl PacketSocket {
         };
     }
 
-    /// The next frame that waits: the interface that it came in by, and its length. What does not
-    /// fit `room` is cut off. `None` if there is no more.
+    /// Receives the next waiting frame: the number of its interface, and its length. The frame is
+    /// truncated to `room`. `None` if no frame waits.
     pub fn receive(&self, room: &mut [u8]) -> Option<(u32, usize)> {
         loop {
             // SAFETY: all fields are integers, for which zero is a valid value.
@@ -118,7 +118,8 @@ impl PacketSocket {
             };
             match Errno::result(received) {
                 Ok(length) => return Some((address.sll_ifindex as u32, length as usize)),
-                // An interface that goes down is told once; what waits on others stays.
+                // The kernel reports once that an interface went down; frames of other interfaces
+                // still wait.
                 Err(Errno::EINTR | Errno::ENETDOWN) => {}
                 Err(_) => return None,
             }

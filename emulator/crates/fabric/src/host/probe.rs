@@ -287,8 +287,8 @@ fn try_mptcp() -> Result<()> {
     PathManager::open().map(drop)
 }
 
-/// Asks the kernel for the routes of flows through a group of two next hops with unequal weights,
-/// and compares.
+/// Compares our hash with the kernel's routes of flows through a group of two next hops with
+/// unequal weights.
 fn try_hash(socket: &mut Netlink) -> Result<()> {
     const SEED: u32 = 0x5eed;
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -1,7 +1,7 @@
-//! How busy the host's processors are, and how much of that is a run's own.
+//! Utilisation of the host's processors, and a run's share of it.
 //!
 //! The kernel samples busy time every 4 ms, which is too coarse for small differences, but it
-//! measures idle time. So busy time is what was not idle. `[measured]`
+//! measures idle time. Busy time is therefore computed as total time minus idle time. `[measured]`
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -43,7 +43,7 @@ impl Processors {
         self.count
     }
 
-    /// Share of them in use since the last call, 0 to 1; 0 where the kernel does not say.
+    /// Utilisation since the last call, 0 to 1; 0 if it cannot be read.
     pub fn busy(&mut self) -> f64 {
         let mut buffer = [0; LINE_BYTES];
         let Some(length) = self
@@ -69,9 +69,9 @@ impl Processors {
 /// Processor time that a run uses: of this process, of processes in the run's namespaces, and of
 /// the kernel's networking.
 ///
-/// The kernel does that in software interrupts, which it charges to whatever process they
-/// interrupt; so they are read from the sum of all, and those of other runs and programs are among
-/// them. A process that ends between two calls is missed.
+/// The kernel charges networking, which runs in software interrupts, to the process that they
+/// interrupt. Therefore the total of all interrupts is used, including those of other runs and
+/// programs. A process that ends between two calls is missed.
 #[derive(Debug, Default)]
 pub struct OwnTime {
     known: BTreeMap<u32, Known>,

@@ -1,11 +1,10 @@
-//! The links of a run: what a kind of link has to provide, and which interface is an end of which
-//! link.
+//! The links of a run: the interface of a kind of link, and the network interface of each end.
 //!
 //! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if
 //! one is on another host. Everything here is pure: it adds requests, which `kernels` sends.
 //!
-//! Not here: ports of servers once their link exists (`servers/`), and what faults do to a link
-//! (`faults/`).
+//! Not here: ports of servers once their link exists (`servers/`), and the effects of faults on
+//! links (`faults/`).
 
 mod veth;
 mod vxlan;
@@ -57,7 +56,7 @@ pub struct Steps {
 /// Gives the namespace of a site.
 pub type NamespaceOf<'a> = &'a dyn Fn(Site) -> BorrowedFd<'a>;
 
-/// What a kind of link provides.
+/// A kind of link.
 pub trait LinkKind: Sync {
     /// The namespace that has an end.
     fn site(&self, network: &Network, link: usize, end: usize) -> Site;
@@ -65,8 +64,8 @@ pub trait LinkKind: Sync {
     /// Makes the link.
     fn make(&self, steps: &mut Steps, network: &Network, link: usize, namespace_of: NamespaceOf<'_>);
 
-    /// Whether an end limits its rate and counts what it sends. The others pass on what has been
-    /// limited and counted.
+    /// Whether an end limits its rate and counts its packets. Other ends forward packets that have
+    /// been limited and counted already.
     fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool;
 }
 

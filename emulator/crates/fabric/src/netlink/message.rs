@@ -49,8 +49,8 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Appends one request: its kind, its flags, its fixed part, and whatever attributes `fill`
-    /// puts.
+    /// Appends one request: its kind, its flags, its fixed part, and the attributes that `fill`
+    /// adds.
     pub fn request(
         &mut self,
         kind: u16,
@@ -79,8 +79,8 @@ impl Batch {
         &self.purposes[index]
     }
 
-    /// Cuts the batch into ranges of requests of at most `limit` bytes each (a longer request
-    /// stands alone).
+    /// Cuts the batch into ranges of requests of at most `limit` bytes each. A longer request gets
+    /// its own range.
     pub fn chunks(&self, limit: usize) -> Vec<std::ops::Range<usize>> {
         let mut chunks = Vec::new();
         let mut first = 0;
@@ -168,7 +168,7 @@ impl Attributes<'_> {
 /// One answer of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// What kind of message it is.
+    /// Type of the message.
     pub kind: u16,
     /// The number of the request it answers.
     pub sequence: u32,

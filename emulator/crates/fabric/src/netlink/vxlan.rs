@@ -66,8 +66,8 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     });
 }
 
-/// Adds a host to those that a tunnel sends packets for unknown addresses to. It learns by itself
-/// on which host each address is.
+/// Adds a host that a tunnel floods packets for unknown addresses to. The tunnel learns the host of
+/// each address.
 pub fn add_far_end(batch: &mut Batch, index: u32, host: Ipv4Addr) {
     let mut header = [0; 12];
     header[0] = AF_BRIDGE;

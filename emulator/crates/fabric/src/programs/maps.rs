@@ -27,7 +27,7 @@ struct Attributes {
     map: u32,
     padding: u32,
     key: u64,
-    /// Of the value, or of where the next key goes.
+    /// Address of the value, or of the buffer for the next key.
     value: u64,
     flags: u64,
 }
@@ -40,7 +40,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table in a map; `None` where the map is of another kind than its schema says.
+    /// The table in a map; `None` where the map's kind differs from its schema.
     pub fn open(map: Map, schema: &'static TableSchema) -> Option<Table> {
         let map = match (map, schema.kind) {
             (Map::Array(map), TableKind::Array)
@@ -93,8 +93,8 @@ impl Table {
     pub fn keys(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut next = vec![0; self.schema.key_bytes];
-        // The kernel gives the first key for one that is not there, and starts again after one that
-        // has gone.
+        // For a key that does not exist, the kernel returns the first key. A key that has been
+        // removed therefore restarts the iteration.
         while keys.len() < self.schema.entries {
             let found = match keys.last() {
                 Some(last) => self.call(NEXT_KEY, &mut last.clone(), &mut next),
@@ -116,15 +116,15 @@ impl Table {
         found.is_some_and(|found| found.is_ok()).then_some(value)
     }
 
-    /// Removes every entry; of an array, none.
+    /// Removes every entry; does nothing for an array.
     pub fn clear(&mut self) {
         for mut key in self.keys() {
             let _ = self.delete(&mut key);
         }
     }
 
-    /// Removes an entry; one that is gone already is as wanted. The kernel refuses the call if it
-    /// names a value.
+    /// Removes an entry; a missing entry is no error. The kernel refuses the call if it names a
+    /// value.
     fn delete(&self, key: &mut [u8]) -> Result<(), Errno> {
         match self.bpf(DELETE, key.as_mut_ptr() as u64, 0) {
             Err(Errno::ENOENT) => Ok(()),

@@ -1,5 +1,5 @@
-//! Congestion notices carried out: what sources are told, and the rates of their ports. How a rate
-//! follows is decided in `crate::congestion`, whose threads answer.
+//! Applies congestion notices: receives the sources' answers, and sets the rates of their ports.
+//! `crate::congestion` computes the rates; its threads send the answers.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -96,7 +96,7 @@ impl RunState {
         Ok(())
     }
 
-    /// An event for each server whose CPU was asked in the last second.
+    /// Emits an event for each server whose CPU got questions in the last second.
     pub fn tell_congestion(&mut self) {
         let Some(congestion) = &self.congestion else {
             return;
@@ -135,7 +135,7 @@ impl RunState {
             .try_for_each(|port| self.follow(port))
     }
 
-    /// Sets the rate of a port as its reaction point wants it.
+    /// Sets the rate of a port to that of its reaction point.
     fn follow(&mut self, key: PortKey) -> Result<()> {
         let (server, port) = key;
         let (Some(congestion), Some(kernel)) = (&mut self.congestion, &mut self.kernels.servers[server])

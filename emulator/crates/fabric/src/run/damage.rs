@@ -145,7 +145,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Nodes measure what is left of their links' rates, so they have to know those that change.
+    /// Nodes measure the free capacity of their links, so they need the changed rates.
     fn send_rates(&mut self, applied: &Conditions, wanted: &Conditions) {
         for server in self.network.servers_here() {
             let ports = self.network.ports[server].iter();
@@ -182,7 +182,7 @@ impl RunState {
             self.change_process(server, ServerCondition::Running);
             return Ok(());
         }
-        // A server that was off has lost its flows and what it knew of its neighbours.
+        // A server that was off has lost its flows and its state of neighbours.
         self.nodes.end_process(server);
         self.nodes.disconnect(server);
         self.flow_rates.forget(server);

@@ -1,5 +1,5 @@
-//! The paths of flows through routers and chips, computed from the tables, of routers with the
-//! kernel's hash, and told as events.
+//! The paths of flows through routers and chips: computed from the tables, with the kernel's hash
+//! for routers, and reported as events.
 
 use cubeyard_dataplane::event::{Event, PathSummary, SwitchReason};
 use cubeyard_dataplane::flow::Flow;
@@ -12,7 +12,7 @@ use super::state::RunState;
 use crate::host::clock::monotonic_nanos;
 use crate::host::probe;
 
-/// What is known of a flow's path.
+/// State of a flow's path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPath {
     /// The flow, as its source sends it.
@@ -22,9 +22,9 @@ pub struct FlowPath {
 }
 
 impl RunState {
-    /// Tells the path of every flow that has another one since tables have changed. A fault is told
-    /// before, so that the flows move while it lasts. Nothing is told where switches are bridges,
-    /// or where this kernel hashes otherwise.
+    /// Emits an event for each flow whose path changed with the tables. An event of a fault comes
+    /// first, so that flows move while the fault lasts. No events where switches are bridges, or
+    /// where this kernel's hash differs from ours.
     pub fn tell_paths(&mut self) {
         let of_chips = self.chips.as_mut().and_then(Chips::take_untold);
         if let Some(reason) = self.routes.take_untold().or(of_chips) {

@@ -1,4 +1,4 @@
-//! What has been forwarded for each server: by the programs in the kernel, or by its node.
+//! Counters of forwarding for each server: from the programs in the kernel, or from its node.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Forwarding {
         self.software[server] = Some(counts);
     }
 
-    /// What forwards for a server.
+    /// The forwarder of a server.
     pub fn of<'a>(&'a self, server: usize, kernel: Option<&'a ServerKernel>) -> Forwarder<'a> {
         let programs = kernel.and_then(|kernel| kernel.programs.as_ref());
         match (programs, &self.software[server]) {
@@ -39,11 +39,11 @@ impl Forwarding {
     }
 }
 
-/// What forwards a server's packets.
+/// The component that forwards a server's packets.
 pub enum Forwarder<'a> {
     /// The programs in the kernel.
     Kernel(&'a Programs),
-    /// The server's node.
+    /// Counters of the server's node.
     Software(&'a TrafficCounts),
     /// Nothing, or it has not counted anything.
     Nobody,
@@ -59,7 +59,7 @@ pub struct Carried {
 }
 
 impl Forwarder<'_> {
-    /// What it has carried.
+    /// The forwarder's counters.
     pub fn carried(&self) -> Result<Carried> {
         Ok(match self {
             Forwarder::Kernel(programs) => {

@@ -13,7 +13,7 @@ use super::workload::FlowColumns;
 use crate::error::{During, Result};
 use crate::names::RunId;
 
-/// One tick.
+/// The report of one tick.
 #[derive(Debug, Serialize)]
 pub struct Frame {
     /// Its number, from 1.
@@ -26,18 +26,18 @@ pub struct Frame {
     pub servers: ServerColumns,
     /// Columns over the workload's flows.
     pub flows: FlowColumns,
-    /// What came of requests; absent where nothing did.
+    /// Latencies of requests; absent without requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
-    /// What subflows of MPTCP's connections carried since they were reported last: place of the
-    /// flow, number of the subflow, bytes.
+    /// Bytes of MPTCP subflows since the last report: index of the flow, number of the subflow,
+    /// bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subflows: Vec<[u64; 3]>,
     /// Packets dropped in forwarding, by reason; reasons without drops are left out.
     pub drops: BTreeMap<&'static str, u64>,
-    /// The host.
+    /// Load of the host.
     pub host: Host,
-    /// What happened.
+    /// Events since the last frame.
     pub events: Vec<Event>,
 }
 
@@ -66,8 +66,8 @@ impl Subscribers {
         self.0.push(subscriber);
     }
 
-    /// Sends a frame to everybody. A caller that does not read misses frames; one that has
-    /// disconnected is removed.
+    /// Sends a frame to all subscribers. A caller that does not read misses frames; a disconnected
+    /// one is removed.
     pub fn send(&mut self, run: &RunId, frame: &Frame) -> Result<()> {
         let line = FrameLine { stream: run, frame };
         let line: Arc<str> = serde_json::to_string(&line)

@@ -1,5 +1,5 @@
-//! What routers and servers notice of their links: hellos that stop or come again, and carriers of
-//! routers. Each is told as an event of the node that notices it, and tables follow.
+//! Detects failed links of routers and servers: hellos that stop or return, and carriers of
+//! routers. The node that detects a change emits an event, and tables are updated.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::netlink::read_link_state;
 use crate::network::{Network, Place};
 
 impl RunState {
-    /// A round of hellos: looks at those that have come, and sends the next ones.
+    /// Handles a round of hellos: checks the received ones, and sends the next ones.
     pub fn on_hellos(&mut self) -> Result<()> {
         let Some(mut hellos) = self.hellos.take() else {
             return Ok(());
@@ -33,7 +33,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Hears and sends the hellos of all ends; gives what ends have noticed.
+    /// Receives and sends the hellos of all ends; returns the changes that ends detected.
     fn hello_round(&mut self, hellos: &mut Hellos) -> Vec<(Lane, Notice)> {
         let mut notices: Vec<(Lane, Notice)> = Vec::new();
         if !self.kernels.is_wired() {

@@ -18,14 +18,15 @@ use crate::netlink::PathManager;
 use crate::network::Network;
 use crate::programs::Programs;
 
-/// What there is of one server's node.
+/// State of one server's node.
 #[derive(Debug)]
 struct Node {
     /// Name of the folder with the socket, which a container gets to see.
     name: String,
     /// `None` for a server of another host.
     listener: Option<OwnedFd>,
-    /// It listens in the server's network, where a user's program beside the node may be, too.
+    /// Whether it listens inside the server's network namespace, where a user's program of the same
+    /// server may also run.
     inside: bool,
     socket: Option<NodeSocket>,
     process: Option<Process>,
@@ -182,7 +183,7 @@ impl Nodes {
         }
     }
 
-    /// Sends a message that a busy node may miss; says whether it was taken.
+    /// Sends a message that a busy node may miss; returns whether it was sent.
     pub fn announce(&mut self, server: usize, message: &ToNode) -> bool {
         let Some(socket) = &mut self.nodes[server].socket else {
             return false;
@@ -192,7 +193,7 @@ impl Nodes {
         taken
     }
 
-    /// Sends what waits for a node that reads again.
+    /// Sends waiting messages once the node reads again.
     pub fn flush(&mut self, server: usize) {
         if let Some(socket) = &mut self.nodes[server].socket
             && socket.has_waiting()
@@ -255,7 +256,7 @@ impl Nodes {
         self.poller.add(programs.notices.as_fd(), Token::Programs(server))
     }
 
-    /// Waits for what the kernel tells of a server's MPTCP from now on.
+    /// Polls for events of a server's MPTCP from now on.
     pub fn watch_subflows(&self, server: usize, paths: &PathManager) -> Result<()> {
         self.poller.add(paths, Token::Subflows(server))
     }
@@ -265,7 +266,7 @@ impl Nodes {
         self.nodes[server].process.as_ref()
     }
 
-    /// Its number.
+    /// Process id of a server's node.
     pub fn pid(&self, server: usize) -> Option<u32> {
         self.process(server).map(|process| process.pid)
     }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::error::{During, FabricError, Result};
 
-/// A source.
+/// A source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     /// Calls of callers.
@@ -32,7 +32,7 @@ pub enum Token {
     Answers(usize),
     /// The next look at ports that are limited.
     Congestion,
-    /// What the kernel tells of a server's MPTCP.
+    /// Events of a server's MPTCP.
     Subflows(usize),
     /// Frames for the CPU of a room's chip.
     Cpu(usize),
@@ -87,7 +87,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// An empty set.
+    /// A poller without sources.
     pub fn new() -> Result<Poller> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).during(|| "making an epoll".to_owned())?;
         Ok(Poller { epoll })

@@ -54,11 +54,11 @@ pub struct ServerKernel {
     pub programs: Option<Programs>,
     /// By which users' programs hand packets to the chip; `None` where they cannot.
     pub programs_socket: Option<PacketSocket>,
-    /// Reads how much waits at ports; `None` where nobody asks.
+    /// Reads queue lengths of ports; `None` without congestion notification.
     pub queue_reader: Option<QueueReader>,
-    /// Answers questions about queues; `None` where nobody asks.
+    /// Answers questions about queues; `None` without congestion notification.
     pub chip_cpu: Option<ChipCpu>,
-    /// Where answers to questions about queues come and go; `None` where nobody asks.
+    /// Socket of answers to questions about queues; `None` without congestion notification.
     pub answers: Option<UdpSocket>,
     /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards
     /// nothing.
@@ -181,7 +181,7 @@ impl ServerKernel {
         Ok(queues)
     }
 
-    /// Removes our interfaces from the namespace of a container that goes on living.
+    /// Removes our interfaces from the namespace of a container that stays alive.
     pub fn remove_interfaces(&mut self, network: &Network, server: usize) -> Result<()> {
         let mut batch = Batch::new();
         delete_link(&mut batch, names::VIRTUAL_NIC_INDEX);
@@ -199,8 +199,8 @@ pub fn far_interface(network: &Network, port: &PortEnd) -> (Site, u32) {
     (site, links::interface(network, port.link, far))
 }
 
-/// Removes our interfaces from a container's namespace, whatever its network was. For what a dead
-/// fabric has left.
+/// Removes our interfaces from a container's namespace after a crash of the fabric, when its
+/// network is no longer known.
 pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
     delete_where(socket, is_ours)
 }

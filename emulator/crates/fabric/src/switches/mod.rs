@@ -1,7 +1,7 @@
-//! The switches of a run: what a kind of switch has to provide, and the namespaces that hold them.
+//! The switches of a run: the interface of a kind of switch, and the namespaces that hold them.
 //!
 //! One file per kind. A room is a namespace that holds switches: all bridges share one, since they
-//! forward by hardware address only; a switch that needs routes of its own gets a room of its own.
+//! forward by hardware address only; a switch with its own routes gets its own room.
 //!
 //! Not here: links and the tunnels between the parts of a switch (`links/`), and faults of switches
 //! (`faults/`).
@@ -25,7 +25,7 @@ use crate::netlink::{Batch, LinkState, Netlink, delete_where, no_excuse};
 use crate::network::Network;
 use crate::parallel;
 
-/// What a kind of switch provides. All methods are pure: they add requests for the switch's room.
+/// A kind of switch. All methods are pure: they add requests for the switch's room.
 pub trait SwitchKind: Sync {
     /// Name of the namespace that holds the switch; switches that return the same name share it.
     fn room_name(&self, run: &RunId, switch: u32) -> String;

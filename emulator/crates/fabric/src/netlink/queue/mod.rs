@@ -2,9 +2,8 @@
 //!
 //! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a
 //! super-packet whole and goes into debt for it: accurate to one per cent, and seven times cheaper
-//! than segmenting it first. `[ours, measured]` Where each flow or each service has a queue of its
-//! own, there is a class for each of them below that class (`fair`). Loss is drawn by a classifier
-//! (`loss`).
+//! than segmenting it first. `[ours, measured]` Fair queues add a class for each flow or service
+//! below that class (`fair`). Loss is drawn by a classifier (`loss`).
 
 mod fair;
 mod loss;
@@ -57,11 +56,11 @@ const TIMER_SLACK_SECS: f64 = 0.001;
 /// How one end of a link sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Set where flows or services have queues of their own; otherwise all wait in one.
+    /// Classes of flows or services; `None` for one common queue.
     pub classes: Option<Classes>,
     /// Bits a second, Ethernet headers included.
     pub rate_bits_per_sec: f64,
-    /// Largest IP packet.
+    /// Largest IP packet, in bytes.
     pub mtu: u32,
     /// Bytes that may wait.
     pub queue_bytes: u32,
@@ -192,9 +191,9 @@ fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets:
 /// Where a program sees packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// As they arrive.
+    /// Packets as they arrive.
     Ingress,
-    /// As they leave.
+    /// Packets as they leave.
     Egress,
 }
 
@@ -287,8 +286,8 @@ pub fn two_packets(mtu: u32) -> u32 {
     2 * mtu.max(1500)
 }
 
-/// A class that sends `bytes_per_sec` of its own, and as much as the end's rate with what its
-/// parent lends.
+/// A class that sends `bytes_per_sec` on its own, and borrows from its parent up to the rate of the
+/// end.
 #[allow(clippy::too_many_arguments, reason = "all of them are the class's")]
 fn put_class(
     batch: &mut Batch,

@@ -1,7 +1,6 @@
-//! `chip`: a request to the chip of a server, as programs on its own socket make them. What is
-//! about the tables of a chip in the kernel is answered here; everything else the node answers
-//! later, or the caller gets an error. What a request is and what it may do, `cubeyard_chip::api`
-//! says.
+//! `chip`: a request to the chip of a server, in the format of the chip's own socket. The fabric
+//! answers requests on the tables of a chip in the kernel. The node answers all other requests
+//! later, or the caller gets an error. `cubeyard_chip::api` defines the requests and their limits.
 
 use std::time::Instant;
 
@@ -19,7 +18,7 @@ use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
 use crate::run::verbs::answer;
 
-/// The answer.
+/// The chip's answer.
 #[derive(Debug, Serialize)]
 struct Answered {
     /// The id of the server.
@@ -73,7 +72,7 @@ enum ChipPlace {
     /// Its tables are in the kernel, and the fabric has them; packets go between the kernel and the
     /// node.
     Kernel,
-    /// In the node.
+    /// The chip in the node.
     Node,
 }
 

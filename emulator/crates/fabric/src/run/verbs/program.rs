@@ -1,6 +1,6 @@
-//! `program`: tells what program the servers' chips run, or puts a user's into each of this host's,
-//! while packets flow. Each server's change is at once; between two servers packets may meet the
-//! one program and then the other.
+//! `program`: returns the program of the servers' chips, or loads a user's program into each chip
+//! of this host, while packets flow. The change is atomic on each server; a packet between two
+//! servers may meet both programs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::network::program;
 use crate::run::events::EventKind;
 use crate::run::state::RunState;
 
-/// What was done.
+/// The result of loading a program.
 #[derive(Debug, Serialize)]
 pub struct Committed {
     /// Servers that have the program now; those without power get it when they start.
@@ -25,7 +25,7 @@ pub struct Committed {
     at_nanos: u64,
 }
 
-/// What chips run.
+/// The current program of chips.
 #[derive(Debug, Serialize)]
 pub struct Running {
     /// The text; `null` where users cannot program servers.
