@@ -125,7 +125,8 @@ impl External {
         };
         add_veth(&mut batch, &veth);
         self.netlink.run(&mut batch, no_excuse)?;
-        // Only between these two: the stack must not forward what arrives at a port.
+        // Forward only between these two interfaces: the stack must not forward packets that arrive
+        // at a port.
         kernel.namespace.run(|| {
             for interface in [names::VIRTUAL_NIC, names::OUTER_NIC] {
                 namespace::set_sysctl(&format!("ipv4/conf/{interface}/forwarding"), "1")?;

@@ -1,5 +1,5 @@
-//! What each run has made in the kernel, on disk before it is made, so that the next start can
-//! remove it after a crash.
+//! The kernel objects of each run, written to disk before they are created, so that the next start
+//! can remove them after a crash.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,16 +1,16 @@
-//! The one privileged helper of a host. It makes the networks of emulated runs out of namespaces,
-//! veth pairs, bridges, queues and eBPF programs, counts what they carry, injects faults, and
-//! removes everything again.
+//! The one privileged helper of a host. It builds the networks of emulated runs from namespaces,
+//! veth pairs, bridges, queues and eBPF programs, counts their traffic, injects faults, and removes
+//! everything again.
 //!
 //! Callers connect to a Unix socket and send one JSON document per line (`api/`); the nodes in the
-//! servers connect to a socket each (`run/`). `balance/` and `hellos/` are what routers and servers
-//! tell each other. `network/` and `faults/` are pure: what to make, and its condition under
-//! faults. `links/`, `switches/`, `servers/`, `programs/` and `external` turn that into requests,
-//! `netlink/` and `host/` talk to the kernel, `kernels` holds what a run has there. `journal` and
-//! `reap` clean up after a crash.
+//! servers connect to a socket each (`run/`). `balance/` and `hellos/` are the messages between
+//! routers and servers. `network/` and `faults/` are pure: the network to build, and its state
+//! under faults. `links/`, `switches/`, `servers/`, `programs/` and `external` turn that into
+//! requests, `netlink/` and `host/` call the kernel, `kernels` holds the kernel objects of a run.
+//! `journal` and `reap` clean up after a crash.
 //!
-//! Not here: containers (the caller starts them), routing decisions (the nodes make them), and
-//! anything of HTTP or SQL.
+//! Not here: containers (the caller starts them), routing decisions (the nodes make them), HTTP and
+//! SQL.
 
 pub mod api;
 pub mod balance;

@@ -1,4 +1,4 @@
-//! Removes what a fabric that died has left of a run: what its journal names, and nothing else.
+//! Removes leftovers of a run after a crash of the fabric: only objects that the journal names.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::switches::remove_tunnels_in;
 /// A node shows no mark between fork and exec, which takes less than this.
 const EXEC_WITHIN: Duration = Duration::from_millis(20);
 
-/// Removes what is left of every run in the journal. Gives the runs that were removed.
+/// Removes leftovers of every run in the journal. Returns the removed runs.
 pub fn reap_all(state: &State) -> Result<Vec<names::RunId>> {
     let entries = state.entries()?;
     for entry in &entries {
@@ -24,7 +24,7 @@ pub fn reap_all(state: &State) -> Result<Vec<names::RunId>> {
     Ok(entries.into_iter().map(|entry| entry.run).collect())
 }
 
-/// Removes what is left of one run.
+/// Removes leftovers of one run.
 fn reap(state: &State, entry: &Entry) -> Result<()> {
     let namespaces: Vec<NamespaceId> = entry
         .namespaces
@@ -46,7 +46,7 @@ fn reap(state: &State, entry: &Entry) -> Result<()> {
     state.forget(&entry.run)
 }
 
-/// Removes our interfaces from a container that goes on living.
+/// Removes our interfaces from a container that stays alive.
 fn strip(container: &Container) -> Result<()> {
     let Ok(namespace) = Namespace::of_process(container.pid) else {
         return Ok(());

@@ -1,5 +1,5 @@
 //! `capture`: packets of a link or port as a pcapng file, in hexadecimal digits. The caller waits
-//! for the whole file, or asks for it in parts, which are lines `{"part": digits}` before the
+//! for the whole file, or requests it in parts, which are lines `{"part": digits}` before the
 //! answer; it ends the capture early by closing its connection.
 
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ struct CaptureJson {
     parts: bool,
 }
 
-/// The answer.
+/// The captured packets.
 #[derive(Debug, Serialize)]
 pub struct Captured {
     /// The file, or the rest of it, two hexadecimal digits a byte.

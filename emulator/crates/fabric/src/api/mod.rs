@@ -8,29 +8,29 @@
 //!
 //! | method | params | what it does |
 //! |---|---|---|
-//! | `probe` | `hosts` | says what this host supports, and what the network to these hosts carries |
+//! | `probe` | `hosts` | features of this host, and the MTU of the network to these hosts |
 //! | `host` | | the monotonic clock, processors and free memory |
-//! | `prepare` | `network`, `ends_with_caller` | checks a network and makes the sockets of its nodes; describes the run |
-//! | `wire` | `pids`, `containers` or `plain`; `rest_follows` | makes the network, or the part of it that these servers have; answers when their nodes are ready |
+//! | `prepare` | `network`, `ends_with_caller` | checks a network and creates the sockets of its nodes; describes the run |
+//! | `wire` | `pids`, `containers` or `plain`; `rest_follows` | creates the network, or the part of it at these servers; answers when their nodes are ready |
 //! | `workload` | `flows` | replaces the flows |
 //! | `start`, `stop` | | starts the flows; stops and forgets them |
 //! | `inject`, `recover` | `fault` | puts a fault into effect; ends it, or `"all"` |
 //! | `signal` | `server`, `signal`, `beside` | ends, pauses or resumes the node of a server in a pod, and the container beside it |
-//! | `inspect` | `server` | what a server's node knows, or the routes of a router |
+//! | `inspect` | `server` | the state of a server's node, or the routes of a router |
 //! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
-//! | `program` | `program` | puts a user's program into the chip of every server, while packets flow; without one tells what they run |
+//! | `program` | `program` | loads a user's program into the chip of every server, while packets flow; without `program`, returns the current one |
 //! | `chip` | `server`, `request` | sends a request, in hexadecimal digits, to the chip of a server; returns its `answer` |
 //! | `subscribe` | | sends every frame on this connection from now on |
 //! | `capture` | `target`, `limits`, `parts` | packets of a link or port, as a pcapng file, whole or in parts while it grows |
-//! | `destroy` | `strays` | removes the run, and what an engine has left of these containers |
-//! | `reap` | `keep` | destroys all runs but these |
+//! | `destroy` | `strays` | removes the run, and leftovers of these containers |
+//! | `reap` | `keep` | destroys all other runs |
 //! | `runs` | | describes all runs |
 //! | `end` | | ends this program |
 //!
-//! `socket_file` makes the socket, `server` reads and writes lines,
-//! `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
-//! `starter` the program whose starter is gone,
-//! `capture` returns packets of a link. What a method does to a run is in `run/verbs/`.
+//! `socket_file` makes the socket, `server` reads and writes lines, `fabric` dispatches the methods
+//! to the runs, `owners` ends runs after their caller has disconnected, `starter` ends the program
+//! after its starter has exited, `capture` returns packets of a link. `run/verbs/` implements the
+//! methods of runs.
 
 mod capture;
 mod fabric;

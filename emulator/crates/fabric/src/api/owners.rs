@@ -1,5 +1,5 @@
-//! Runs that end with the caller that prepared them. When its connection closes, whatever killed
-//! it, the run is destroyed a moment later, and with it the processes in its containers.
+//! Runs that end with the caller that prepared them. Shortly after its connection closes, for any
+//! reason, the run is destroyed together with the processes in its containers.
 
 use std::collections::BTreeMap;
 use std::io::Write;

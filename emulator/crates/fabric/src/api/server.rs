@@ -19,11 +19,11 @@ use crate::error::{FabricError, Result};
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// Callers at a time.
 const MAX_CALLERS: usize = 64;
-/// Frames that wait for a caller that does not read, half a minute of them; further ones are
-/// dropped, which their numbers tell.
+/// Frames that wait for a caller that does not read, half a minute of them. Further frames are
+/// dropped, which leaves a gap in the numbers of ticks.
 const MAX_FRAMES_WAITING: usize = 300;
 
-/// Those who are connected, counted.
+/// Number of connected callers.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     now: AtomicUsize,
@@ -189,7 +189,7 @@ fn forward(waiting: &Receiver<Arc<str>>, output: &Mutex<UnixStream>) {
     }
 }
 
-/// Writes a line whole, whoever else writes to the same caller.
+/// Writes a whole line, even while other threads write to the same caller.
 pub(super) fn write_line(output: &Mutex<UnixStream>, line: &str) -> std::io::Result<()> {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     output.write_all(line.as_bytes())?;

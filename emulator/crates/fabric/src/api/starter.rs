@@ -1,6 +1,6 @@
-//! A fabric that a program started ends some time after that program, whatever ended it, once
-//! nobody needs it: without a run and without a caller. Until then another program at the same
-//! place may use it.
+//! A fabric that another program has started ends some time after that program exits, for any
+//! reason, once it has no runs and no callers. Until then another program may connect to the same
+//! socket and use it.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A ToR's own counters as moving averages: what its report says.
+//! A ToR's own counters as moving averages, for its report.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl Counters {
         self.last = Some((now_secs, traffic));
     }
 
-    /// What the ToR reports, of detours only if there can be any; `live_rate` gives the rate of an
-    /// uplink that it can use.
+    /// The ToR's report; with detours only if the network can have any. `live_rate` returns the
+    /// rate of a usable uplink.
     pub fn report(
         &self,
         plan: &Plan,

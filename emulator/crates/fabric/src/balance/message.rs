@@ -58,7 +58,7 @@ pub struct RackWeights {
     pub links: Vec<[f32; 2]>,
 }
 
-/// A message.
+/// A message between nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     /// Load of a ToR.

@@ -4,7 +4,7 @@
 use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{NodeId, Topology};
 
-/// The part of a topology that controllers know.
+/// The part of a topology that controllers use.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Racks and ToRs.
@@ -121,13 +121,13 @@ impl Plan {
         number * self.racks.ring.size..(number + 1) * self.racks.ring.size
     }
 
-    /// Whether a node is told what a loop's ToRs report: the loop's own ToRs, and the switches
+    /// Whether a node receives the reports of a loop's ToRs: the loop's own ToRs, and the switches
     /// between them.
     pub fn hears_reports(&self, number: usize, node: NodeId) -> bool {
         self.tor(node).is_some_and(|tor| self.loop_of(tor) == number) || self.relays[number].contains(&node)
     }
 
-    /// Whether a node is told the weights of a rack: every switch, and the rack's servers.
+    /// Whether a node receives the weights of a rack: every switch, and the rack's servers.
     pub fn hears_weights(&self, rack: usize, node: NodeId) -> bool {
         self.rack(node).is_none_or(|own| own == rack)
     }

@@ -1,4 +1,4 @@
-//! What a node knows of the load as sections of columns and rows.
+//! A node's load state as sections of columns and rows.
 
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 
@@ -65,7 +65,7 @@ fn controllers(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Section {
     let rows = (0..plan.racks.loops()).filter_map(|number| {
         let newest = plan.members(number).filter_map(|rack| agent.weights(rack));
         let newest = newest.max_by_key(|weights| weights.at_millis);
-        // Only its own loop's controller is known to a ToR before there are weights.
+        // Before there are weights, a ToR only knows the controller of its own loop.
         let own = agent.tor().filter(|&tor| plan.loop_of(tor) == number);
         let lowest = own.and_then(|_| agent.lowest_alive(plan, number, balancing.periods, now_secs));
         let lowest = lowest.map(|tor| plan.racks.tor_node(tor));

@@ -83,8 +83,7 @@ impl File {
         self.bytes.len()
     }
 
-    /// Takes the blocks that were added since the last call; `finish` returns what is added after
-    /// it.
+    /// Returns the blocks added since the last call; `finish` returns the rest.
     pub fn take(&mut self) -> Vec<u8> {
         self.taken_bytes += self.bytes.len();
         std::mem::take(&mut self.bytes)

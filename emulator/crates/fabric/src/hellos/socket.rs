@@ -5,9 +5,9 @@ use crate::host::packet_socket::{Frames, PacketSocket};
 
 /// EtherType for local experiments. `[IEEE 802, clause 9.2.4]`
 const ETHER_TYPE: u16 = 0x88b5;
-/// What a hello begins with; messages may follow.
+/// First bytes of a hello; messages may follow.
 const PAYLOAD: &[u8] = b"hello";
-/// The most bytes of messages that a hello carries: of an Ethernet frame that every link takes.
+/// Maximum bytes of messages in a hello, so that it fits an Ethernet frame of every link.
 pub const MESSAGE_BYTES: usize = 1400;
 
 /// Sends and receives the hellos of a namespace.
@@ -20,8 +20,8 @@ impl HelloSocket {
         PacketSocket::open(Frames::Contents, ETHER_TYPE).map(HelloSocket)
     }
 
-    /// Sends a hello with messages from an interface. One that the kernel does not take is lost, as
-    /// on the link.
+    /// Sends a hello with messages from an interface. A hello that the kernel refuses is lost, as
+    /// on a link.
     pub fn send(&self, index: u32, messages: &[u8]) {
         self.0.send(index, &[PAYLOAD, messages].concat());
     }

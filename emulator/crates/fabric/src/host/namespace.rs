@@ -176,12 +176,12 @@ pub fn has_sysctl(name: &str) -> bool {
     Path::new("/proc/sys/net").join(name).exists()
 }
 
-/// Sets the defaults of a fresh namespace, which the calling thread is in: no IPv6, no reverse path
-/// filter, no firewall on bridges, and the same TCP on every host, whatever the host uses itself.
+/// Sets the defaults of a new namespace, in which the calling thread must be: no IPv6, no reverse
+/// path filter, no firewall on bridges, and the same TCP settings on every host.
 ///
 /// TCP is Reno, which every kernel has and allows in a namespace. BBR keeps four packets of each
 /// flow in flight however many flows share a link; with jumbo frames that starves some of them for
-/// seconds. TCP's super-packets are no larger than a flow's rate asks for: by default they grow as
+/// seconds. TCP's super-packets are no larger than a flow's rate requires: by default they grow as
 /// the round-trip time shrinks, to 64 KiB in a network without real cables, and queues then accept
 /// or drop dozens of packets at once. Flows on equal paths differed by up to a factor of eight;
 /// with this setting by a few per cent. `[ours, measured]`

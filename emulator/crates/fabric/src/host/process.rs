@@ -25,7 +25,7 @@ pub const NOBODY: u32 = 65_534;
 /// A watched process. Its number cannot be reused while this is held.
 #[derive(Debug)]
 pub struct Process {
-    /// Its number.
+    /// Process id.
     pub pid: u32,
     descriptor: OwnedFd,
     child: Option<Child>,
@@ -102,7 +102,7 @@ impl Process {
     }
 }
 
-/// Makes programs that the calling thread starts keep NET_RAW, whatever user they run as.
+/// Lets programs that the calling thread starts keep NET_RAW, for any user.
 fn keep_raw_sockets() -> rustix::io::Result<()> {
     let own = capabilities(None)?;
     let inheritable = own.inheritable | CapabilitySet::NET_RAW;

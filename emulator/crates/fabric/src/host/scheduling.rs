@@ -5,7 +5,7 @@
 use nix::libc;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// The least priority of those that go before all other programs.
+/// Lowest real-time priority, above all normal programs.
 const PRIORITY: libc::c_int = 1;
 
 /// Has the calling thread run as soon as it is woken, before any program of the usual kind. It must
@@ -20,8 +20,8 @@ pub fn run_at_once() -> bool {
     }
 }
 
-/// Has the calling thread run on one processor alone. What wakes it there need not interrupt
-/// another processor, which takes a virtual machine 20 us. Whether the kernel grants it.
+/// Pins the calling thread to one processor: waking it there does not interrupt another processor,
+/// which takes a virtual machine 20 us. Returns whether the kernel allows it.
 pub fn run_on(processor: u32) -> bool {
     let at = processor as usize;
     if at >= CpuSet::MAX_CPU {

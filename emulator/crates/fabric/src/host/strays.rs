@@ -1,5 +1,5 @@
-//! What is left of containers that the engine has removed without knowing that they were running:
-//! an engine that is killed while it starts a container forgets the shim, the processes and the
+//! Leftovers of containers that the engine has removed without knowing that they were running. An
+//! engine that is killed while it starts a container forgets the shim, the processes and the
 //! control groups of the container.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,8 +145,8 @@ fn is_group_name(name: &str, containers: &[ContainerId]) -> bool {
     containers.iter().any(|container| container.0 == id)
 }
 
-/// What stands for the container in a group's name: `ID`, or, by systemd, `docker-ID.scope`,
-/// `cri-containerd-ID.scope`, `crio-ID.scope`.
+/// The part of a control group's name that identifies the container: `ID`, or, by systemd,
+/// `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`.
 fn id_in(name: &str) -> &str {
     let scope = name.strip_suffix(".scope");
     scope.and_then(|name| name.rsplit('-').next()).unwrap_or(name)
@@ -188,8 +188,8 @@ pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BT
         .collect())
 }
 
-/// Calls `act` for each process of this container that has this network, also for those that are
-/// started meanwhile. Processes with another network are none of the caller's.
+/// Calls `act` for each process of this container in this network namespace, including processes
+/// that start meanwhile. Processes in other network namespaces do not belong to the caller.
 pub fn each_process(container: &ContainerId, network: NamespaceId, act: impl Fn(&Process)) {
     let mut seen = BTreeSet::new();
     for _ in 0..MAX_LOOKS {

@@ -1,9 +1,9 @@
-//! What crosses from host to host: VXLAN tunnels between the parts of a switch, and for links
-//! between servers of two hosts.
+//! Traffic between hosts: VXLAN tunnels between the parts of a switch, and for links between
+//! servers of two hosts.
 //!
 //! On each of the two hosts such a link is a veth pair from the server's port to a bridge with one
-//! other port, the tunnel. The bridge's end of the pair stands for the port of the other server: it
-//! is down whenever that port is, so that this server loses its carrier as it would with one cable.
+//! other port, the tunnel. The bridge's end of the pair represents the port of the other server. It
+//! goes down with that port, so that this server loses its carrier as it would with one cable.
 
 use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
@@ -31,7 +31,7 @@ impl LinkKind for BetweenHosts {
     }
 
     fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool {
-        // What arrives by the tunnel was limited and counted by the host that sent it.
+        // The sending host has limited and counted the packets that arrive by the tunnel.
         matches!(self.site(network, link, end), Site::Server(_))
     }
 }

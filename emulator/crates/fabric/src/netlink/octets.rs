@@ -18,8 +18,8 @@ const PAYLOAD_BYTES: usize = 1003;
 /// With the headers of IPv6 and UDP.
 const PACKET_BYTES: u64 = PAYLOAD_BYTES as u64 + 40 + 8;
 
-/// Places of the bytes received and sent; `None` where the kernel has no IPv6. Found once, in a
-/// namespace of its own.
+/// Positions of the counters of received and sent bytes; `None` where the kernel has no IPv6.
+/// Determined once, in a separate namespace.
 pub(super) static PLACES: LazyLock<Option<[usize; 2]>> =
     LazyLock::new(|| std::thread::spawn(find).join().ok().flatten());
 
@@ -46,7 +46,7 @@ fn find() -> Option<[usize; 2]> {
         places.extend(ipv6_counters(&answer).map(of_packet).unwrap_or_default());
     });
     dumped.ok()?;
-    // What is received comes before what is sent.
+    // The counter of received bytes precedes that of sent bytes.
     places.try_into().ok()
 }
 

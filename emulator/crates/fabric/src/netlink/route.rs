@@ -22,7 +22,7 @@ const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 const RTA_NH_ID: u16 = 30;
 const AF_INET: u8 = 2;
-/// The table that packets are routed by unless a rule says otherwise.
+/// The default routing table, unless a rule selects another one.
 pub const RT_TABLE_MAIN: u8 = 254;
 pub(super) const RTPROT_STATIC: u8 = 4;
 pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
@@ -41,7 +41,7 @@ pub struct Route {
     pub index: u32,
     /// The next hop on the same link; absent if the network is on the link.
     pub via: Option<Ipv4Addr>,
-    /// Of the routes to one network, that with the least metric is used.
+    /// Among routes to one network, the one with the lowest metric is used.
     pub metric: u32,
 }
 
@@ -86,7 +86,7 @@ pub struct RouteByHop {
     pub source: Ipv4Addr,
     /// The table that it is in.
     pub table: u32,
-    /// The longest packets that our own are, in bytes, if not those that the interface takes.
+    /// Limit of the host's own packets, in bytes; `None`: the interface's MTU.
     pub mtu: Option<u32>,
 }
 

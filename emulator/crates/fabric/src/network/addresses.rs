@@ -1,4 +1,4 @@
-//! Addresses of servers: the one that follows from the id, and those that the description adds.
+//! Addresses of servers: the one derived from the id, and those that the description adds.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

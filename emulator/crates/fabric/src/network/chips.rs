@@ -1,4 +1,4 @@
-//! Networks whose switches are switching chips: what they ask of a description.
+//! Networks whose switches are switching chips: the requirements for a description.
 
 use std::collections::BTreeSet;
 

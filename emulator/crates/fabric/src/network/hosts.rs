@@ -1,9 +1,9 @@
-//! A run on several hosts: which part of its network is on which host. Pure, and the same on every
+//! A run on several hosts: the division of its network among them. Pure, and the same on every
 //! host.
 //!
 //! A server is on one host with all its ports. A link to a switch is on the server's host, so that
-//! its rate, counters, carrier and faults are that host's alone. A switch has a part on each host
-//! that has a link of it; VXLAN joins the parts to one Ethernet. A link between servers of two
+//! only that host handles its rate, counters, carrier and faults. A switch has a part on each host
+//! with one of its links; VXLAN joins the parts into one Ethernet. A link between servers of two
 //! hosts is on both: each host has the port of its own server, and VXLAN joins the two. `[ours]`
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Our own address.
+    /// Address of this host.
     pub fn own_address(&self) -> Ipv4Addr {
         self.underlays[self.here]
     }
@@ -169,7 +169,7 @@ impl Division {
         a != b
     }
 
-    /// Of a link between hosts of which one is this: the end on the other host, and that host.
+    /// For a link between this host and another one: the end on the other host, and that host.
     pub fn remote_end(&self, link: usize) -> Option<(usize, usize)> {
         if !self.is_spanning(link) || !self.has_link(link) {
             return None;

@@ -7,8 +7,8 @@ use super::Network;
 use crate::error::{FabricError, Result};
 
 impl Network {
-    /// The program that servers' chips run in place of the forwarding's own: a user's, or the one
-    /// that has queues asked.
+    /// The program that replaces the default forwarding of servers' chips: a user's, or the program
+    /// that sends questions about queues.
     pub fn set_program(&self) -> Option<&str> {
         let marked = self
             .behaviour

@@ -1,5 +1,5 @@
-//! Services that users wrote, as far as the fabric has to do with them: how many, how long, and
-//! what they are called. Whether a module is one, the node says, which runs it.
+//! Checks of services that users wrote: number, size and names. The node, which runs the modules,
+//! checks their contents.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     proptest! {
-        /// What passes has names and numbers of its own, within their limits, and only where
+        /// Accepted services have unique names and numbers within their limits, and only where
         /// servers host services.
         #[test]
         fn what_passes_can_be_told_apart(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3, any::<bool>()), 0..6)) {

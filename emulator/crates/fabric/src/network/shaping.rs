@@ -37,8 +37,8 @@ impl Network {
         }
     }
 
-    /// Who has queues of their own at the ends of links; `None` where all packets wait in one.
-    /// Services always share a link fairly, whatever they send. `[camcube §2.1.1]`
+    /// Flows or services that get their own queues at the ends of links; `None` for one common
+    /// queue. Services always share a link fairly, independent of their traffic. `[camcube §2.1.1]`
     pub fn sharers(&self) -> Option<Sharers> {
         match self.description.fair_queues {
             true => Some(Sharers::Flows),

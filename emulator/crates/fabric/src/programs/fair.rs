@@ -1,5 +1,5 @@
-//! The programs that give each flow or service a queue of its own at the ends of links. One copy
-//! serves every run of this process.
+//! The programs that give each flow or service its own queue at the ends of links. One copy serves
+//! every run of this process.
 
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -30,8 +30,8 @@ pub fn load() -> Result<()> {
     Ok(())
 }
 
-/// The classes of an end, whose sharers send so many bytes in a turn; `None` before the programs
-/// are loaded.
+/// The classes of an end, where each sharer sends `turn_bytes` in a turn; `None` before the
+/// programs are loaded.
 pub fn classes(sharers: Sharers, at_server: bool, turn_bytes: u32) -> Option<Classes> {
     let loaded = LOADED.get()?;
     let number = |name| descriptor(loaded, name).map(|program| program.as_raw_fd()).ok();

@@ -12,7 +12,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use super::object::failed;
 use crate::error::{During, FabricError, Result};
 
-/// The words of an array, as long as it is there.
+/// The words of an array map, in shared memory until this value is dropped.
 pub struct Mapped {
     memory: NonNull<AtomicU64>,
     len: usize,

@@ -1,8 +1,8 @@
 //! The eBPF programs of servers and their maps: loading (`object`, `guard`, `fair`, ahead of time
-//! in `preload`), attaching, reading and writing (`maps`; what user space reads in place by
-//! `mapped`, a chip's counters of it by `registers`; a chip as users' programs call it by
-//! `called`). Which programs and maps there are the catalogue says; which entries the maps hold is
-//! decided by the rules of the run. No protocol is named here.
+//! in `preload`), attaching, reading and writing (`maps`; `mapped` reads maps in shared memory,
+//! `registers` a chip's counters; `called` is the chip that users' programs call). The catalogue
+//! lists the programs and maps; the rules of the run decide the entries of the maps. This module
+//! does not depend on any protocol.
 //!
 //! Not here: the programs themselves, which are in `emulator/bpf/` and compiled into the catalogue,
 //! and the checks of what a node may write (`run/inbox.rs`).

@@ -16,7 +16,7 @@ use crate::servers::maps;
 pub enum Preloaded {
     /// A thread is loading them.
     Loading(JoinHandle<Result<BTreeMap<usize, Programs>>>),
-    /// Those that nobody has taken yet, by server.
+    /// Loaded programs that are still unused, by server.
     Loaded(BTreeMap<usize, Programs>),
 }
 
@@ -43,7 +43,7 @@ impl Preloaded {
         if let Preloaded::Loading(_) = self
             && let Preloaded::Loading(thread) = std::mem::replace(self, Preloaded::Loaded(BTreeMap::new()))
         {
-            // The caller loads again what failed here, and gets the error then.
+            // After a failure, the caller loads the programs again and gets the error then.
             *self = Preloaded::Loaded(thread.join().ok().and_then(Result::ok).unwrap_or_default());
         }
         match self {

@@ -1,4 +1,4 @@
-//! What a chip in the kernel has counted: the map `registers`, read where it lies.
+//! Counters of a chip in the kernel: the map `registers`, read from shared memory.
 
 use aya::maps::Map;
 use aya::util::nr_cpus;
@@ -20,12 +20,13 @@ pub fn entries() -> u32 {
 pub struct Registers(Mapped);
 
 impl Registers {
-    /// Of a map. Errors: a map that is none of registers, or that the kernel does not map.
+    /// Maps the registers into memory. Errors: a map that does not hold registers, or that the
+    /// kernel cannot map.
     pub fn open(map: Map) -> Result<Registers> {
         Ok(Registers(Mapped::open(map, MAP, entries() as usize, 1)?))
     }
 
-    /// What a register has counted, added up over processors; 0 of one that is not. O(processors).
+    /// A register's count, summed over processors; 0 for an unknown register. O(processors).
     pub fn counted(&self, register: usize) -> u64 {
         let places = (register..self.0.len()).step_by(REGISTER_STRIDE);
         places.map(|at| self.0.word(at)).sum()

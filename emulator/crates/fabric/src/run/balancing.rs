@@ -17,7 +17,7 @@ use crate::host::clock::monotonic_nanos;
 use crate::links::Site;
 
 impl RunState {
-    /// Seconds of the run, by which nodes say when messages were made.
+    /// Seconds since the start of the run, the time stamps of messages.
     pub fn run_secs(&self) -> f64 {
         monotonic_nanos().saturating_sub(self.started_nanos) as f64 / 1e9
     }
@@ -87,7 +87,7 @@ impl RunState {
         frames
     }
 
-    /// A node that is off, or whose namespace is gone, forgets what it knows of the load.
+    /// Clears the load state of a node that is off, or whose namespace no longer exists.
     pub fn stop_balancing(&mut self, node: NodeId) {
         if let Some((plan, agent)) = self
             .balancing
@@ -98,7 +98,7 @@ impl RunState {
         }
     }
 
-    /// What a node knows of the load, as sections; none where flows are not spread by it.
+    /// A node's load state as sections; empty where flows are not spread by load.
     pub fn balance_sections(&self, node: NodeId) -> Vec<Section> {
         let now_secs = self.run_secs();
         self.balancing

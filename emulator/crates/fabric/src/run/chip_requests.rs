@@ -48,7 +48,8 @@ impl ChipRequests {
         Ok(self.latest)
     }
 
-    /// The answer to a request of this server; one that nobody waits for is forgotten.
+    /// Passes on the answer to a request of this server; an answer without a waiting caller is
+    /// dropped.
     pub fn answer(&mut self, server: usize, id: u64, answer: Result<Value>) {
         if self
             .waiting
@@ -66,7 +67,7 @@ impl ChipRequests {
         self.remove(|waiting| waiting.server == server, |_| error.clone());
     }
 
-    /// Gives an error to those who have waited too long. `id` is the id of a server.
+    /// Returns an error to callers that have waited too long. `id` is the id of a server.
     pub fn expire(&mut self, now: Instant, id: impl Fn(usize) -> u32) {
         self.remove(|waiting| waiting.deadline <= now, |server| no_answer(id(server)));
     }

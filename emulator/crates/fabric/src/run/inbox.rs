@@ -1,5 +1,5 @@
-//! What nodes send: reports are kept, requests checked and carried out. A node may change only its
-//! own server's tables, within the rules of the run.
+//! Messages of nodes: stores reports, and checks and carries out requests. A node may change only
+//! its own server's tables, within the rules of the run.
 
 use cubeyard_dataplane::event::SwitchReason;
 use cubeyard_dataplane::tables::{TableError, TableUpdate};
@@ -11,7 +11,7 @@ use super::verbs::chip;
 use super::verbs::inspect::on_inspected;
 
 impl RunState {
-    /// Handles one message of a node. What cannot be done becomes an event.
+    /// Handles one message of a node. A failure becomes an event.
     pub fn on_message(&mut self, server: usize, bytes: &[u8]) {
         let read = decode::<ToFabric>(bytes);
         let result = read.and_then(|message| {

@@ -27,7 +27,7 @@ pub struct Inspections {
 }
 
 impl Inspections {
-    /// Nobody waits.
+    /// No callers are waiting.
     pub fn new(servers: usize) -> Inspections {
         Inspections {
             waiting: (0..servers).map(|_| VecDeque::new()).collect(),
@@ -52,8 +52,8 @@ impl Inspections {
         });
     }
 
-    /// Answers everybody who waits for a server. A node never answers what it was asked before it
-    /// was configured, so one answer is for all.
+    /// Answers all callers that wait for a server. A node ignores requests from before its
+    /// configuration, so one answer serves all.
     pub fn answer(&mut self, server: usize, answer: &Result<Value>) {
         for waiting in self.waiting[server].drain(..) {
             // A caller that has gone does not need the answer.
@@ -61,7 +61,7 @@ impl Inspections {
         }
     }
 
-    /// Gives an error to those who have waited too long. `id` is the id of a server.
+    /// Returns an error to callers that have waited too long. `id` is the id of a server.
     pub fn expire(&mut self, now: Instant, id: impl Fn(usize) -> u32) {
         for (server, waiting) in self.waiting.iter_mut().enumerate() {
             while waiting.front().is_some_and(|first| first.deadline <= now)

@@ -1,4 +1,4 @@
-//! What the fabric tells a node of its server and its network, from the network's description.
+//! Messages that inform a node of its server and its network, from the network's description.
 
 use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::limits::MODULE_PART_BYTES;
@@ -34,8 +34,8 @@ pub fn chip_listener(network: &Network) -> Option<ToNode> {
     has_chip.then_some(ToNode::ChipListener)
 }
 
-/// The services that users wrote: modules in parts that fit a datagram, and what is in processes by
-/// name.
+/// The services that users wrote: modules, split into parts that fit a datagram, and the names of
+/// services in processes.
 pub fn services(network: &Network) -> Vec<ToNode> {
     let mut messages = Vec::new();
     for service in &network.description.services {

@@ -23,7 +23,7 @@ impl RouterCarriers {
     /// Every port has a carrier until the kernel announces something else.
     pub fn new(network: &Network, poller: &Arc<Poller>) -> RouterCarriers {
         let mut ends = BTreeMap::new();
-        // Ports of bridges have no room of their own, and nobody who would notice.
+        // Ports of bridges have no namespace of their own, and bridges do not react to carriers.
         let links = (0..network.places.len()).filter(|_| network.switches_decide());
         for (link, end) in links.flat_map(|link| [(link, 0), (link, 1)]) {
             if let Site::Room(room) = links::kind(network, link).site(network, link, end) {

@@ -34,7 +34,7 @@ const TICKS_PER_FLOW_RATES: u64 = 10;
 /// The CPUs of chips look at the servers at their switches once in this many ticks.
 const TICKS_PER_LOOK: u64 = 10;
 
-/// Subflows that are missing are asked for once in this many ticks.
+/// Missing subflows are requested once in this many ticks.
 const TICKS_PER_SUBFLOWS: u64 = 30;
 
 /// The thread of a run.
@@ -45,7 +45,7 @@ pub(super) struct RunThread {
     /// Readable when a call waits.
     wakeup: Arc<OwnedFd>,
     clock: OwnedFd,
-    /// Readable when a round of hellos is over; `None` where there are none.
+    /// Readable at the end of a round of hellos; `None` without hellos.
     hello_clock: Option<OwnedFd>,
     /// Readable when limited ports are due; `None` where none is ever.
     congestion_clock: Option<OwnedFd>,

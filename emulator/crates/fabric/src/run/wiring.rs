@@ -43,7 +43,7 @@ struct Pending {
 struct Wired {
     /// From the call until every node was ready.
     millis: f64,
-    /// Of these, until everything in the kernel was made.
+    /// From the call until all kernel objects existed.
     built_millis: f64,
 }
 

@@ -14,8 +14,8 @@ use crate::routes::{add_source, table_of_port};
 
 const HOST_BITS: u8 = 32;
 
-/// What a server has before any link: loopback, and the virtual network card if something forwards
-/// packets.
+/// Interfaces of a server before any link: loopback, and the virtual network card if the server
+/// forwards packets.
 pub fn before_links(network: &Network, server: usize) -> Batch {
     let mut batch = Batch::new();
     set_up(&mut batch, LOOPBACK_INDEX, true);
@@ -78,17 +78,17 @@ pub fn finish_port(batch: &mut Batch, network: &Network, server: usize, port: &P
     shape(batch, index, &network.shape(port.link, Site::Server(server)));
 }
 
-/// The permanent neighbours of a port: every other port on its segment. A port that was down has
-/// lost them.
+/// The permanent neighbours of a port: every other port on its segment. The kernel removes them
+/// when a port goes down.
 ///
 /// An address of a port belongs to the subnet of its number. A cable of a torus joins ports of
-/// different numbers, so that a neighbour there needs a route of its own: by the subnet's route,
-/// packets of the kernel's own (ICMP errors) would leave by another port, find nobody, and wait
-/// there for seconds, all charged to the one ICMP socket of the host's CPU, which then answers no
+/// different numbers, so that a neighbour there needs its own route. By the subnet's route, packets
+/// of the kernel (ICMP errors) would leave by a wrong port and wait there for seconds without a
+/// neighbour. All of them are charged to one ICMP socket per CPU of the host, which then answers no
 /// ping of any server.
 pub fn add_neighbours(batch: &mut Batch, network: &Network, server: usize, port: u16) {
     if network.switches_decide() {
-        // Of a router, its only neighbour comes with the routes; behind chips it asks by ARP.
+        // A router's only neighbour comes with the routes; behind chips, ARP resolves neighbours.
         return;
     }
     let index = names::port_index(port);

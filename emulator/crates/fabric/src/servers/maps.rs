@@ -1,5 +1,5 @@
-//! What the maps of a server's programs hold before its node writes to them: what the rules of the
-//! run say.
+//! Initial contents of the maps of a server's programs, before its node writes to them: the entries
+//! that the rules of the run require.
 
 use crate::error::{During, Result};
 use crate::network::Network;

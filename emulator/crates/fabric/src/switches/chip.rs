@@ -1,5 +1,5 @@
-//! A switch that is a switching chip: a namespace of its own, with the chip's program at the
-//! ingress of each port. Its tables are written by `run/chips.rs`.
+//! A switch that is a switching chip: a separate namespace, with the chip's program at the ingress
+//! of each port. `run/chips.rs` writes its tables.
 
 use cubeyard_dataplane::switch_control::ChipSwitches;
 

@@ -1,4 +1,4 @@
-//! A switch that forwards by IP address: a namespace of its own, whose kernel forwards. Its routes
+//! A switch that forwards by IP address: a separate namespace, whose kernel forwards. Its routes
 //! are in `routes/`.
 
 use cubeyard_dataplane::address::switch_ip;
@@ -20,8 +20,8 @@ impl SwitchKind for Router {
         run.router_namespace(switch)
     }
 
-    /// Each router hashes flows by a seed of its own: by one hash for all, those that it sends to
-    /// one next hop would all take the same one at the next switch too. `[measured]`
+    /// Each router hashes flows with its own seed. With a common seed, all flows that a router
+    /// sends to one next hop would also share the next hop at the following switch. `[measured]`
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)> {
         let mut sysctls = routes::sysctls(network, network.description.switches[switch].id);
         sysctls.push(("ipv4/ip_forward", "1".to_owned()));

@@ -1,8 +1,8 @@
 //! Fair queues at an end of a link: a class of the shaper for each of some flows, or for each
 //! service, which send in turn.
 //!
-//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them; what is used here
-//! is what shaping needs anyway. `[ours]`
+//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them. This needs only
+//! HTB, which shaping needs anyway. `[ours]`
 
 use std::os::fd::RawFd;
 
@@ -18,8 +18,8 @@ pub const QUEUES: u32 = 64;
 /// As many as there are services: the four that every server has, and four that users wrote.
 const SERVICE_QUEUES: u32 = 8;
 const FIRST_QUEUE: u32 = 2;
-/// The class of all packets while a fault decides what happens to them. Classes of this number get
-/// what no classifier assigns.
+/// The class of all packets while a fault controls the queue. It also gets packets without a
+/// classifier's verdict.
 pub const COMMON_MINOR: u32 = 0x100;
 pub const COMMON: u32 = HTB | COMMON_MINOR;
 /// The class of control messages where services have classes: they go first. `[camcube §5]`
@@ -31,7 +31,8 @@ const TCA_BPF_CLASSID: u16 = 3;
 /// The part of an end's queue that one flow may fill, and the least bytes of it: two super-packets.
 const SHARE: u32 = 8;
 const LEAST_BYTES: u32 = 131_072;
-/// What a class sends without asking its parent, in bytes a second: as good as nothing.
+/// Guaranteed rate of a class, in bytes a second: close to zero, so that it borrows its rate from
+/// its parent.
 const OWN_BYTES_PER_SEC: f64 = 125.0;
 
 /// Who share an end of a link.
@@ -43,8 +44,8 @@ pub enum Sharers {
     Services,
 }
 
-/// Classes of an end's shaper, with the programs that tell packets apart, which live as long as
-/// this process.
+/// Classes of an end's shaper, with the programs that classify packets, which live as long as this
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
     /// Who has a class.

@@ -8,7 +8,7 @@ use crate::congestion::{Congestion, Counts};
 use crate::names::RunId;
 use crate::run::state::RunState;
 
-/// A run.
+/// Description of a run.
 #[derive(Debug, Serialize)]
 pub struct RunDescription {
     run: RunId,
@@ -18,7 +18,7 @@ pub struct RunDescription {
     started: bool,
     flows: usize,
     faults: Vec<String>,
-    /// What queues have told sources; absent where they do not.
+    /// Counters of congestion notification; absent where it is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<Counts>,
 }

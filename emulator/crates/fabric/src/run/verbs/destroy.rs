@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::run::state::RunState;
 
-/// What was removed.
+/// Removed objects.
 #[derive(Debug, Serialize)]
 pub struct Destroyed {
     /// How many namespaces of servers and switches.

@@ -1,10 +1,10 @@
-//! What a caller can ask of a run, one verb a file. Each verb is a function of the run's state and
+//! Requests of callers to a run, one verb per file. Each verb is a function of the run's state and
 //! its parameters.
 //!
-//! Verbs that wait for nodes (`wire`, `inspect`, `chip`) answer later, by the reply they are given.
-//! An answer is a type of its own, which becomes a JSON document here.
+//! Verbs that wait for nodes (`wire`, `inspect`, `chip`) answer later, through their `reply`
+//! argument. Each answer has its own type, which is serialized to JSON here.
 //!
-//! Not here: reading requests from the socket (`api/`), and what nodes ask for (`run/inbox.rs`).
+//! Not here: reading requests from the socket (`api/`), and requests of nodes (`run/inbox.rs`).
 
 pub mod capture;
 pub mod chip;

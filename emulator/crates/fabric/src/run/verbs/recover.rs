@@ -9,7 +9,7 @@ use crate::host::clock::monotonic_nanos;
 use crate::run::events::EventKind;
 use crate::run::state::RunState;
 
-/// What was recovered.
+/// The result of a recovery.
 #[derive(Debug, Serialize)]
 pub struct Recovered {
     /// When it was done, on the monotonic clock.

@@ -9,12 +9,12 @@ use serde::Serialize;
 use crate::error::{FabricError, Result};
 use crate::run::state::RunState;
 
-/// What they hold.
+/// Contents of registers.
 #[derive(Debug, Serialize)]
 pub struct Registers {
-    /// By name.
+    /// Values of registers, by name.
     registers: BTreeMap<String, u64>,
-    /// How long that took: of one that was written, without reading them all.
+    /// Time to read all registers, or to write one, in nanoseconds.
     nanos: u64,
 }
 

@@ -1,5 +1,5 @@
-//! `signal`: ends, pauses or resumes the node of a server in a pod, and a user's program beside it,
-//! which no container engine does for the caller.
+//! `signal`: ends, pauses or resumes the node of a server in a pod and the container of a user's
+//! program there, since no container engine does so for the caller.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::host::process::Process;
 use crate::host::strays::{ContainerId, each_process};
 use crate::run::state::RunState;
 
-/// What is done to the process.
+/// The signal to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeSignal {
@@ -18,7 +18,7 @@ pub enum NodeSignal {
     Kill,
     /// Stop it until it is resumed.
     Pause,
-    /// Let it go on.
+    /// Resume it.
     Resume,
 }
 

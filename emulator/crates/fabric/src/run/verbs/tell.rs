@@ -1,4 +1,4 @@
-//! `tell`: a message to a service of a server. What the service says comes as events.
+//! `tell`: a message to a service of a server. The service answers by events.
 
 use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::ToNode;
