@@ -1,4 +1,4 @@
-//! What the links could carry besides what they carry now, from the kernel's counters of the ports.
+//! The free capacity of links, from the kernel's counters of the ports.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct Meter {
     rate_bits_per_sec: f64,
 }
 
-/// What a port's link could carry besides.
+/// The free capacity of a port's link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Available {
     /// The port.
@@ -50,7 +50,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Meters of ports whose links have the given rate each way. What was carried longer ago than
+    /// Meters of ports whose links have the given rate in each direction. Traffic older than
     /// `memory` counts for less than a third.
     pub fn new(rate_bits_per_sec: f64, ports: &[(u8, String)], memory: Duration, now: Time) -> Meters {
         let meter = |(port, name): &(u8, String)| Meter {
@@ -68,8 +68,8 @@ impl Meters {
         }
     }
 
-    /// Nothing is sent any more: what was measured so far says nothing of what comes. All rates are
-    /// free.
+    /// Resets all rates to free. After the last traffic ends, old measurements do not predict
+    /// anything.
     pub fn forget(&mut self) -> Vec<Available> {
         let all_free = |meter: &mut Meter| {
             (meter.in_bits_per_sec, meter.out_bits_per_sec) = (0.0, 0.0);

@@ -14,7 +14,7 @@ const ATTRIBUTE_BYTES: usize = 4;
 /// More than the kernel sends at once.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// What is told of an interface.
+/// A message of the kernel on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNews {
     /// The interface's name.
@@ -28,7 +28,7 @@ pub struct LinkNews {
 pub struct CarrierWatch(OwnedFd);
 
 impl CarrierWatch {
-    /// Begins to listen, and asks for how things are now.
+    /// Starts to listen, and requests the current state.
     pub fn new() -> nix::Result<CarrierWatch> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let fd = socket(
@@ -43,7 +43,7 @@ impl CarrierWatch {
         Ok(watch)
     }
 
-    /// Asks for all interfaces.
+    /// Requests the state of all interfaces.
     fn ask(&self) -> nix::Result<()> {
         let mut request = Vec::with_capacity(HEADER_BYTES + LINK_BYTES);
         request.extend(((HEADER_BYTES + LINK_BYTES) as u32).to_ne_bytes());
@@ -53,14 +53,14 @@ impl CarrierWatch {
         send(self.0.as_raw_fd(), &request, MsgFlags::empty()).map(drop)
     }
 
-    /// What has come.
+    /// Returns the messages that have arrived.
     pub fn receive(&self) -> Vec<LinkNews> {
         let mut news = Vec::new();
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
             match recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::empty()) {
                 Ok(length) if length > 0 => news.extend(read_news(&buffer[..length])),
-                // The kernel had more to tell than there was room for: ask again for the whole.
+                // The kernel's messages did not fit the buffer: request the whole state again.
                 Err(Errno::ENOBUFS) if self.ask().is_ok() => {}
                 Err(Errno::EINTR) => {}
                 _ => return news,
@@ -85,7 +85,7 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
     two.try_into().ok().map(u16::from_ne_bytes)
 }
 
-/// The links in a datagram of rtnetlink messages; what is cut short is left out.
+/// The links in a datagram of rtnetlink messages; incomplete messages are skipped.
 fn read_news(mut bytes: &[u8]) -> Vec<LinkNews> {
     let mut news = Vec::new();
     while let (Some(length), Some(kind)) = (number(bytes, 0), short(bytes, 4)) {

@@ -1,6 +1,6 @@
 //! The socket on which users' programs call the server's chip `[serverswitch §3.3.2]`: `chip.sock`
-//! beside the fabric's. Whoever reaches it can set this server's tables and send by its ports, and
-//! nothing else; what all of them cost together is bounded.
+//! in the folder of the fabric's socket. Programs with access to it can set this server's tables
+//! and send by its ports, and nothing else. Their total cost is limited.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,10 +20,10 @@ use cubeyard_messages::limits::CHIP_PART_BYTES;
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Programs at a time; further ones are hung up on.
+/// Maximum number of connected programs; further ones are disconnected.
 const MOST_PROGRAMS: usize = 16;
-/// Answers and packets that a program has not read: with so many, its requests wait and packets for
-/// it are lost.
+/// Unread answers and packets of a program. Above this, its requests wait and packets for it are
+/// dropped.
 const SLOW_BYTES: usize = 256 * 1024;
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -32,7 +32,7 @@ const NANOS_PER_COST: u64 = 10_000;
 /// How far programs may be ahead of that.
 const BURST: Duration = Duration::from_millis(200);
 
-/// A server's chip, wherever it is.
+/// A server's chip, in the kernel or in this process.
 pub trait ServerChip {
     /// Carries out a request, a message without its length; `None` where the answer comes later
     /// ([`ChipServer::on_called`]).
@@ -63,7 +63,7 @@ struct Program {
     waits: bool,
     /// Packets that it was too slow for.
     lost: u64,
-    /// What is waited for of it.
+    /// Events that the poller waits for.
     interest: Interest,
 }
 
@@ -73,14 +73,14 @@ pub struct ChipServer {
     listener: UnixListener,
     programs: BTreeMap<u32, Program>,
     latest: u32,
-    /// Of the fabric, which asks for others.
+    /// Session of the fabric, which makes requests for other callers.
     fabric: Session,
     limits: Limits,
     /// When all requests so far would be paid for.
     due: Time,
 }
 
-/// What became of a program.
+/// What to do with a program's connection.
 #[derive(PartialEq, Eq)]
 enum Then {
     Stays,
@@ -127,7 +127,7 @@ impl ChipServer {
         })
     }
 
-    /// When programs that wait may go on; `None` while none waits.
+    /// When waiting programs may continue; `None` while none waits.
     pub fn next_timeout(&self) -> Option<Time> {
         self.is_ahead(now()).then(|| self.due - BURST)
     }
@@ -168,7 +168,7 @@ impl ChipServer {
         let Some(program) = self.programs.get_mut(&id) else {
             return;
         };
-        // Of one of which nothing is waited for, the only news is that it has gone.
+        // Without interest in events, the only possible event is the end of the connection.
         let gone = program.interest == Interest::NONE;
         if gone || program.read() == Then::Goes || self.work(id, chip) == Then::Goes {
             self.programs.remove(&id);
@@ -197,7 +197,8 @@ impl ChipServer {
 
     /// A request of the fabric. Returns the answer without its length.
     pub fn on_fabric(&mut self, request: &[u8], chip: &mut dyn ServerChip, poller: &Poller) -> Vec<u8> {
-        // What the chip itself has to ask the fabric, the fabric knows.
+        // Requests that the chip itself would send to the fabric need not be sent: the fabric is
+        // the caller.
         let answered = chip.call(0, &mut self.fabric, request, &self.limits);
         self.pass_on(chip, poller);
         let bytes = answered.map_or_else(Vec::new, |answered| answered.bytes);
@@ -259,7 +260,8 @@ impl ChipServer {
         }
     }
 
-    /// Answers what has come, as far as it is paid for and the answers are read.
+    /// Answers received requests until the programs' share of time is used up, or unread answers
+    /// fill the buffer.
     fn work(&mut self, id: u32, chip: &mut dyn ServerChip) -> Then {
         loop {
             let (ahead, Some(program)) = (self.is_ahead(now()), self.programs.get_mut(&id)) else {

@@ -1,5 +1,5 @@
-//! TCP connections to a server's address, for whatever serves clients there: services with a text
-//! protocol of their own, and the values of a server that answers a workload's requests.
+//! TCP connections to a server's address, for components that serve clients there: services with a
+//! text protocol, and the values of a server that answers a workload's requests.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,8 +15,8 @@ const MOST_CLIENTS: usize = 256;
 /// Bytes that are read at once, and reads before the others have their turn.
 const READ_BYTES: usize = 64 * 1024;
 const TURN: usize = 4;
-/// Answers that a client has not read: with so many, nothing more is read from it; with more, it is
-/// closed.
+/// Unread answers of a client. Above the first limit, the node stops reading from it; above the
+/// second, it closes the connection.
 const SLOW_BYTES: usize = 256 * 1024;
 const STUCK_BYTES: usize = 16 << 20;
 
@@ -25,7 +25,7 @@ struct Connection {
     tcp_port: u16,
     stream: TcpStream,
     unsent: Vec<u8>,
-    /// Whether it says nothing more.
+    /// Whether the client has closed its side.
     ended: bool,
     /// Whether it is closed once all is sent.
     closing: bool,
@@ -122,7 +122,7 @@ impl Clients {
     /// Sends what clients are answered.
     pub fn answer(&mut self, services: &mut dyn ServesClients, poller: &Poller) {
         while let Some(reply) = services.poll_reply() {
-            // One that has gone gets nothing.
+            // The client may have disconnected.
             let Some(connection) = self.connections.get_mut(&reply.client) else {
                 continue;
             };

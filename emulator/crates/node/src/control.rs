@@ -43,8 +43,8 @@ pub fn open(poller: &Poller, server: NodeId, ports: &[(u8, String)]) -> io::Resu
 fn open_one(ip: Ipv4Addr, interface: &str) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((ip, CONTROL_PORT))?;
     socket.set_nonblocking(true)?;
-    // Only what comes in by this very cable counts: a message for this address by another one is
-    // not a neighbour's.
+    // Only accept packets from this cable: a message for this address by another cable is not from
+    // the neighbour.
     setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
     setsockopt(&socket, sockopt::Ipv4Tos, &TYPE_OF_SERVICE)?;
     setsockopt(&socket, sockopt::Priority, &PRIORITY)?;
@@ -57,7 +57,7 @@ impl ControlSocket {
         let _lost = self.socket.send_to(bytes, (to, CONTROL_PORT));
     }
 
-    /// Takes in what has come, a burst at most.
+    /// Reads the messages that have arrived, at most a burst.
     pub fn receive(&self, mut take: impl FnMut(Ipv4Addr, &[u8])) {
         // One byte more than the longest message, so that the protocol sees that a longer one is
         // too long.

@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// From one try to the next before the first success: the fabric is about to listen.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 
-/// The connection, made anew whenever it is lost.
+/// The connection to the fabric, opened again after each loss.
 #[derive(Debug)]
 pub struct Fabric {
     /// A path, or `@NAME` for a socket that the fabric binds in this network namespace.
@@ -29,7 +29,7 @@ pub struct Fabric {
     waiting: VecDeque<Vec<u8>>,
     /// Where datagrams are received.
     buffer: Vec<u8>,
-    /// The socket was full: it is asked about room.
+    /// The socket was full: the poller waits until it is writable.
     full: bool,
     was_connected: bool,
     next_try: Time,
@@ -43,7 +43,7 @@ fn address(path: &Path) -> nix::Result<UnixAddr> {
     }
 }
 
-/// What came by the socket.
+/// An event of the socket.
 #[derive(Debug)]
 pub enum Arrival {
     /// A message, with descriptors that were handed over with it.
@@ -85,7 +85,7 @@ impl Fabric {
             Ok(socket) => {
                 self.socket = Some(socket);
                 self.was_connected = true;
-                // What was meant for the connection before means nothing on this one.
+                // Messages for the previous connection are invalid on this one.
                 self.waiting.clear();
                 self.full = false;
             }
@@ -118,7 +118,7 @@ impl Fabric {
         }
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends waiting messages until the socket is full.
     pub fn flush(&mut self, poller: &Poller) {
         let Some(socket) = &self.socket else {
             return;

@@ -15,8 +15,7 @@ pub struct Handed {
     pub chip_listener: Option<OwnedFd>,
 }
 
-/// Receives a datagram: its length, which may be more than the buffer has room for, and what came
-/// with it.
+/// Receives a datagram: its length, which may exceed the buffer, and its descriptors.
 pub fn receive_with(socket: &OwnedFd, buffer: &mut [u8]) -> nix::Result<(usize, Vec<OwnedFd>)> {
     let mut room = nix::cmsg_space!([i32; 2]);
     let mut parts = [IoSliceMut::new(buffer)];

@@ -1,5 +1,5 @@
-//! What runs in a pod before a user's program does: it waits until the fabric has taken the
-//! cluster's network down.
+//! The program that a pod runs before a user's program: it waits until the fabric has taken down
+//! the cluster's network.
 
 use std::fs;
 use std::io;
@@ -36,7 +36,7 @@ fn is_isolated(interfaces: &Path) -> io::Result<bool> {
 }
 
 fn is_up(interface: &Path) -> bool {
-    // Only folders are interfaces; `bonding_masters` is a file beside them.
+    // Interfaces are folders; `bonding_masters` is a file among them.
     if !interface.is_dir() {
         return false;
     }

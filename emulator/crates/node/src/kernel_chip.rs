@@ -30,11 +30,11 @@ const RECORD_WITHIN: Duration = Duration::from_millis(1);
 pub struct KernelChip {
     ring: PacketRing,
     socket: ChipSocket,
-    /// Of the interface whose packets the chip takes for the CPU's.
+    /// The interface whose packets the chip treats as those of the CPU.
     cpu_index: u32,
     /// Interfaces of the external ports.
     ports: Vec<(u8, u32)>,
-    /// Of the protocol's header.
+    /// Bytes of the protocol's header.
     header_bytes: usize,
     /// Packets for programs that were read already.
     punts: VecDeque<(u8, Vec<u8>)>,
@@ -82,14 +82,15 @@ impl KernelChip {
         self.asks.pop_front()
     }
 
-    /// Counts a packet that found no room: lost as behind a port, and told with those that were
-    /// lost on their way to programs.
+    /// Counts a packet that did not fit: it is lost like a packet behind a port, and reported with
+    /// the packets lost on their way to programs.
     fn without_room(&mut self) -> Verdict {
         self.dropped += 1;
         Verdict::Sent
     }
 
-    /// Why the packet that was sent last has been discarded; what else comes meanwhile is kept.
+    /// The reason why the last sent packet was discarded; other records that arrive meanwhile are
+    /// kept.
     fn discarded(&mut self) -> Option<DiscardReason> {
         let until = Instant::now() + RECORD_WITHIN;
         loop {
@@ -128,7 +129,7 @@ impl Sends for KernelChip {
             let known = self.ports.iter().find(|(other, _)| *other == port);
             let index = known.map(|(_, index)| *index);
             let sent = self.socket.send(index.unwrap_or(0), 0, packet);
-            // What finds too much waiting is lost behind the port, as in user space.
+            // A packet that meets a full queue is lost behind the port, as in user space.
             return match sent {
                 Ok(()) | Err(Errno::ENOBUFS | Errno::ENETDOWN) => Ok(Verdict::Sent),
                 Err(Errno::EAGAIN) => Ok(self.without_room()),
@@ -183,7 +184,7 @@ impl ServerChip for KernelChip {
                     finish(&mut packet, self.header_bytes, part);
                     return Some((port, packet));
                 }
-                // Of a call that did not wait so long for it.
+                // The record of an earlier call that stopped waiting for it.
                 Record::Discarded(_) => {}
             }
         }

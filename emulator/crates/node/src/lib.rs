@@ -1,10 +1,10 @@
-//! What runs in the container of an emulated server, as its only process: the IO of its protocol,
-//! the built-in workload, and the duties of a first process. It holds no capability; whatever needs
-//! one it asks the fabric for.
+//! The only process in the container of an emulated server: the IO of its protocol, the built-in
+//! workload, and the duties of a first process. It holds no capability; the fabric does everything
+//! that needs one.
 //!
 //! One thread, one epoll loop ([`node`]). Protocols and forwardings are sans-IO and live in
-//! `cubeyard-dataplane`; which of them a node runs its configuration says, and no file here names
-//! one. The messages to and from the fabric are those of `cubeyard-messages`.
+//! `cubeyard-dataplane`; the configuration of a node selects them, and no file here names one. The
+//! messages to and from the fabric are those of `cubeyard-messages`.
 
 pub mod bandwidth;
 pub mod carrier;

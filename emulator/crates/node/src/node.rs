@@ -249,7 +249,7 @@ impl Node {
         Ok(())
     }
 
-    /// Does what the protocol wants done.
+    /// Carries out the protocol's outputs.
     fn carry_out(&mut self) {
         let Some(server) = &mut self.server else {
             return;
@@ -455,7 +455,7 @@ impl Server {
         }
     }
 
-    /// Tells the fabric which flows have moved on.
+    /// Reports changed flows to the fabric.
     fn report(&mut self, poller: &Poller, fabric: &mut Fabric, retransmits: bool) {
         let rows = self.workload.rows(now(), poller, retransmits);
         for rows in rows.chunks(ROWS) {
@@ -568,7 +568,7 @@ impl Server {
         }
     }
 
-    /// Does what the protocol wants done here; the rest is a message to the fabric.
+    /// Carries out an output of the protocol here, or returns it as a message to the fabric.
     fn carry_out(&mut self, output: Output) -> Option<ToFabric> {
         match output {
             Output::Send { port, to, bytes } => {

@@ -16,7 +16,7 @@ use nix::libc;
 const RECORD_HEAD_BYTES: usize = 8;
 /// The record is still being written.
 const BUSY: u32 = 1 << 31;
-/// The record is to be passed over.
+/// Flag of a record that the reader must skip.
 const DISCARDED: u32 = 1 << 30;
 
 /// The reader's side of the ring.
@@ -43,7 +43,7 @@ pub enum Record {
     /// A packet for programs: packets lost before it, the port of the CPU that it arrives at, its
     /// bytes, and which of several it is, that the kernel carries as one.
     Packet(u64, u8, Vec<u8>, Option<Part>),
-    /// What came from the CPU was discarded, for a reason by its place among all.
+    /// A packet from the CPU was discarded; the index of its reason.
     Discarded(u8),
 }
 

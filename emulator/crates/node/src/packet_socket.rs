@@ -34,8 +34,8 @@ union Control {
 }
 
 impl PacketSocket {
-    /// Opens an interface. What comes in by it is read before anybody else sees it, what leaves by
-    /// it is not.
+    /// Opens an interface. Reads incoming frames before the rest of the stack; outgoing frames are
+    /// not read.
     pub fn open(interface: &str) -> nix::Result<PacketSocket> {
         let ifindex = if_nametoindex(interface)?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -48,8 +48,8 @@ impl PacketSocket {
         // SAFETY: all fields are integers, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        // Of every protocol: sockets of one alone come after TC, where the guard has dropped what
-        // is ours.
+        // Bind to all protocols: sockets of a single protocol come after TC, where the guard has
+        // dropped our packets.
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = ifindex as i32;
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
@@ -59,9 +59,8 @@ impl PacketSocket {
         Ok(PacketSocket { fd, ifindex })
     }
 
-    /// The next frame, if there is one: its length, which may be more than the buffer has room for.
-    /// Of a frame with a VLAN tag, which the kernel has taken out of it, the EtherType is the
-    /// tag's.
+    /// The next frame, if one waits: its length, which may exceed the buffer. The kernel removes
+    /// VLAN tags from frames; for a tagged frame the EtherType is set to that of the tag.
     pub fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let mut control = Control { room: [0; 64] };
         let mut part = libc::iovec {
@@ -92,8 +91,8 @@ impl PacketSocket {
         Some(length)
     }
 
-    /// Sends a frame; whether the interface took it. What its queue drops counts as taken: the
-    /// queue counts it itself.
+    /// Sends a frame; returns whether the interface accepted it. A frame that its queue drops
+    /// counts as accepted: the queue counts the drop.
     pub fn send(&self, frame: &[u8]) -> bool {
         let sent = send(self.fd.as_raw_fd(), frame, MsgFlags::empty());
         matches!(sent, Ok(_) | Err(Errno::ENOBUFS))

@@ -82,7 +82,7 @@ impl Token {
     }
 }
 
-/// What is waited for.
+/// Events to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interest(EpollFlags);
 
@@ -91,7 +91,7 @@ impl Interest {
     pub const READ: Interest = Interest(EpollFlags::EPOLLIN);
     /// Room to write.
     pub const WRITE: Interest = Interest(EpollFlags::EPOLLOUT);
-    /// Either.
+    /// Readable or writable.
     pub const BOTH: Interest = Interest(EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT));
     /// Nothing but the end of the connection.
     pub const NONE: Interest = Interest(EpollFlags::empty());

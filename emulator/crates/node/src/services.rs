@@ -1,10 +1,10 @@
 //! Packets of services: datagrams between the control addresses of ports, one socket on each port
 //! with one neighbour.
 //!
-//! A socket's buffer holds what services send in few turns, so that room in it means a free link:
-//! services are polled for the next packet when there is some. At the link's end each has a queue
-//! and turns of its own, beside applications' packets. That is what makes them share a link fairly,
-//! whatever they send.
+//! A socket's buffer holds the packets of only a few turns, so that free space in it means a free
+//! link: then services are polled for the next packet. At the link's end each service has its own
+//! queue and turns, next to applications' packets. Services therefore share a link fairly,
+//! independent of their traffic.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,9 +21,9 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::clock::now;
 use crate::poller::{Interest, Poller, Token};
 
-/// Turns of services that a socket's buffer has room for: two of two services that send all they
-/// can, so that each has a turn's bytes at the link when it comes. The kernel takes twice as much
-/// as it is asked for, and counts up to twice a packet's bytes.
+/// Turns of services that fit a socket's buffer: two turns each of two busy services, so that both
+/// have a turn's bytes at the link when their turn comes. The kernel doubles the requested size,
+/// and counts up to twice a packet's bytes.
 const TURNS: usize = 4;
 /// Packets of one socket before the others have their turn.
 const TURN: usize = 64;
@@ -37,8 +37,8 @@ struct ServiceSocket {
     socket: UdpSocket,
     /// A packet that the socket had no room for.
     unsent: Option<Vec<u8>>,
-    /// What is waited for: telling the kernel the same again would cost a call each time that links
-    /// are filled.
+    /// Current interest, remembered because each change is a system call and links are filled
+    /// often.
     interest: Interest,
 }
 
@@ -137,7 +137,7 @@ impl ServiceSockets {
     }
 }
 
-/// What a server's services say to the outside, as events.
+/// Messages of a server's services to users, as events.
 pub fn answers(protocol: &mut dyn Protocol) -> Vec<Event> {
     let Some(services) = protocol.services() else {
         return Vec::new();
@@ -167,7 +167,7 @@ pub fn answers(protocol: &mut dyn Protocol) -> Vec<Event> {
 fn open_one(ip: Ipv4Addr, neighbour: Ipv4Addr, interface: &str, room: usize) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((ip, SERVICE_PORT))?;
     socket.set_nonblocking(true)?;
-    // Only what comes in by this very cable, from this very neighbour, counts.
+    // Only accept packets from this cable and this neighbour.
     setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
     setsockopt(&socket, sockopt::SndBuf, &room)?;
     socket.connect(SocketAddrV4::new(neighbour, SERVICE_PORT))?;

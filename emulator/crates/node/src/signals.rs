@@ -1,5 +1,5 @@
-//! The duties of a container's first process: it has to bury orphans, and to end when it is told
-//! to, since the kernel gives it no default action for either.
+//! The duties of a container's first process: it must reap orphans, and end on SIGTERM or SIGINT, since the
+//! kernel gives it no default action for either.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -22,7 +22,7 @@ impl Signals {
         SignalFd::with_flags(&mask, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map(Signals)
     }
 
-    /// Takes in what came; whether the process should end.
+    /// Handles received signals; returns whether the process should end.
     pub fn handle(&self) -> bool {
         let mut ends = false;
         while let Ok(Some(signal)) = self.0.read_signal() {

@@ -11,7 +11,7 @@ use cubeyard_messages::SubflowRow;
 use nix::errno::Errno;
 use nix::libc;
 
-/// Wakes a reader only when that many bytes are there, or the stream has ended.
+/// Wakes a reader only when that many bytes are available, or the stream has ended.
 pub fn set_receive_low_water(fd: impl AsFd, bytes: u32) -> nix::Result<()> {
     set_u32(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
 }
@@ -47,7 +47,7 @@ const MOST_SUBFLOWS: usize = 16;
 const HEAD_BYTES: usize = 16;
 /// Both of a subflow's addresses, each a `sockaddr_storage`.
 const ADDRESSES_BYTES: usize = 256;
-/// What is read of a subflow's `tcp_info`, and where the counts are in it.
+/// Bytes to read of a subflow's `tcp_info`, and offsets of the counters in it.
 const INFO_BYTES: usize = 128;
 const RETRANSMITS_AT: usize = 100;
 const BYTES_ACKED_AT: usize = 120;

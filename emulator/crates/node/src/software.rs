@@ -1,5 +1,5 @@
-//! Forwarding in user space: frames between the virtual network card and the ports, through
-//! whatever forwarding the server's configuration names.
+//! Forwarding in user space: passes frames between the virtual network card and the ports through
+//! the forwarding that the server's configuration names.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::clock::now;
 use crate::packet_socket::PacketSocket;
 use crate::poller::{Interest, Poller, Token};
 
-/// The inner end of the virtual network card: what applications send comes in here.
+/// The inner end of the virtual network card, where packets of applications arrive.
 pub const VIRTUAL_NIC_PEER: &str = "cy0x";
 /// Longest frame, in bytes: an IP packet and its Ethernet header.
 const FRAME_BYTES: usize = 65_535 + 14;
@@ -78,7 +78,7 @@ impl Software {
         })
     }
 
-    /// Forwards what has come in by one interface.
+    /// Forwards the frames that have arrived at an interface.
     pub fn on_ready(&mut self, index: usize) {
         for _ in 0..TURN {
             let Some(socket) = self.sockets.get(index) else {
@@ -122,7 +122,7 @@ impl Software {
         self.forwarding.chip().is_some()
     }
 
-    /// What the forwarding holds, for people.
+    /// State of the forwarding, for users.
     pub fn sections(&self) -> Vec<Section> {
         self.forwarding.inspect()
     }
@@ -132,7 +132,7 @@ impl Software {
         self.forwarding.take_notices()
     }
 
-    /// What each flow that starts here has sent since the last call, in bits per second.
+    /// Rate of each flow that starts here since the last call, in bits per second.
     pub fn take_rates(&mut self, elapsed_secs: f64) -> Vec<(Flow, f64)> {
         let counts = self.forwarding.flow_counts().into_iter();
         let bytes: BTreeMap<Flow, u64> = counts.map(|(flow, count)| (flow, count.bytes)).collect();
@@ -145,12 +145,12 @@ impl Software {
         rates
     }
 
-    /// Changes a table. Errors: a sentence that says why not.
+    /// Changes a table. Errors: a sentence with the reason.
     pub fn apply(&mut self, update: &TableUpdate) -> Result<(), String> {
         self.forwarding.apply(update).map_err(|error| error.to_string())
     }
 
-    /// What has been carried and dropped so far, if that has changed since the last time.
+    /// Counters of carried and dropped packets, if they have changed since the last call.
     pub fn changed_counts(&mut self) -> Option<TrafficCounts> {
         self.unsent += self.sockets.iter().map(PacketSocket::take_overrun).sum::<u64>();
         let (traffic, drops) = (self.forwarding.traffic(), self.forwarding.drops());

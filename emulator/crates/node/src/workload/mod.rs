@@ -1,10 +1,9 @@
-//! The built-in traffic generator: flows between servers, each a list entry from the fabric. Which
-//! patterns they make (one-to-all, permutation, incast, …) the node does not know.
+//! The built-in traffic generator: flows between servers, each a list entry from the fabric. The
+//! node does not know which pattern they form (one-to-all, permutation, incast, …).
 //!
-//! What becomes of a flow when its peer is lost: a sender tries to connect for [`CONNECT_SECS`];
-//! once connected, TCP itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported
-//! as done, with the reason. It begins again only if its peer is restarted: then the fabric adds it
-//! once more at both ends.
+//! If the peer of a flow is lost, a sender tries to connect for [`CONNECT_SECS`]; once connected,
+//! TCP retransmits for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the
+//! reason. It restarts only with its peer: then the fabric adds it again at both ends.
 
 mod requests;
 mod tcp;
@@ -30,7 +29,7 @@ pub const CONNECT_SECS: f64 = 10.0;
 /// Bytes of the block that senders send over and over.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// What all flows share.
+/// State that all flows share.
 #[derive(Debug)]
 struct Shared {
     /// The server's own address, that connections come from.
@@ -39,7 +38,7 @@ struct Shared {
     block: OwnedFd,
     /// Where received bytes would go if they were wanted.
     sink: Vec<u8>,
-    /// What UDP sends at where it was told no rate.
+    /// Rate of UDP flows without a rate of their own.
     link_bits_per_sec: f64,
     /// Longest payload of a datagram, in bytes.
     datagram_bytes: usize,
@@ -63,7 +62,7 @@ enum End {
 pub(crate) struct Progress {
     /// Sent or received.
     pub bytes: u64,
-    /// Of responses to requests: sent by the end that answers, received by the end that asks.
+    /// Bytes of responses: sent by the server, received by the client.
     pub response_bytes: u64,
     /// TCP senders.
     pub retransmits: u64,
@@ -90,13 +89,13 @@ struct Entry {
     end: End,
     progress: Progress,
     reported: Option<FlowRow>,
-    /// Of the responses, where there are any.
+    /// The last reported row of responses, if there are any.
     response_reported: Option<FlowRow>,
     /// When the flow begins; `None` before the start.
     begins: Option<Time>,
     /// Bytes at the latest look at the rate.
     measured_bytes: u64,
-    /// The protocol has been told that it ended.
+    /// The end was reported to the protocol.
     end_reported: bool,
 }
 
@@ -107,11 +106,11 @@ pub struct Workload {
     entries: BTreeMap<u32, Entry>,
     timers: BTreeSet<(Time, u32)>,
     client: requests::Client,
-    /// Connections of flows that began again, which the protocol has not been told of.
+    /// Connections of restarted flows whose end was not reported to the protocol yet.
     replaced: Vec<Flow>,
 }
 
-/// What the protocol is told of a flow.
+/// A message to the protocol about a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowNews {
     /// It sends at a rate.
@@ -287,7 +286,7 @@ impl Workload {
         }
     }
 
-    /// Ends and forgets all flows; those that the protocol should forget too.
+    /// Ends and removes all flows; returns those that the protocol should remove too.
     pub fn stop(&mut self) -> Vec<Flow> {
         self.timers.clear();
         self.client = requests::Client::default();
@@ -296,7 +295,7 @@ impl Workload {
         open.filter_map(|entry| entry.flow(&self.shared)).collect()
     }
 
-    /// When a flow wants to be looked at.
+    /// When the next flow is due.
     pub fn next_timeout(&self) -> Option<Time> {
         self.timers.first().map(|(at, _)| *at)
     }
@@ -314,14 +313,14 @@ impl Workload {
         self.advance(id, now, poller);
     }
 
-    /// Lets a flow do what it can, and those that wait for what it receives.
+    /// Advances a flow, and the flows that wait for the data that it receives.
     fn advance(&mut self, id: u32, now: Time, poller: &Poller) {
         let allowance = self.allowance(id);
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
         if entry.progress.done {
-            // Whoever asks a server that is lost gets no response.
+            // A lost server does not respond to requests.
             while self.client.take(id, now).is_some() {
                 self.client.gave_up(now);
             }
@@ -390,7 +389,7 @@ impl Workload {
                 .map(|(&other, _)| other)
                 .collect();
             for other in waiting {
-                // Those that have not begun wait for their own time.
+                // Flows that have not begun wait for their start time.
                 if self.entries[&other].begins.is_some_and(|begins| begins <= now) {
                     self.advance(other, now, poller);
                 }
@@ -398,7 +397,7 @@ impl Workload {
         }
     }
 
-    /// How many bytes a flow may have sent by now, and whether that is all there will be.
+    /// Bytes that a flow may have sent by now, and whether that is the final amount.
     fn allowance(&self, id: u32) -> Allowance {
         let Some(entry) = self.entries.get(&id) else {
             return Allowance::default();
@@ -423,10 +422,10 @@ impl Workload {
         }
     }
 
-    /// The rows of flows that have changed since the last time. With `retransmits`, TCP is asked
-    /// for those first.
+    /// The rows of flows that have changed since the last call. With `retransmits`, reads the
+    /// counters of TCP first.
     pub fn rows(&mut self, now: Time, poller: &Poller, retransmits: bool) -> Vec<FlowRow> {
-        // What waits below the receivers' low-water mark counts too.
+        // Bytes below the receivers' low-water mark count too.
         let receivers = self
             .entries
             .iter()
@@ -445,7 +444,7 @@ impl Workload {
             }
             let flow = entry.flow(&self.shared);
             let row = entry.row(id, entry.order.role, entry.progress.bytes, flow);
-            // Responses are a flow of their own, which the other end sends.
+            // Responses are a separate flow, which the other end sends.
             let response = entry.order.exchange.as_ref().map(|exchange| {
                 let role = match entry.order.role {
                     Role::Send => Role::Receive,
@@ -461,12 +460,12 @@ impl Workload {
         rows
     }
 
-    /// What has come of the requests of the client here, if that has changed since the last time.
+    /// Latencies of this client's requests, if they have changed since the last call.
     pub fn latencies(&mut self) -> Option<Latencies> {
         self.client.report()
     }
 
-    /// What the flows have sent per second since the last time.
+    /// Rates of the flows since the last call.
     pub fn news(&mut self, elapsed_secs: f64) -> Vec<FlowNews> {
         let mut news = Vec::new();
         for flow in std::mem::take(&mut self.replaced) {
@@ -527,7 +526,7 @@ struct Allowance {
 }
 
 impl Entry {
-    /// Asks TCP how many segments were sent again.
+    /// Reads the number of retransmitted segments from TCP.
     fn ask_retransmits(&mut self) {
         match &self.end {
             End::TcpSender(sender) => sender.ask_retransmits(self.order.transport, &mut self.progress),

@@ -1,5 +1,5 @@
-//! TCP flows. Senders send a block of memory over and over without copying it; receivers have the
-//! kernel throw away what arrives: neither costs the processor more than the network itself.
+//! TCP flows. Senders send the same block of memory again and again without copying it; receivers
+//! let the kernel discard received data. Neither adds processor time to that of the network itself.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// Does what can be done now; when to look again even if the socket is not ready.
+    /// Does what is possible now; returns when to continue even if the socket is not ready.
     #[expect(
         clippy::too_many_arguments,
         reason = "the one call from the workload, which owns all of it"
@@ -170,7 +170,8 @@ impl Sender {
             if all && allowance.is_final {
                 shutdown(fd.as_raw_fd(), Shutdown::Write)?;
             }
-            // With nothing to send there is always room, and epoll would say so for ever.
+            // A socket with nothing to send is always writable: epoll would return at once each
+            // time.
             if self.awake == all {
                 let interest = if all { Interest::READ } else { Interest::BOTH };
                 poller.modify(fd, Token::Flow(order.id), interest)?;
@@ -222,7 +223,7 @@ impl Receiver {
         self.peer_port
     }
 
-    /// Takes in what has come.
+    /// Reads the data that has arrived.
     pub fn advance(
         &mut self,
         order: &FlowOrder,
@@ -301,7 +302,7 @@ pub fn listener(
     let open = || {
         let fd = tcp_socket(order.transport)?;
         setsockopt(&fd, sockopt::ReuseAddr, &true)?;
-        // MPTCP's subflows come to all of the server's addresses.
+        // MPTCP's subflows arrive at all of the server's addresses.
         let ip = match order.transport {
             Transport::Mptcp => Ipv4Addr::UNSPECIFIED,
             Transport::Tcp | Transport::Udp => shared.ip,

@@ -45,7 +45,7 @@ impl Sender {
         self.local_port
     }
 
-    /// Sends what the rate allows by now; when to go on.
+    /// Sends as much as the rate allows by now; returns when to continue.
     pub fn advance(
         &mut self,
         order: &FlowOrder,
@@ -99,7 +99,7 @@ impl Sender {
         Some(now + TICK)
     }
 
-    /// Sends a datagram; one that the network does not take is lost like any other.
+    /// Sends a datagram. A datagram that the network refuses is lost like any other.
     fn send(&mut self, shared: &mut Shared, length: usize, last: bool) {
         let payload = &mut shared.sink[..length];
         payload[..8].copy_from_slice(&self.sequence.to_be_bytes());
@@ -111,7 +111,7 @@ impl Sender {
     }
 }
 
-/// A socket to the flow's other end, from the port that the order wants if it is free.
+/// A socket to the flow's other end. Uses the source port of the order if it is free.
 pub fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
     let wanted = order.source_port.map(|port| UdpSocket::bind((shared.ip, port)));
     let socket = match wanted {
@@ -153,14 +153,14 @@ impl Receiver {
         }
     }
 
-    /// Counts what has come. What others than the peer send is not counted.
+    /// Counts received datagrams. Datagrams from other senders than the peer are not counted.
     pub fn advance(&mut self, order: &FlowOrder, progress: &mut Progress) {
         let Some(socket) = &self.socket else {
             return;
         };
         let mut head = [0; HEAD_BYTES];
         for _ in 0..TURN {
-            // With MSG_TRUNC the whole length is told, though only the head is copied.
+            // With MSG_TRUNC, `recv` returns the whole length, though it only copies the head.
             let length = match socket.peek_from(&mut head) {
                 Ok((_, from)) if from.ip() == order.peer_ip => {
                     recv(socket.as_raw_fd(), &mut head, MsgFlags::MSG_TRUNC)

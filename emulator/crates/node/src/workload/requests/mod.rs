@@ -1,14 +1,15 @@
-//! Requests and responses. A server has one client at most, which asks one server or several, each
-//! over a flow of its own.
+//! Requests and responses. A server has at most one client, which sends requests to one or more
+//! servers, with one flow for each.
 //!
 //! | file | job |
 //! |---|---|
-//! | `mod.rs` | whom the client asks when, and how long responses take |
+//! | `mod.rs` | schedule and targets of the client's requests, and latencies of responses |
 //! | `udp.rs` | both ends over UDP |
 //! | `tcp.rs` | both ends over TCP |
-//! | `values.rs` | values for memcached's clients, beside the requests |
+//! | `values.rs` | values for memcached's clients, independent of the requests |
 //!
-//! Not here: flows that only send, and what is drawn for a client (`cubeyard_topology::asking`).
+//! Not here: flows that only send, and the random choices of a client
+//! (`cubeyard_topology::asking`).
 
 pub mod tcp;
 pub mod udp;
@@ -26,7 +27,8 @@ use cubeyard_topology::asking::{asked_server, pause_secs};
 pub const MOST_BYTES: u64 = 1 << 40;
 /// The longest response over UDP: with more datagrams, one of them is lost nearly always.
 pub const MOST_UDP_BYTES: u64 = 1 << 16;
-/// A client that waits for each response asks again so long after one that it gave up, or later.
+/// A client that waits for each response sends its next request at least this long after it gave up
+/// one.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// The client of this server, if it has one.
@@ -46,7 +48,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// It asks over this flow too. Errors say what is wrong with the flow.
+    /// Adds a flow for requests. Errors describe the problem of the flow.
     pub fn add(&mut self, flow: u32, asking: &Asking) -> Result<(), String> {
         check(flow, asking)?;
         let alike = |had: &Asking| {
@@ -84,8 +86,8 @@ impl Client {
         Some((self.due?, *self.flows.get(&place)?))
     }
 
-    /// The moment of a request that is due over this flow by now. Its latency begins then, not when
-    /// it is sent: a client that is late must not look fast.
+    /// The due time of a request that is due over this flow by now. Latency counts from this time,
+    /// not from sending: a client that is late must not look fast.
     pub fn take(&mut self, flow: u32, now: Time) -> Option<Time> {
         let (due, _) = self
             .next_timeout()
@@ -137,7 +139,7 @@ impl Client {
         secs(self.asking.as_ref().map_or(0.0, |asking| asking.timeout_secs))
     }
 
-    /// What has come of the requests, if that has changed since the last time.
+    /// Latencies of the requests, if they have changed since the last call.
     pub fn report(&mut self) -> Option<Latencies> {
         let longest_nanos = std::mem::take(&mut self.latencies.longest_nanos);
         if self.latencies == self.reported {

@@ -1,6 +1,6 @@
 //! Requests over TCP: one connection from a client to a server, requests of one size and responses
-//! of one size, in the same order. TCP repeats what is lost; a connection that is lost takes its
-//! requests with it.
+//! of one size, in the same order. TCP retransmits lost segments; the requests of a lost connection
+//! are lost.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,7 +23,7 @@ use crate::workload::{BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
 /// Bytes that one end moves each way before the others have their turn.
 const TURN_BYTES: usize = 1 << 20;
 
-/// A connection with bytes to send: what they are makes no difference.
+/// A connection with bytes to send, whose contents do not matter.
 #[derive(Debug)]
 struct Stream {
     fd: OwnedFd,
@@ -100,7 +100,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The port it asks from, once connected.
+    /// Source port of the requests, once connected.
     pub fn local_port(&self) -> Option<u16> {
         self.local_port
     }
@@ -112,7 +112,7 @@ impl Asker {
         }
     }
 
-    /// Sends what is due and takes in responses; when to look again even if the socket is not
+    /// Sends due requests and reads responses; returns when to continue even if the socket is not
     /// ready.
     #[expect(
         clippy::too_many_arguments,
@@ -129,7 +129,7 @@ impl Asker {
         poller: &Poller,
         progress: &mut Progress,
     ) -> Option<Time> {
-        // Those that are due before there is a connection wait for it, and are late.
+        // Requests that are due before the connection exists wait for it, and are late.
         while let Some(begun) = client.take(order.id, now) {
             self.waiting.push_back(begun);
             if let Some(stream) = &mut self.stream {
@@ -250,7 +250,7 @@ impl Answerer {
         }
     }
 
-    /// The port that the client asks from, once it has connected.
+    /// The client's source port, once it has connected.
     pub fn peer_port(&self) -> Option<u16> {
         self.peer_port
     }
@@ -262,7 +262,7 @@ impl Answerer {
         }
     }
 
-    /// Answers what has come.
+    /// Answers the requests that have arrived.
     pub fn advance(
         &mut self,
         order: &FlowOrder,

@@ -1,6 +1,6 @@
-//! Requests over UDP: a datagram that begins with the request's number, and a response of as many
-//! datagrams as it needs, each of which begins with that number. What is lost is not sent again:
-//! the client gives up.
+//! Requests over UDP: a datagram that begins with the request's number, and a response of one or
+//! more datagrams, each of which begins with that number. Lost datagrams are not retransmitted: the
+//! client gives up.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -28,12 +28,13 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The port it asks from.
+    /// Source port of the requests.
     pub fn local_port(&self) -> Option<u16> {
         self.local_port
     }
 
-    /// Sends what is due, takes in responses and gives up what waits for too long; when to go on.
+    /// Sends due requests, reads responses and gives up requests without a response for too long;
+    /// returns when to continue.
     #[expect(
         clippy::too_many_arguments,
         reason = "the one call from the workload, which owns all of it"
@@ -88,7 +89,7 @@ impl Asker {
         let payload = &mut shared.sink[..exchange.request_bytes as usize];
         payload[..HEAD_BYTES as usize].copy_from_slice(&self.sequence.to_be_bytes());
         if let Some(socket) = &self.socket {
-            // One that the network does not take is lost like any other.
+            // A datagram that the network refuses is lost like any other.
             let _lost = socket.send(payload);
         }
         progress.bytes += exchange.request_bytes;
@@ -157,12 +158,13 @@ impl Answerer {
         }
     }
 
-    /// The port that the client asks from, once it has.
+    /// The client's source port, once it has sent a request.
     pub fn peer_port(&self) -> Option<u16> {
         self.peer_port
     }
 
-    /// Answers what has come. What others than the client send is not answered.
+    /// Answers the requests that have arrived. Datagrams from other senders than the client are
+    /// ignored.
     pub fn advance(
         &mut self,
         order: &FlowOrder,

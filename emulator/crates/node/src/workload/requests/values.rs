@@ -1,7 +1,7 @@
-//! Values of a server that answers requests, for real clients of memcached: from any server, as
-//! long as the workload is there.
+//! Values of a server that answers requests, for real clients of memcached on any server, as long
+//! as the workload exists.
 //!
-//! Measured requests do not come here: they and their responses have sizes, but no contents.
+//! Measured requests do not use them: they and their responses have sizes, but no contents.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use cubeyard_dataplane::key_value::alone::KeyValues;
 use crate::clients::Clients;
 use crate::poller::Poller;
 
-/// The values and who asks for them.
+/// The values and their clients.
 #[derive(Debug)]
 pub struct AskedValues {
     values: KeyValues,
@@ -31,7 +31,7 @@ impl AskedValues {
         self.clients.on_knock(index, poller);
     }
 
-    /// A client has said something, or has room for answers.
+    /// A client has sent something, or its socket has room for answers.
     pub fn on_ready(&mut self, id: u32, poller: &Poller) {
         self.clients.on_ready(id, &mut self.values, poller);
         self.clients.answer(&mut self.values, poller);
