@@ -29,13 +29,13 @@ const RATE_BITS_PER_SEC: f64 = 1e8;
 const SERVERS_OF_RACK: u32 = 4;
 const FLOWS: u32 = 16;
 const FIRST_PORT: u16 = 7000;
-/// What a flow sends, and how often: half of the flows fit into one link, so that no queue is full
-/// and a pause is the fault's. Flows that fill their links pause for as long without one, after a
-/// timeout.
+/// Size and period of a flow's messages. Half of the flows fit into one link, so that queues stay
+/// short and only the fault causes pauses. Flows that fill their links pause as long without a
+/// fault, after a timeout.
 const BLOCK_BYTES: usize = 4 * 1024;
 const EVERY: Duration = Duration::from_millis(4);
-/// What is told, the fault, whether the dead ToR is the sources', and how long any flow may pause:
-/// the promises.
+/// Name of the case, the fault, whether the dead ToR is the sources', and the longest pause that a
+/// flow may have.
 const CASES: [(&str, &str, bool, Duration); 4] = [
     (
         "off, the sources' ToR",

@@ -1,5 +1,5 @@
-//! What reading one register of a server's chip costs in a run, and what clearing one does, which
-//! remembers what it had counted. Fails when the promise is broken. Needs root. Run with
+//! Measures the time to read one register of a server's chip in a run, and to clear one, which
+//! stores its previous count. Fails above a limit. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench registers`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
@@ -16,8 +16,7 @@ const ROUNDS: usize = 1001;
 /// Nanoseconds at most: the promise.
 const BOUND: u64 = 1000;
 const NAME: &str = "OUT_BYTES_PORT1";
-/// What is done, the value that is written, and what the paper's card took in nanoseconds
-/// `[serverswitch §6.1]`.
+/// Operation, value to write, and nanoseconds of the paper's card `[serverswitch §6.1]`.
 const CASES: [(&str, Option<u64>, u32); 2] = [("read", None, 6940), ("written", Some(0), 4610)];
 
 fn main() -> ExitCode {

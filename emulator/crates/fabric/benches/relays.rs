@@ -1,11 +1,11 @@
-//! What a byte costs through relays of DCell and CamCube beside the kernel's own IPv4 forwarding,
-//! for one TCP connection, everything on one CPU: over bare cables, and over links that are shaped
-//! as those of a run are, CamCube's with a class for each service. Rounds take turns, so that
-//! whatever else the machine does falls on all. Fails when the promise is broken. Needs root. Run
-//! with `cargo bench -p cubeyard-fabric`.
+//! Compares the cost of a byte through relays of DCell and CamCube with the kernel's IPv4
+//! forwarding, for one TCP connection on one CPU: over bare cables, and over links that are shaped
+//! as in a run, CamCube's with a class for each service. Rounds alternate between the cases, so
+//! that other load of the machine affects all of them. Fails above a limit. Needs root. Run with
+//! `cargo bench -p cubeyard-fabric`.
 //!
-//! The links have the highest rate that a run may have, so that nothing ever waits and only the
-//! shaper's work is in it.
+//! The links have the highest rate that a run may have, so that no packet ever waits and only the
+//! shaper's work is measured.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -35,7 +35,7 @@ const TURN_BYTES: u32 = 65_000;
 enum Ends {
     Bare,
     Shaped,
-    /// Shaped, and each service has a class of its own.
+    /// Shaped, with a class for each service.
     Services,
 }
 

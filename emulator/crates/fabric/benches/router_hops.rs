@@ -1,7 +1,7 @@
-//! What a packet and a byte cost over switches that are routers, beside switches that are bridges:
-//! the same tree made by the fabric with each kind, one CPU for everything. Rounds take turns, so
-//! that whatever else the machine does falls on both. Fails when the promise is broken. Needs root.
-//! Run with `cargo bench -p cubeyard-fabric --bench router_hops`.
+//! Compares the cost of a packet and of a byte over routers with that over bridges: the fabric
+//! builds the same tree with each kind of switch, and all runs on one CPU. Rounds alternate between
+//! the kinds, so that other load of the machine affects both. Fails above a limit. Needs root. Run
+//! with `cargo bench -p cubeyard-fabric --bench router_hops`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
 
@@ -27,11 +27,11 @@ const ROUNDS: usize = 25;
 const PAIRS: [(u32, u32, u32); 2] = [(1, 0, 1), (3, 0, 7)];
 /// Faster than the measured packets come, so that no queue waits for its timer.
 const RATE_BITS_PER_SEC: f64 = 1e11;
-/// Of the first pair; each has its own, since one server is in both.
+/// Port of the first pair; each pair has its own, since one server is in both.
 const PORT: u16 = 7000;
-/// Of UDP, without headers.
+/// UDP payload in bytes.
 const PACKET_BYTES: usize = 64;
-/// Packets on their way at a time: they fit into a socket's buffer.
+/// Packets in flight: they fit into a socket's buffer.
 const WINDOW: usize = 64;
 const PACKETS: usize = 400 * WINDOW;
 const BLOCK_BYTES: usize = 64 * 1024;

@@ -1,6 +1,6 @@
-//! How long 1,000 updates of weights take: groups of next hops replaced one after the other in a
-//! namespace of its own, each request sent by itself as when weights of one node change, and all in
-//! one batch. Fails when the promise is broken. Needs root. Run with
+//! Measures the time of 1,000 updates of weights: replaces groups of next hops in a separate
+//! namespace, first with one request at a time, as when the weights of one node change, then in one
+//! batch. Fails above a limit. Needs root. Run with
 //! `cargo bench -p cubeyard-fabric --bench weights`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark says what it found")]
@@ -22,7 +22,7 @@ const UPDATES: u32 = 1000;
 /// The promise.
 const BOUND: Duration = Duration::from_secs(1);
 const ROUNDS: u32 = 5;
-/// Next hops of a node, each by a cable of its own.
+/// Next hops of a node, each over a separate cable.
 const HOPS: u32 = 8;
 const GROUPS: u32 = 100;
 const ROUTES_OF_GROUP: u32 = 10;
@@ -91,7 +91,7 @@ fn replace(batch: &mut Batch, group: u32, weight: u32) {
     add_group(batch, FIRST_GROUP + group, &members);
 }
 
-/// What the kernel has as the weight of a group's first next hop.
+/// The kernel's weight of a group's first next hop.
 fn weight(group: u32) -> u64 {
     let id = (FIRST_GROUP + group).to_string();
     let shown = Command::new("ip")

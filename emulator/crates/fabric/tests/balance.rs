@@ -1,5 +1,5 @@
-//! Balancing by load without a kernel: nodes that tell each other over the links of a topology, and
-//! what they refuse.
+//! Balancing by load without a kernel: nodes exchange messages over the links of a topology, and
+//! reject invalid ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,15 +26,15 @@ const PERIODS: Periods = Periods {
 };
 const ROUND_SECS: f64 = 0.05;
 const FRAME_BYTES: usize = 1400;
-/// Of every link.
+/// Rate of every link.
 const RATE: f64 = 1e8;
 
 fn topology(spec: &str) -> Topology {
     Topology::build(&TopologySpec::from_json(&serde_json::from_str(spec).unwrap()).unwrap()).unwrap()
 }
 
-/// Nodes that tell each other over the links between them; each server sends so much, or gets it,
-/// split as its weights say.
+/// Nodes that exchange messages over the links between them. Each server sends or receives a given
+/// load, split by its weights.
 struct Nodes {
     /// 0 where servers send, 1 where they get.
     side: usize,
@@ -68,7 +68,7 @@ impl Nodes {
         }
     }
 
-    /// What each server's link carries now: split by the weights that the server itself knows.
+    /// Current load of each server's links, split by the weights that the server itself knows.
     fn by_link(&self) -> BTreeMap<usize, f64> {
         let mut by_link = BTreeMap::new();
         for (rack, links) in self.plan.rack_links.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Nodes {
         by_link
     }
 
-    /// What each ToR's servers send, or get, over it now.
+    /// Current load of each ToR from its servers, or to them.
     fn by_tor(&self) -> Vec<f64> {
         let mut by_tor = vec![0.0; self.plan.racks.count];
         for (link, sent) in self.by_link() {
@@ -162,8 +162,8 @@ impl Nodes {
         self.counted.entry(link).or_default().wrapped_bytes[way] += bytes;
     }
 
-    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up, or from
-    /// where it comes down to its destination.
+    /// Counts detour traffic: encapsulated from its source to the ToR that sends it up, or from the
+    /// switch that sends it down to its destination.
     fn send_by_detours(&mut self) {
         let racks = self.plan.racks;
         for server in 0..self.plan.servers() {
@@ -272,8 +272,8 @@ fn heats_up_and_cools_down(side: usize) {
             .filter(|rack| *rack != hot)
             .all(|rack| known(&nodes, rack).iter().all(|ways| *ways == 0))
     );
-    // The load goes on: so do the detours, though its own ToRs have cooled down, and with another
-    // controller.
+    // While the load continues, the detours stay, though the rack's own ToRs have cooled down, and
+    // under another controller.
     nodes.run(8.0);
     assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
     let told = |nodes: &mut Nodes| -> Vec<(usize, usize)> {
@@ -298,8 +298,8 @@ fn heats_up_and_cools_down(side: usize) {
     );
 }
 
-/// The example of §5: two racks side by side send as much as three ToRs can; the one that they
-/// share gets twice as much.
+/// The example of §5: two neighbouring racks send as much as three ToRs can carry; their common ToR
+/// gets twice as much as each of the others.
 #[test]
 fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
     for spec in [ONE_CLUSTER, TWO_CLUSTERS] {
@@ -312,7 +312,7 @@ fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
             let by_tor = nodes.by_tor();
             by_tor.into_iter().filter(|sent| *sent > 0.0).collect()
         };
-        // What happens in the other loop is another controller's.
+        // Another controller handles the other loop.
         let elsewhere = racks
             .servers_of(racks.ring.size)
             .chain(racks.servers_of(racks.ring.size + 1));
@@ -343,7 +343,7 @@ fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
         let most = then.iter().copied().fold(0.0, f64::max);
         let least = then.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(most / least < 1.1, "{spec}: {then:?}");
-        // Switches everywhere know what servers know.
+        // All switches have the same weights as servers.
         for (rack, agent) in
             (0..racks.count).flat_map(|rack| nodes.agents.values().map(move |agent| (rack, agent)))
         {

@@ -1,4 +1,4 @@
-//! Messages between nodes that balance by load: what is read, and what is refused.
+//! Messages between nodes that balance by load: accepted and rejected ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_fabric::balance::agent::{Agent, Periods};
@@ -16,7 +16,7 @@ const PERIODS: Periods = Periods {
     hot: None,
 };
 const FRAME_BYTES: usize = 1400;
-/// Of every link.
+/// Rate of every link.
 const RATE: f64 = 1e8;
 
 fn plan(spec: &str) -> Plan {
@@ -157,7 +157,7 @@ proptest! {
         prop_assert!(rest.is_empty());
     }
 
-    /// Whatever bytes come, a node has valid weights and counters afterwards, and goes on.
+    /// After any received bytes, a node has valid weights and counters, and continues.
     #[test]
     fn no_bytes_break_a_node(
         noise in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 0..4),
@@ -191,7 +191,7 @@ proptest! {
         agent.frames(&plan, plan.racks.tor_node(plan.racks.count), FRAME_BYTES);
     }
 
-    /// A controller's weights are weights, whatever ToRs report.
+    /// A controller's weights are valid for any reports of ToRs.
     #[test]
     fn weights_are_weights_whatever_is_reported(
         used in prop::collection::vec((0.0f32..=1.0, 0.0f32..=1.0, 0.0f32..1e9), 4), rounds in 1usize..40,

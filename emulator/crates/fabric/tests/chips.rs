@@ -109,7 +109,7 @@ fn all() -> Vec<u32> {
     (0..16).collect()
 }
 
-/// The MACs by which a server knows others, by their address.
+/// The MACs of a server's neighbours, by their addresses.
 fn neighbours(fabric: &Fabric, server: u32) -> BTreeMap<String, String> {
     let name = format!("cy-{}-{server}", &fabric.run[..8]);
     let output = Command::new("ip")
@@ -319,7 +319,7 @@ fn what_a_chip_drops_is_among_the_runs_drops() {
     let mut fabric = Fabric::build();
     assert_eq!(fabric.lost(&[0, 9], 40_000), []);
     fabric.host.ask("subscribe", json!({"run": fabric.run}));
-    // An address that a server believes to know, of a host that is not.
+    // Give the server a static neighbour entry for a host that does not exist.
     let name = format!("cy-{}-0", &fabric.run[..8]);
     let nobody = Ipv4Addr::from(u32::from(address(15)) + 100);
     let route = Command::new("ip")

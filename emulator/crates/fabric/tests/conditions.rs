@@ -1,4 +1,4 @@
-//! What faults come to together, without a kernel.
+//! The combined effect of several faults, without a kernel.
 
 mod common;
 

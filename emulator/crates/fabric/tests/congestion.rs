@@ -1,5 +1,5 @@
-//! Queues that tell sources of congestion, with real packets `[serverswitch §5.2, §6.3]`: a source
-//! of UDP at 100 Mb/s behind a chip whose port then carries 20. Root.
+//! Congestion notification with real packets `[serverswitch §5.2, §6.3]`: a UDP source at 100 Mb/s
+//! behind a chip whose port is then limited to 20. Root.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 mod common;
@@ -17,20 +17,20 @@ const SOURCE: u32 = 0;
 const LAST: u32 = 2;
 /// The link between the chip and the last server; the chip's end is the first.
 const LINK: usize = 1;
-/// Of the source's link, and of the slowed one.
+/// Rates of the source's link and of the slowed link.
 const LINE_BITS_PER_SEC: f64 = 1e8;
 const SLOW_BITS_PER_SEC: f64 = 2e7;
-/// Ticks of a tenth of a second: for the source to settle, and those that count.
+/// Ticks of a tenth of a second: for the source to settle, and for the measurement.
 const SETTLING: usize = 15;
 const TICKS: usize = 20;
 /// Packets stay charged to the socket that sent them until they leave the last queue, so that one
 /// socket alone fills no queue.
 const SENDERS: u16 = 8;
-/// Of a reply, the median, while these senders and the kernel's work for their packets have the
-/// processors.
+/// Limit of the median reaction time, while these senders and the kernel's work for their packets
+/// use the processors.
 const REPLY_MICROS: f64 = 150.0;
 
-/// Queues of the port in bytes, what it dropped in all, and what the run says of questions and
+/// Queue lengths of the port in bytes, its total drops, and the run's counters of questions and
 /// answers.
 struct Seen {
     queue_bytes: f64,
@@ -39,15 +39,15 @@ struct Seen {
 }
 
 impl Seen {
-    /// What the queue grows by at most until a source has reacted: a machine that is busy with
-    /// other work answers late.
+    /// Largest growth of the queue before the source reacts: a machine that is busy with other work
+    /// answers late.
     fn grown_bytes(&self) -> f64 {
         let reaction_secs = self.counts["reaction_micros"].as_f64().unwrap() * 1e-6;
         (LINE_BITS_PER_SEC - SLOW_BITS_PER_SEC) / 8.0 * reaction_secs
     }
 }
 
-/// The queue is near what is aimed at.
+/// Checks that the queue is near its target.
 fn check_queue(seen: &Seen, aim: f64) {
     assert!(
         seen.queue_bytes > 0.4 * aim && seen.queue_bytes < 1.8 * aim + seen.grown_bytes(),
@@ -57,7 +57,7 @@ fn check_queue(seen: &Seen, aim: f64) {
     );
 }
 
-/// A thread of its own answers, sooner than the run's own thread gets to anything.
+/// A separate thread answers, faster than the run's own thread could.
 fn check_reply(counts: &Value) {
     let micros = |name: &str| counts[name].as_f64().unwrap();
     let (median, p99) = (micros("median_reaction_micros"), micros("p99_reaction_micros"));

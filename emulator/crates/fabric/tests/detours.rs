@@ -1,4 +1,4 @@
-//! Messages about detours: what is read as it was written, and what is refused.
+//! Messages about detours: decoding returns the encoded message, and invalid bytes are rejected.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_fabric::balance::detours::ToldDetours;

@@ -1,4 +1,4 @@
-//! One run over two hosts: two fabrics, each in a network of its own, joined by a cable.
+//! One run over two hosts: two fabrics, each in a separate network, joined by a cable.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn done(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Hosts `10.77.0.1` and on, on a network that carries so much.
+/// Hosts from `10.77.0.1` upwards, on a network with the given MTU.
 fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
     let hosts = [(); N].map(|()| Host::start_apart(fresh_folder()));
     let pids = hosts.each_ref().map(|host| host.pid().to_string());
@@ -52,7 +52,7 @@ fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
     hosts
 }
 
-/// A BCube_1 of four-port switches over so many hosts, in the order of addresses.
+/// A BCube_1 of four-port switches over `count` hosts, in the order of addresses.
 fn spread(run: &str, count: usize, here: usize) -> Value {
     let mut network = describe(&json!({"family": "bcube", "n": 4, "k": 1}), run, "kernel", 1e8);
     for (id, server) in network["servers"]
@@ -78,8 +78,8 @@ fn build(hosts: &mut [Host]) -> String {
     run
 }
 
-/// Whether one server reaches another. Of three echoes one is enough: the first may come before the
-/// kernel has put a link that was just recovered into use.
+/// Whether one server reaches another. One of three echoes is enough: the first may be sent before
+/// the kernel uses a link that was just recovered.
 fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
     let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
     let (bytes, address) = (bytes.to_string(), format!("10.0.0.{}", to + 1));

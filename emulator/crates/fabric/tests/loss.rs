@@ -19,7 +19,7 @@ const PACKETS: u32 = 10_000;
 /// Control messages, which may be lost too.
 const OTHERS: u64 = 40;
 const LINE_BITS_PER_SEC: f64 = 1e9;
-/// Of faults on one link, one after the other.
+/// Loss ratios of consecutive faults on one link.
 const LOSSES: [f64; 2] = [0.2, 0.5];
 /// After the last packet and the last of its counters.
 const QUIET: Duration = Duration::from_millis(250);

@@ -11,7 +11,7 @@ use common::{Container, Host, can_emulate, connect, describe, fresh_folder, fres
 use cubeyard_fabric::host::namespace;
 use serde_json::{Value, json};
 
-/// How soon after its owner a run has to be gone.
+/// Limit between the end of its owner and the removal of a run.
 const WITHIN: Duration = Duration::from_secs(6);
 
 fn bcube() -> Value {
@@ -54,7 +54,7 @@ fn a_run_ends_when_its_owner_is_killed() {
     let host = Host::start();
     let network = bcube();
     let run = network["run"].as_str().expect("a run");
-    // The owner is a process of its own that is killed: nothing of it can say good-bye.
+    // The owner is a separate process that is killed, so that it cannot end its runs itself.
     let socket = host.folder().join("socket");
     let script = "import json, socket, sys, time\n\
         s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); answers = s.makefile()\n\

@@ -1,4 +1,4 @@
-//! What an engine that was killed leaves of a container: a shim, a process and control groups.
+//! Leftovers of a container after its engine was killed: a shim, a process and control groups.
 
 mod common;
 

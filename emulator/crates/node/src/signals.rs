@@ -1,5 +1,5 @@
-//! The duties of a container's first process: it must reap orphans, and end on SIGTERM or SIGINT, since the
-//! kernel gives it no default action for either.
+//! The duties of a container's first process: it must reap orphans, and end on SIGTERM or SIGINT,
+//! since the kernel gives it no default action for either.
 
 use nix::errno::Errno;
 use nix::libc;

@@ -1,4 +1,4 @@
-//! What the tests share: networks of families, and what this machine lets them do.
+//! Shared helpers of tests: networks of families, and checks of this machine's features.
 
 #![allow(dead_code, reason = "each test uses its part of it")]
 
@@ -75,8 +75,8 @@ pub fn in_row(at: u32) -> u32 {
     at ^ (at >> 1)
 }
 
-/// A process in a network namespace of its own, as in a container: a node that leaves the network
-/// to the test.
+/// A process in a separate network namespace, as in a container. Its node does not use the network,
+/// so that the test can.
 pub struct Container(Child);
 
 /// As an engine starts a server's container: mounts its folder, then starts its program.
@@ -122,7 +122,7 @@ impl Drop for Container {
     }
 }
 
-/// Starts a program as if on a machine of its own.
+/// Prefix that starts a program as if on a separate machine.
 const APART: [&str; 7] = [
     "unshare",
     "--net",
@@ -144,7 +144,8 @@ pub struct Host {
     pub frames: Vec<Value>,
 }
 
-/// Whether tests that make networks can run; says why where they cannot. In CI they have to.
+/// Whether tests that create networks can run; prints the reason where they cannot. In CI they must
+/// run.
 pub fn can_emulate(test: &str) -> bool {
     let probe = cubeyard_fabric::host::probe::probe();
     if !probe.can_emulate() {
@@ -229,8 +230,7 @@ impl Host {
         Host::start_with(folder, &[])
     }
 
-    /// The same as if on a machine of its own: in a network of its own, with its own names of
-    /// namespaces.
+    /// The same as if on a separate machine: with its own network and its own names of namespaces.
     pub fn start_apart(folder: PathBuf) -> Host {
         Host::start_with(folder, &APART)
     }
@@ -238,7 +238,7 @@ impl Host {
     /// Kills the fabric of [`Host::start_apart`] and starts another on what it left, on the same
     /// machine.
     pub fn kill_and_start_again(&mut self) {
-        // Whoever holds the machine's namespaces while its fabric is not there.
+        // This process keeps the machine's namespaces alive while no fabric runs.
         let mut holder = Command::new("nsenter")
             .args(["-m", "-n", "-t", &self.pid().to_string(), "sleep", "60"])
             .spawn()
@@ -279,7 +279,7 @@ impl Host {
         }
     }
 
-    /// Asks and waits for the answer: a result, or an error document.
+    /// Sends a request and waits for the answer: a result, or an error document.
     pub fn call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         self.calls += 1;
         let request = json!({"id": self.calls, "method": method, "params": params});

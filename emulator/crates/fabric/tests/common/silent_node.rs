@@ -1,7 +1,7 @@
-//! A node for tests: says that it is ready, answers inspections, and otherwise leaves the network
-//! to the test.
+//! A node for tests: reports that it is ready, answers inspections, and does not use the network
+//! otherwise.
 //!
-//! What it is told it repeats as events, so that a test sees it in the frames.
+//! It returns the messages that it receives as events, so that a test sees them in the frames.
 
 use std::path::PathBuf;
 
