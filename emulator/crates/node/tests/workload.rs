@@ -1,4 +1,4 @@
-//! The built-in workload between nodes that are processes of their own, on loopback.
+//! The built-in workload between nodes that run as separate processes on loopback.
 
 mod fabric;
 
@@ -226,7 +226,7 @@ fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
     refused(&node, "hello_sec");
     node.send(&configure("carrier-pigeon", json!({})));
     refused(&node, "protocol is carrier-pigeon");
-    // A lost connection is made anew.
+    // A lost connection is opened again.
     node.reconnect();
     node.configure(0);
 }
@@ -246,8 +246,8 @@ fn a_node_ends_at_once_when_it_is_told_to() {
 /// the same addresses and ports.
 static REQUESTS: Mutex<()> = Mutex::new(());
 
-/// Requests of one client to two servers and their responses, by both ends, with what is beside in
-/// `asking`.
+/// Requests of one client to two servers and their responses, for both ends, with the further
+/// fields of `asking`.
 fn exchanges(transport: &str, asking: &Value) -> [Vec<Value>; 3] {
     let mut flows = [vec![], vec![], vec![]];
     for place in 0..2u32 {

@@ -1,6 +1,6 @@
-//! ServerSwitch's API `[serverswitch §3.3.2]` for a program in a container of its own, beside a
-//! server of a run: the paper's calls over the server's socket, with the standard library alone.
-//! `c/` is the same in C, `backend/cubeyard/chip/serverswitch.py` in Python.
+//! ServerSwitch's API `[serverswitch §3.3.2]` for a program in a separate container at a server of
+//! a run: the paper's calls over the server's socket. Needs only the standard library. `c/` is the
+//! same in C, `backend/cubeyard/chip/serverswitch.py` in Python.
 //!
 //! ```no_run
 //! use cubeyard_serverswitch::{Action, ServerSwitch, SOCKET, Table};
@@ -15,7 +15,7 @@
 //! # let _ = waiting; Ok(()) }
 //! ```
 //!
-//! The wire is described in `cubeyard_chip::api`.
+//! `cubeyard_chip::api` describes the wire format.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -43,7 +43,7 @@ const KEPT: usize = 1024;
 /// Why a call was not carried out.
 #[derive(Debug)]
 pub enum Error {
-    /// The socket: the server has gone, or is not there.
+    /// The socket failed: the server has exited or does not exist.
     Io(io::Error),
     /// The chip refuses it: a stable code, and a sentence with the value, the limit and the fix.
     Refused {
@@ -71,7 +71,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What a call comes to.
+/// The result of a call.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A lookup table.
@@ -101,7 +101,7 @@ impl Table {
     }
 }
 
-/// What an entry does with a packet.
+/// The action of an entry on a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action(String);
 
@@ -122,7 +122,7 @@ impl Action {
         Action(format!("act=REDIRECT_PORT, port={port}"))
     }
 
-    /// Nowhere.
+    /// Drops the packet.
     pub fn discard() -> Action {
         Action::of("act=DISCARD")
     }
@@ -132,7 +132,7 @@ impl Action {
         Action::of("act=TO_CPU")
     }
 
-    /// A copy to a port; the packet itself goes where the next table says.
+    /// Copies the packet to a port; the next table decides on the packet itself.
     pub fn mirror(port: u8) -> Action {
         Action(format!("act=MIRROR, port={port}"))
     }
@@ -258,7 +258,7 @@ impl ServerSwitch {
         }
     }
 
-    /// Asks for packets from now on, without waiting for one.
+    /// Requests packets from now on, without waiting for one.
     pub fn listen(&mut self) -> Result<()> {
         if !self.listens {
             self.ask(LISTEN, &[&[1]])?;

@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
     part_bytes: 24 * 1024,
 };
 
-/// What a program has sent out: port and bytes.
+/// Packets that a program has sent: port and bytes.
 type Sent = Arc<Mutex<Vec<(u8, Vec<u8>)>>>;
 
 /// A chip behind a socket, which the packets given to it come in by port 0 as soon as a program

@@ -1,4 +1,4 @@
-//! The fabric's end of node sockets, and nodes that run as processes of their own on loopback.
+//! The fabric's end of node sockets, and nodes that run as separate processes on loopback.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::os::fd::{AsRawFd, OwnedFd};
