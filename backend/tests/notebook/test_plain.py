@@ -35,5 +35,5 @@ def test_every_argument_of_a_question_takes_them() -> None:
 def test_a_sweep_takes_an_array_of_rates_and_refuses_one_twice() -> None:
     made = sweep(Topology.bcube(4, 1), "permutation", failures={"switches": np.array([0.0, 0.25])}, seeds=np.int64(1))  # type: ignore[arg-type]
     assert [point["failure_ratio"] for point in made.points] == [0.0, 0.25]
-    with pytest.raises(Exception, match="A ratio is given twice"):
+    with pytest.raises(Exception, match="A rate is given twice"):
         sweep(Topology.bcube(4, 1), "permutation", failures={"switches": [0, 0.1, 0.1]})
