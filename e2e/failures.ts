@@ -1,6 +1,6 @@
 /**
- * Prints what failed once more, briefly and last: the log of a run is often kept from its end only,
- * and the list's report ends with file names.
+ * Prints a short list of failed tests at the end: logs of runs are often cut to their last lines,
+ * and the report of `list` ends with file names.
  */
 import { relative } from "node:path";
 import type { FullConfig, Reporter, TestCase, TestResult } from "@playwright/test/reporter";

@@ -1,8 +1,8 @@
 import { cpus } from "node:os";
 import { defineConfig } from "@playwright/test";
 
-// Nothing is faked: each worker starts the real program with a database of its own
-// (journeys/server.ts). Another server can be tested by naming it in CUBEYARD_E2E_URL.
+// Nothing is mocked: each worker starts the real program with a separate database
+// (journeys/server.ts). To test another server, set CUBEYARD_E2E_URL.
 const given = process.env.CUBEYARD_E2E_URL !== undefined;
 
 /** Journeys that measure what the page does: after the others. */
@@ -20,8 +20,7 @@ export default defineConfig({
   workers: given ? 1 : Math.min(cpus().length, 4),
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
-  // In CI a journey that fails is tried once more, in a server of its own, and the summary names it
-  // as flaky.
+  // In CI, a failed journey is repeated once with a new server, and the summary names it as flaky.
   retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["./failures.ts"]],
   projects: [

@@ -53,7 +53,7 @@ test("n, k, container, slack and price book all replan", { tag: "@long" }, async
   const cost = await total(page, "cost").innerText();
   await field(page, "Price book").selectOption("paper-2009");
   await expect(total(page, "cost")).not.toHaveText(cost);
-  // The papers give no price for everything: the total says so.
+  // The papers do not list all prices, which the total must show.
   await expect(total(page, "cost")).toContainText("≥");
 });
 

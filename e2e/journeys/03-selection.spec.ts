@@ -71,7 +71,7 @@ test("a click on the floor plan selects, and the legend selects a level", { tag:
   await openPlan(page);
   const box = (await page.getByTestId("plan-canvas").boundingBox())!;
   const side = page.getByRole("complementary");
-  // Racks stand in two columns: somewhere along the upper one is a rack.
+  // Racks form two rows: click along the upper one until a rack is hit.
   for (let at = 0.3; at < 0.7; at += 0.05) {
     await page.mouse.click(box.x + box.width * at, box.y + box.height * 0.33);
     if (await side.getByText(/Selection · \S/).count()) break;
@@ -142,7 +142,8 @@ test("the inspector of a tray and the table beside it count the same cables", { 
     await openPlan(page, `/?sel=tray:${name}`);
     const side = page.getByRole("complementary", { name: "Totals and selection" });
     const tray = side.getByRole("region", { name: `Selection · ${name}` });
-    // What the engine says lies in the tray, and how many cables are selected along its routes.
+    // The tray's number of cables, from the engine, and the number of selected cables along its
+    // routes.
     await expect(tray).toContainText(/Cables[\d,]+Cross-section/);
     const [, held] = /Cables([\d,]+)Cross-section/.exec((await tray.textContent())!)!;
     await expect(tray).toContainText(`Cables selected${held} of 8,192`);

@@ -3,7 +3,7 @@ import { accessible, drawn, expect, field, grid, openPlan, test } from "./page";
 test("every value has a source, and a correction makes a new version that saved plans do not take by themselves", async ({
   page,
 }) => {
-  // A name of its own, for a server that has been tested before.
+  // A unique name, since the server may have been tested before.
   const title = `Our prices ${Date.now().toString(36)}`;
   const book = title.toLowerCase().replaceAll(" ", "-");
   await page.goto("/catalog?book=paper-2009");

@@ -61,7 +61,7 @@ test("a changed parameter costs the main thread little", { tag: "@long" }, async
   await groups.focus();
   const costs: number[] = [];
   const readys: number[] = [];
-  // Never the same plan twice: one that was planned before comes from the cache.
+  // Never the same plan twice: the server caches planned ones.
   for (const count of ["3", "2", "1", "5", "6", "7"]) {
     const before = await total(page, "servers").innerText();
     const began = await taskSeconds();

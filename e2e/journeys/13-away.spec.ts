@@ -21,8 +21,8 @@ test("when the server is away the page says so, keeps the picture and comes back
 
 test("a first visit without a server offers to try again", { tag: "@long" }, async ({ page, quiet }) => {
   quiet.expectErrors();
-  // The server is back once the button is pressed: the page also asks by itself from time to time,
-  // which is not tested here.
+  // The server returns once the button is pressed. The page also retries by itself from time to
+  // time, which is not tested here.
   const pressed = () => page.evaluate(() => document.documentElement.dataset.pressed === "yes");
   await page.route("**/api/v1/**", async (route) => ((await pressed()) ? route.continue() : route.abort()));
   await page.goto("/");

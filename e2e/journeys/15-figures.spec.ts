@@ -47,7 +47,7 @@ test("a published figure stands beside ours and is computed again", async ({ pag
   await expect(page.getByRole("button", { name: "Run again" })).toBeEnabled();
   await looks(page, info, "all-to-all");
 
-  // The list knows both results.
+  // The list contains both results.
   await page.getByRole("link", { name: "Figures", exact: true }).first().click();
   const listed = page.getByRole("row").filter({ hasText: "Packaging and wiring" });
   await expect(listed).toContainText("11 match");

@@ -63,7 +63,7 @@ test("each workload has its own parameters, and bad ones are refused at their fi
   await fields.getByLabel("Fault 1, target").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("<1,2> 03");
   await expect(estimate(page)).toContainText("1 server, 1 switch");
-  // A link may go on with less; what carries nothing less is said at its field.
+  // A slower link needs a target with links; the error for other targets appears at its field.
   await fields.getByLabel("Fault 1, type").selectOption("link-rate");
   await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("strikes no link");
   await fields.getByLabel("Fault 1, names").fill("00/<0,0>");

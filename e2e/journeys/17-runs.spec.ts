@@ -76,7 +76,7 @@ test("a prediction shows its numbers, and every link on the floor, in the logica
   }
 });
 
-/** What a run's stream has sent after so long: whole frames, and perhaps a part of one. */
+/** The bytes that a run's stream sends within `ms`: whole frames, and perhaps a part of one. */
 async function beginning(url: string, ms: number): Promise<string> {
   const stop = new AbortController();
   const response = await fetch(url, { signal: stop.signal });
@@ -145,7 +145,7 @@ test("a run is watched live, outlives lost connections and is cancelled within a
   expect(took).toBeLessThan(1000 * crowd);
   expect(await state(page, id)).toBe("cancelled");
 
-  // Every frame once: what is on screen is what the server kept.
+  // Each frame once: the screen shows what the server stored.
   const kept = (await (await page.request.get(`/api/v1/runs/${id}/results`)).json()) as {
     points: { point: number }[];
   };

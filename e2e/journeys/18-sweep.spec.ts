@@ -70,7 +70,7 @@ test("a sweep overlays topologies over failure rates, with bands of seeds, one c
   await expect(page).toHaveURL(/metric=hops/);
   await expect(curves.getByRole("figure", { name: "Mean path under switch failures" })).toBeVisible();
 
-  // A point of the table is shown with its numbers, and its links are there when asked for.
+  // A point of the table shows its numbers, and its links on request.
   const grid = page.getByRole("grid", { name: "Points of the run" });
   await expect(grid).toHaveAttribute("aria-rowcount", "37");
   await grid.getByRole("row").nth(5).click();

@@ -38,7 +38,7 @@ test("compared plans are predicted together: whole, and with failures, against t
   const left = table.getByRole("row", { name: /^ABT, 10.% of switches failed/ });
   await expect(left.getByRole("cell").nth(1)).toContainText("Gb/s");
 
-  // Against another base it is the same question: nothing is computed anew.
+  // Another base does not cause a new computation.
   await table
     .getByRole("columnheader")
     .filter({ hasText: "A tree" })

@@ -6,7 +6,8 @@ test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 const PAGES = ["Compare", "Search", "Experiments", "Runs", "Catalog", "Figures", "Chip", "API"];
 
 /**
- * What reaches beyond the right edge of the screen and cannot be scrolled to inside its own box.
+ * Elements that extend beyond the right edge of the screen and cannot be scrolled within their own
+ * box.
  */
 function beyondTheEdge(page: Page): Promise<string[]> {
   return page.evaluate(() => {

@@ -34,7 +34,7 @@ test("the failure slider tells what the API predicts, of the plan and of a fat-t
   await accessible(page);
 
   await page.getByLabel("What fails").selectOption("rack");
-  // All of this plan stands in one rack.
+  // All devices of this plan are in one rack.
   await expect(section(page)).toContainText("20 servers, 5 switches failed");
   await expect(section(page)).toContainText("0 Gb/s");
 });

@@ -34,7 +34,7 @@ test("a plan's JSON comes back by drag and drop, and the page says that it is th
   await expect(total(page, "servers")).toHaveText("16");
   await drawn(page);
 
-  // A file of another plan, or of other prices, is told apart.
+  // The page recognises a file of another plan, or with other prices.
   await openPlan(page);
   await drop(page, "old.json", text.replaceAll(hash, "0".repeat(hash.length)));
   await expect(page.getByRole("status").filter({ hasText: "Opened old.json" })).toContainText("not the same plan");

@@ -45,7 +45,7 @@ test("the first minute leads to the real controls, by keyboard too, and is remem
   await expect(run).toBeEnabled();
   await pointsAt(page, run);
 
-  // Another visit goes on where this one ended.
+  // The next visit continues where this one ended.
   await page.reload();
   await expect(guide(page).locator("[aria-current='step']")).toHaveText("Predict");
   await expect(run).toBeEnabled();

@@ -9,7 +9,7 @@ test("plans are searched, mistakes are named at their row, and a point opens its
   // Before the first search the page shows one that comes with the program.
   await expect(page.getByText(/^Example that comes with the program/)).toBeVisible();
   await expect(page.getByRole("region", { name: "Plans on the front" }).getByRole("button").first()).toBeVisible();
-  // What cannot be read is not searched with.
+  // Invalid numbers disable the search.
   const share = form.getByLabel("Failure rate");
   await share.fill("ten");
   await expect(form.getByRole("button", { name: "Search", exact: true })).toBeDisabled();

@@ -1,6 +1,6 @@
 /**
- * A Docker engine for a journey: the one that runs, or one of its own, as the tests with real
- * packets have it.
+ * A Docker engine for a journey: the running one, or one that the journey starts, as in the tests
+ * with real packets.
  */
 import { spawn } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const backend = resolve(dirname(fileURLToPath(import.meta.url)), "../../backend");
 
 export interface Engine {
-  /** What DOCKER_HOST is set to; null where there is no engine and none can be started. */
+  /** Value of DOCKER_HOST; null where no engine runs and none can be started. */
   address: string | null;
   stop: () => Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What every journey shares: a page that fails the test on any error in its console, and the words
- * for its parts.
+ * Shared by all journeys: a page that fails the test on any error in its console, and locators of
+ * its parts.
  */
 import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect, type Locator, type Page } from "@playwright/test";
@@ -19,16 +19,16 @@ export const test = base.extend<{ quiet: { expectErrors: () => void } }, { serve
   ],
   baseURL: async ({ server }, use) => use(server.url),
 
-  // Automatic: a console error or an uncaught exception fails the journey, unless it said that it
-  // provokes one.
+  // Automatic: a console error or an uncaught exception fails the journey, unless the journey
+  // expects one.
   quiet: [
     async ({ page }, use) => {
       const errors: string[] = [];
       let expected = false;
       page.on("console", (message) => {
-        // Chromium breaks off requests when a network interface comes or goes on the machine, as
-        // emulations beside us make them. The page asks again; what then is missing fails the
-        // journey by itself.
+        // Chromium aborts requests when a network interface appears or disappears on the machine,
+        // as with emulations in parallel. The page repeats the request; if it does not, the missing
+        // data fails the journey.
         if (message.type() === "error" && !message.text().includes("ERR_NETWORK_CHANGED"))
           errors.push(`${message.text()} (${message.location().url})`);
       });

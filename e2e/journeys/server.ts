@@ -1,5 +1,5 @@
 /**
- * The real program with a database of its own, serving the built page: one for each of Playwright's
+ * The real program with a separate database, serving the built page: one for each of Playwright's
  * workers.
  */
 import { spawn } from "node:child_process";
@@ -29,14 +29,14 @@ export async function startServer(name: string, settings: Record<string, string>
   const home = join(root, "e2e/.home", name);
   rmSync(home, { recursive: true, force: true });
   mkdirSync(home, { recursive: true });
-  // Several browsers draw in software beside it: a prediction of half a second of CPU time may wait
-  // long for a core.
+  // Several browsers render in software in parallel: a prediction of half a second of CPU time may
+  // wait long for a core.
   const patience = { CUBEYARD_PREDICT_SECS: "60" };
   const program = spawn(join(root, "backend/.venv/bin/cubeyard"), ["run", "--port", "0"], {
     env: { CUBEYARD_LOG_LEVEL: "warning", ...patience, ...process.env, ...settings, CUBEYARD_HOME: home },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const orphan = (): void => void program.kill("SIGTERM"); // also when this process is told to stop at once
+  const orphan = (): void => void program.kill("SIGTERM"); // also when this process is stopped early
   process.once("exit", orphan);
   const ended = new Promise<void>((done) => program.once("exit", () => done()));
   const within = async <T>(secs: number, promise: Promise<T>, late: () => T): Promise<T> => {

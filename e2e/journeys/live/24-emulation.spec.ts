@@ -14,7 +14,7 @@ const picture = (page: Page): Promise<string> =>
 const clock = async (page: Page): Promise<number> =>
   Number.parseFloat(((await page.getByTestId("clock").textContent()) ?? "").replace("−", "-"));
 
-/** The page's main thread per tick, in milliseconds of its own CPU time. */
+/** CPU time of the page's main thread per tick, in milliseconds. */
 async function costOfTick(page: Page, ticks: number): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -60,7 +60,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await fields.getByLabel("Recovers within").fill("3");
   await fields.getByLabel("End the run when the hypothesis is not met").check();
   await expect(page.getByRole("region", { name: "Estimate" })).toContainText("240");
-  // What is being asked again stands back until the answer is there.
+  // A stale result is dimmed until the new one arrives.
   await expect(page.locator("[data-stale=true]")).toHaveCount(0);
   await accessible(page);
   await fields.getByRole("button", { name: "Run", exact: true }).click();
@@ -79,8 +79,8 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   console.log(`a tick takes ${cost.toFixed(1)} ms of the main thread`);
   expect(cost).toBeLessThan(20);
 
-  // Inject mode is a mode: a click chooses, the blast radius is said, and nothing breaks before it
-  // is confirmed.
+  // In inject mode a click selects a target, the page shows the blast radius, and nothing fails
+  // before the user confirms.
   await page.getByLabel("Inject faults").check();
   const box = (await canvas(page).boundingBox())!;
   await page.mouse.click(box.x + box.width * 0.112, box.y + box.height * 0.61);
@@ -111,7 +111,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Logical" }).click();
 
-  // The servers say what they noticed; a flow that moved shows its ways.
+  // Servers report the faults that they detected; a flow that moved shows its paths.
   await page.getByRole("tab", { name: /^Events/ }).click();
   await page.getByLabel("Kind of event").selectOption("neighbour-dead");
   await expect(page.getByRole("log", { name: "Events" })).toContainText("at 00");
@@ -125,7 +125,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await expect.poll(() => page.getByTestId("routes").getByRole("listitem").count()).toBeGreaterThan(1);
   await page.screenshot({ path: info.outputPath("flow.png") });
 
-  // Mended one by one, then a switch by its name, and all at once.
+  // Recover faults one by one, then a switch by its name, then all.
   await page.getByRole("tab", { name: /^Faults/ }).click();
   await faults.getByRole("button", { name: "Recover F1" }).click();
   await expect(faults).toContainText("recovered");
@@ -138,7 +138,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await expect(page.getByTestId("stop-state")).toContainText("All recovered at");
   await expect(faults.getByRole("button", { name: /^Recover \w\d/ })).toHaveCount(0);
 
-  // The end: what nothing survives breaks the hypothesis, and the run aborts itself and mends all.
+  // A fault that nothing survives breaks the hypothesis: the run aborts and recovers all faults.
   await breaking.getByLabel("Target").fill("100% of switches");
   await expect(page.getByTestId("blast")).toContainText("Affects 8 items");
   await breaking.getByRole("button", { name: "Inject fault" }).click();
@@ -172,13 +172,14 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await page.getByRole("button", { name: "Play" }).click();
   await expect(page.getByTestId("mode")).toHaveText("At the end", { timeout: 20_000 });
 
-  // What is kept is what was sent, in small frames; and it is downloaded as it is on the server.
+  // The server stores the frames that it sent, in small frames, and the download equals the stored
+  // file.
   const stream = await (await page.request.get(`/api/v1/runs/${id}/events`)).text();
   const sizes = [...stream.matchAll(/event: tick\ndata: (.*)/g)].map(([, data]) => data!.length);
   expect(sizes.length).toBeGreaterThan(50);
   console.log(`a tick is ${Math.max(...sizes)} bytes at most, ${sizes.length} ticks`);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(9 * 1024);
-  // What is expected steps with every fault and every recovery.
+  // The predicted rate changes with every fault and every recovery.
   const expected = [...stream.matchAll(/event: predicted\ndata: (.*)/g)].map(([, data]) => JSON.parse(data!));
   expect(expected.map(({ failed }) => failed.length).slice(0, 4)).toEqual([1, 0, 1, 0]);
   await page.getByRole("button", { name: "Download" }).click();
@@ -241,7 +242,7 @@ test("a plan too large for the machine gives way at once, and says what was take
   await expect(taken).toContainText("27 servers instead of 2,048");
   await expect(run).toBeEnabled();
 
-  // What names a device outside is left out only after a yes.
+  // Parts that name a device outside the limit are removed only after confirmation.
   const far = { kind: "server-off", target: { names: ["(9,9,7)"] }, at_secs: 5 };
   await page.goto("/experiments?as=json");
   await page.getByLabel("The experiment as JSON").fill(
@@ -259,7 +260,7 @@ test("a plan too large for the machine gives way at once, and says what was take
   await expect(taken).toContainText("Left out: server-off of (9,9,7)");
   await expect(run).toBeEnabled();
 
-  // An objection to a field that the form does not have stands beside Run.
+  // An error of a field that the form does not have appears next to Run.
   await page.goto("/experiments?as=json");
   await page.getByLabel("The experiment as JSON").fill(
     JSON.stringify({
@@ -274,7 +275,8 @@ test("a plan too large for the machine gives way at once, and says what was take
   await remove.click();
   await expect(run).toBeEnabled();
 
-  // What only packets know is refused at its field, and goes when the engine changes.
+  // An error of a fault appears at its field. It disappears with an engine that has no faults in
+  // time.
   await fields.getByRole("button", { name: "Add a fault" }).click();
   await fields.getByLabel("Fault 1, target").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("nowhere");

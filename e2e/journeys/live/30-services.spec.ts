@@ -42,7 +42,7 @@ test("a service from a file is checked by field, runs on twenty-seven servers an
   await form.getByLabel("Measure for").fill("100");
   await form.getByLabel("Settle for").fill("1");
 
-  // What is no module is refused before it is sent, one that lacks an export by the server.
+  // The page refuses a file that is no module; the server refuses a module that lacks an export.
   const services = form.getByRole("group", { name: "Services of your own" });
   const file = services.getByLabel(/^Add (a|or replace a) service/);
   await file.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") });

@@ -3,7 +3,7 @@ import { startEngine } from "../docker";
 import { accessible, expect, test as base } from "../page";
 import { type Running, startServer } from "../server";
 
-// A server of its own, which knows a Docker engine: terminals are in containers.
+// A separate server with access to a Docker engine: terminals run in containers.
 const test = base.extend<object, { server: Running }>({
   server: [
     async ({}, use, { workerIndex }) => {
@@ -60,7 +60,7 @@ test("a shell in a server pings another one, and a link's packets are counted as
   const phases = page.getByRole("list", { name: "Phases of the session" });
   await expect(phases.locator("[aria-current=step]")).toHaveText("Measuring", { timeout: 120_000 });
 
-  // Opened by keys: the shell has the focus once it is there.
+  // Opened by keyboard: the shell gets the focus once it exists.
   const inspector = page.getByTestId("inspector");
   const section = inspector.getByRole("region", { name: "Terminal in this server" });
   const open = section.getByRole("button", { name: "Open a terminal" });
@@ -81,8 +81,8 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await page.keyboard.press("Control+Shift+Escape");
   await expect(close).toBeFocused();
 
-  // It goes on while another server is selected, which gets a terminal beside it, and is returned
-  // to by its tab.
+  // It keeps running while another server is selected, which gets a second terminal; its tab leads
+  // back.
   await screen.click();
   await page.keyboard.type("clear; sleep 1; echo still-$((40+2))\n");
   await inspector.getByRole("button", { name: "01", exact: true }).first().click();
@@ -98,7 +98,7 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await expect(dock.getByRole("tab")).toHaveText(["00"]);
   await expect(rows).toContainText("still-42");
 
-  // On a phone it is as wide as the screen, and the shell knows.
+  // On a phone the terminal is as wide as the screen, and the shell has that width.
   await page.setViewportSize({ width: 390, height: 844 });
   await screen.scrollIntoViewIfNeeded();
   const box = (await screen.boundingBox())!;

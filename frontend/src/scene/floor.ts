@@ -249,7 +249,7 @@ function trayBatches(
         ? { x: Math.min(x0, x1), y: y0 + offset, width: Math.abs(x1 - x0), height: width }
         : { x: x0 + offset, y: Math.min(y0, y1), width, height: Math.abs(y1 - y0) };
     const whole = ribbon(-bed / 2, bed);
-    // The target is as wide as the drawn tray: over racks and beside it, users point at the rack.
+    // The target is as wide as the drawn tray: outside of it, over racks, users point at the rack.
     const load = Math.max(MIN_TARGET_METRES, bed * (trays.cables[tray]! / peakTrayCables(model)));
     const target = ribbon(-load / 2, load);
     for (const { box, over } of trays.kind[tray] === "crossing"

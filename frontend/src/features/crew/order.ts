@@ -3,8 +3,8 @@ import { csrSlice, type PlanModel } from "@/scene/model";
 import { cableLabel, endName } from "../shared/names";
 
 /**
- * Cables with an end in `rack`: first those that stay in it, then bundle by bundle in the plan's
- * pull order, so that cables that share trays are pulled together; in a bundle by level, then from
+ * Cables with an end in `rack`: first the cables within the rack, then by bundle in the plan's pull
+ * order, so that cables in the same trays are pulled together. Within a bundle by level, then from
  * the rack's top unit down.
  */
 export function pullList(model: PlanModel, rack: number): number[] {

@@ -35,7 +35,7 @@ export function useEstimate(draft: Draft | null) {
   return {
     estimate: query.error ? undefined : query.data,
     error: query.error,
-    /** Of the current draft. */
+    /** The estimate of the current draft is pending. */
     pending: query.isFetching || settled !== draft,
     retry: query.refetch,
   };

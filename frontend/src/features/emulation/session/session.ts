@@ -183,7 +183,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
 export const scheduledFaults = ({ network }: Pick<Session, "network">): number =>
   network?.frame.schedule.length ?? 0;
 
-/** The ticks without those that are old and covered by whole seconds. */
+/** Drops old ticks that whole seconds cover. */
 function latest(ticks: Tick[], seconds: readonly Tick[]): Tick[] {
   const last = seconds[lastIndexAt(seconds, ticks.at(-KEPT_TICKS)!.at)];
   return last ? ticks.slice(lastIndexAt(ticks, last.at) + 1) : ticks;
