@@ -275,8 +275,7 @@ test("a plan too large for the machine gives way at once, and says what was take
   await remove.click();
   await expect(run).toBeEnabled();
 
-  // An error of a fault appears at its field. It disappears with an engine that has no faults in
-  // time.
+  // An invalid fault shows an error at its field; fields of the emulation disappear with it.
   await fields.getByRole("button", { name: "Add a fault" }).click();
   await fields.getByLabel("Fault 1, target").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("nowhere");

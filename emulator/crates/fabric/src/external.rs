@@ -65,8 +65,8 @@ impl External {
         }))
     }
 
-    /// Gives a server that has just been wired its default route: a gateway over its cable, the
-    /// others over their virtual network card.
+    /// Adds the default route of a newly wired server: a gateway's route uses its cable, other
+    /// servers' routes their virtual network card.
     pub fn join(&mut self, network: &Network, server: usize, kernel: &mut ServerKernel) -> Result<()> {
         let mut inside = Batch::new();
         let index = if network.is_gateway(server) {

@@ -9,15 +9,14 @@ use super::Network;
 use crate::error::{FabricError, Result};
 
 impl Network {
-    /// The address of a server that follows from its id: on its virtual network card, or on port 0
-    /// where servers forward nothing.
+    /// The address of a server derived from its id: on its virtual network card, or on port 0 where
+    /// servers forward nothing.
     pub fn address(&self, server: usize) -> Ipv4Addr {
         // Ids beyond the last address were refused when the description was checked.
         virtual_ip(self.description.servers[server].id).unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses that a server has by port, with the port of each; none where flows cannot be
-    /// MPTCP.
+    /// The addresses of a server's ports, with the port of each; none where flows cannot be MPTCP.
     pub fn addresses_by_port(&self, server: usize) -> impl Iterator<Item = (u8, Ipv4Addr)> {
         let id = self.description.servers[server].id;
         let routing = self.routing.as_ref();

@@ -20,13 +20,13 @@ use crate::netlink::{
 };
 use crate::network::{Network, Place};
 
-/// The other end of every link, as routes name it.
+/// The address of the other end of every link in routes.
 const FAR_END: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 const HOST_BITS: u8 = 128;
-/// Bytes around a packet at most: an IPv6 header, and the list but for its first segment.
+/// Maximum bytes around a packet: an IPv6 header, and the list without its first segment.
 const WRAPPING_BYTES: u32 = 40 + 8 + 16 * MAX_RELAYS as u32;
 
-/// Settings of a node that passes wrapped packets on: IPv6 with nothing but our own addresses.
+/// Settings of a node that forwards encapsulated packets: IPv6 with only our own addresses.
 pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
     if !has_detours(network) {
         return Vec::new();
@@ -55,7 +55,7 @@ pub fn interface_mtu(network: &Network) -> u32 {
     network.description.mtu + wrapping
 }
 
-/// The longest packets that a server sends, where its interfaces would take longer ones.
+/// Longest packets that a server sends, if its interfaces accept longer ones.
 pub(super) fn route_mtu(network: &Network, node: Place) -> Option<u32> {
     let is_server = matches!(node, Place::Server { .. });
     (is_server && has_detours(network)).then_some(network.description.mtu)
@@ -66,8 +66,8 @@ fn has_detours(network: &Network) -> bool {
     routing.is_some_and(|routing| routing.balance() == Balance::ByDetour)
 }
 
-/// Adds the next hop of a detour. Packets name each relay, and the ToR or server at which they are
-/// unwrapped.
+/// Adds the next hop of a detour. Packets list each relay, and the ToR or server that removes the
+/// outer header.
 pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, hop: &Hop) {
     let Some(far) = far_end(network, node, hop.directed) else {
         return;

@@ -1,12 +1,12 @@
 //! The routes of routers and servers in the kernel, where switches are routers.
 //!
-//! Each end of a link is a next-hop object, each set of them a group, which routes share. The
-//! tables are computed by `cubeyard_routing::tables`; this brings namespaces from the tables that
-//! they have to others by what differs.
+//! Each end of a link is a next-hop object, each set of them a group, which routes share.
+//! `cubeyard_routing::tables` computes the tables; this module installs the differences in each
+//! namespace.
 //!
 //! The kernel removes next hops, and the routes by them, when their interface loses its carrier,
-//! and never adds them again. So a node with an end that was lost or made again gets its whole
-//! table.
+//! and never adds them again. Therefore a node with an end that was lost or created again gets its
+//! whole table.
 //!
 //! Not here: when tables change (`run/`), and the requests' encoding (`netlink/`).
 
@@ -30,8 +30,8 @@ use table::Installed;
 pub use detours::{add_source, interface_mtu};
 pub use table::table_of_port;
 
-/// MPTCP with us as its path manager. A subflow that gets no answer for about a minute ends, as a
-/// TCP flow does, for which MPTCP has no option.
+/// MPTCP with us as its path manager. `tcp_retries2` ends a subflow after about a minute without
+/// answers, like a TCP flow: MPTCP has no option for that.
 const MPTCP: [(&str, &str); 4] = [
     ("mptcp/enabled", "1"),
     ("mptcp/pm_type", "1"),
@@ -97,8 +97,7 @@ impl Routes {
         }
     }
 
-    /// The tables that the network was brought to; `None` before, and where switches are no
-    /// routers.
+    /// The installed tables; `None` before the first ones, and where switches are no routers.
     pub fn tables(&self) -> Option<&Tables> {
         self.tables.as_ref()
     }
@@ -109,10 +108,9 @@ impl Routes {
         table.map_or(Vec::new(), |table| view::sections(network, table))
     }
 
-    /// Remembers the tables that the network was brought to, and how many links and servers are
-    /// `missing`.
+    /// Stores the installed tables, and the number of links and servers that are `missing`.
     pub fn set_tables(&mut self, tables: Tables, missing: usize) {
-        // Tables of equally much that is missing differ by their weights.
+        // Tables with the same number of missing parts differ by their weights.
         self.untold = Some(match missing.cmp(&self.missing) {
             Ordering::Less => SwitchReason::Recovery,
             Ordering::Equal if self.is_by_load => SwitchReason::Adaptation,
@@ -122,7 +120,7 @@ impl Routes {
         self.missing = missing;
     }
 
-    /// Why tables have changed since this was called last; `None` if they have not.
+    /// The reason for changes of tables since the last call; `None` without changes.
     pub fn take_untold(&mut self) -> Option<SwitchReason> {
         self.untold.take()
     }
@@ -134,7 +132,7 @@ impl Routes {
         }
     }
 
-    /// Every node gets its whole table with the next change.
+    /// Makes every node get its whole table with the next change.
     pub fn lose_all(&mut self) {
         self.servers
             .iter_mut()
@@ -142,7 +140,7 @@ impl Routes {
             .for_each(Installed::lose);
     }
 
-    /// A server has a fresh namespace.
+    /// Resets the table of a server with a new namespace.
     pub fn forget(&mut self, server: usize) {
         self.servers[server] = Installed::default();
     }

@@ -1,5 +1,5 @@
-//! The table of one node in the kernel: which numbers its next hops and groups have, and the
-//! requests between two tables.
+//! The table of one node in the kernel: the numbers of its next hops and groups, and the requests
+//! that change one table into another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -22,29 +22,29 @@ use crate::network::{Network, Place};
 /// Numbers of groups start beyond those of all links.
 const FIRST_GROUP: u32 = ID_LIMIT + 1;
 
-/// Tables of ports start here: a server has at most 64 ports, and the kernel's own tables have the
-/// greatest numbers.
+/// First number of ports' tables: a server has at most 64 ports, and the kernel uses the highest
+/// numbers itself.
 const FIRST_TABLE: u8 = 100;
-/// Tables of what enters by certain links start here. The rules that lead there have as many as
-/// priority, which comes before the main table's 32,766; there are fewer clusters.
+/// First number of tables for packets that enter by certain links. A rule has the number of its
+/// table as its priority, so that it precedes the main table's 32,766; there are fewer clusters.
 const FIRST_ENTERING: u32 = 1000;
 
-/// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the
-/// load make new groups all the time.
+/// Maximum number of groups and next hops of detours whose numbers a node keeps. Weights that
+/// follow the load create new groups all the time.
 const MAX_NUMBERS: usize = 4096;
 
 /// The installed table of a node.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     table: NodeTable,
-    /// Numbers of the groups, and of the next hops of detours as groups of one, that the node has
-    /// had, so that each always has the same one; only of those in use when there are too many.
+    /// Numbers of the groups, and of the next hops of detours as groups of one. Numbers of unused
+    /// ones are kept too, so that each group always has the same number, until there are too many.
     numbers: BTreeMap<Vec<Hop>, u32>,
-    /// How many numbers were given away.
+    /// Number of assigned numbers.
     numbered: u32,
-    /// Numbers of the tables that the node has had for what enters by certain links, by class.
+    /// Numbers of the tables for packets that enter by certain links, by class.
     tables: BTreeMap<NodeId, u32>,
-    /// Some of it may be gone.
+    /// Whether the kernel may have removed some of it.
     is_lost: bool,
 }
 
@@ -54,7 +54,7 @@ impl Installed {
         self.is_lost = true;
     }
 
-    /// Adds the requests that bring the node to a table.
+    /// Adds the requests that change the node's table to the wanted one.
     pub fn bring(
         &mut self,
         network: &Network,
@@ -165,8 +165,8 @@ impl Installed {
         }
     }
 
-    /// The rules of a table: the interfaces by which packets come, each with the number of the
-    /// table that they are routed by.
+    /// The rules of a table: the incoming interfaces, each with the number of the table that routes
+    /// its packets.
     fn rules(&self, network: &Network, node: Place, table: &NodeTable) -> BTreeSet<(String, u32)> {
         let mut rules = BTreeSet::new();
         for entering in &table.entering {
@@ -189,7 +189,7 @@ impl Installed {
         (to, prefix_bits, entering.unwrap_or(table.into()))
     }
 
-    /// Number of a next hop: a node has each link once, and each detour.
+    /// Number of a next hop. A node uses each link once, and each detour.
     fn number_of(&self, hop: &Hop) -> u32 {
         match is_straight(hop) {
             true => hop_id(hop.directed),
@@ -252,8 +252,8 @@ fn hop_id(directed: u32) -> u32 {
     link_of(directed) + 1
 }
 
-/// The table of what a server sends from the address of a port; the rules that lead there are as
-/// the server's addresses are.
+/// The table for packets that a server sends from the address of a port. Rules with the server's
+/// addresses select it.
 pub fn table_of_port(port: u8) -> u8 {
     FIRST_TABLE + port
 }

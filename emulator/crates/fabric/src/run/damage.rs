@@ -1,5 +1,4 @@
-//! The faults in effect, and bringing the network into the condition that they ask for, by what
-//! differs.
+//! The faults in effect. Changes the network to the state that they require.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use crate::servers::{interfaces, maps};
 use crate::switches;
 use cubeyard_messages::ToNode;
 
-/// The faults in effect, and the condition that the network is in.
+/// The faults in effect, and the current state of the network.
 #[derive(Debug)]
 pub struct Damage {
     faults: Vec<Fault>,
@@ -56,17 +55,17 @@ impl Damage {
         Ok(())
     }
 
-    /// Removes all faults; gives how many there were.
+    /// Removes all faults; returns their number.
     pub fn clear(&mut self) -> usize {
         std::mem::take(&mut self.faults).len()
     }
 
-    /// The condition of a server's process.
+    /// State of a server's process.
     pub fn server(&self, server: usize) -> ServerCondition {
         self.applied.servers[server]
     }
 
-    /// The links, by index, that have an end that is down.
+    /// Indices of the links with an end that is down.
     pub fn links_down(&self) -> impl Iterator<Item = usize> {
         let ends = self.applied.ends.iter().enumerate();
         ends.filter(|(_, ends)| ends.iter().any(|end| !end.up))
@@ -78,7 +77,7 @@ impl Damage {
         self.applied.ends[link][end].up
     }
 
-    /// These servers and their links have been made again, without any fault.
+    /// Resets servers and their links that were created again, without any fault.
     pub fn forget(&mut self, network: &Network, servers: &BTreeSet<usize>) {
         let normal = Conditions::under(network, []);
         for server in servers {
@@ -94,7 +93,7 @@ impl Damage {
         rate(&self.applied, port)
     }
 
-    /// The ports among these whose links do not have the network's rate, with their rates.
+    /// The ports among these whose links do not have the network's default rate, with their rates.
     pub fn unusual_rates(&self, network: &Network, ports: &[PortEnd]) -> Vec<(u16, f64)> {
         let usual = network.description.rate_bits_per_sec;
         let rates = ports.iter().map(|port| (port.port, rate(&self.applied, port)));
@@ -107,7 +106,8 @@ fn rate(conditions: &Conditions, port: &PortEnd) -> f64 {
 }
 
 impl RunState {
-    /// Compares the condition of everything with what the faults ask for, and changes what differs.
+    /// Compares the state of all parts with the one that the faults require, and changes the
+    /// differences.
     pub fn apply_damage(&mut self) -> Result<()> {
         let wanted = Conditions::under(&self.network, &self.damage.faults);
         let applied = std::mem::replace(&mut self.damage.applied, wanted.clone());
@@ -115,7 +115,7 @@ impl RunState {
         let changed = changed.filter(|(_, (was, is))| was != is);
         let changed: Vec<_> = changed.map(|(server, (was, is))| (server, *was, *is)).collect();
         for &(server, _, is) in &changed {
-            // A process ends before its ports go, and comes back after them.
+            // A process ends before its ports are removed, and restarts after they are back.
             if is != ServerCondition::Running {
                 self.change_process(server, is);
             }
@@ -161,7 +161,7 @@ impl RunState {
     }
 
     fn change_process(&mut self, server: usize, condition: ServerCondition) {
-        // Processes in containers are the engine's to kill and freeze.
+        // The container engine kills and freezes processes in containers.
         if !self.wiring.plain {
             return;
         }
@@ -195,7 +195,7 @@ impl RunState {
     }
 }
 
-/// The requests that bring links and switches of this host from one condition to another.
+/// The requests that bring links and switches of this host from one state to another.
 fn change_network(network: &Network, applied: &Conditions, wanted: &Conditions) -> Requests {
     let mut requests = Requests::default();
     let ends = applied.ends.iter().zip(&wanted.ends).enumerate();
@@ -203,7 +203,7 @@ fn change_network(network: &Network, applied: &Conditions, wanted: &Conditions) 
         for end in (0..2).filter(|end| was[*end] != is[*end]) {
             let (was, is) = (&was[end], &is[end]);
             links::change_end(&mut requests, network, link, end, [was, is]);
-            // A port that was down has lost its neighbours.
+            // The kernel removes the neighbours of a port that goes down.
             let site = links::kind(network, link).site(network, link, end);
             if let Site::Server(server) = site
                 && is.up

@@ -1,4 +1,4 @@
-//! How fast each flow of a server sends, from the counts of its programs. Nodes choose paths by it.
+//! The rate of each flow of a server, from the counters of its programs. Nodes choose paths by it.
 
 use cubeyard_dataplane::counts::FlowCount;
 use cubeyard_dataplane::flow::Flow;
@@ -7,7 +7,7 @@ use cubeyard_messages::{FlowRate, ToNode};
 
 use crate::programs::Programs;
 
-/// The counts at the last look, by server.
+/// By server: the counters at the last reading.
 #[derive(Debug)]
 pub struct FlowRates {
     last: Vec<Vec<(Flow, FlowCount)>>,
@@ -21,7 +21,7 @@ impl FlowRates {
         }
     }
 
-    /// Forgets the counts of a server whose flows were forgotten.
+    /// Removes the counters of a server whose flows were removed.
     pub fn forget(&mut self, server: usize) {
         self.last[server].clear();
     }

@@ -1,4 +1,4 @@
-//! Bringing the routes of a run to what its topology and the state of its links ask for.
+//! Installs the routes that a run's topology and the state of its links require.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use crate::hellos::Hellos;
 use crate::netlink::{gone_already, no_excuse};
 
 impl RunState {
-    /// Computes the tables of routers and servers, or of chips, and installs what differs. If the
-    /// kernel refuses something, because a container has just gone, all is tried again with the
-    /// next tick.
+    /// Computes the tables of routers and servers, or of chips, and installs the differences. If
+    /// the kernel refuses a request, because a container has just exited, the next tick tries
+    /// everything again.
     pub fn bring_routes(&mut self) -> Result<()> {
         self.bring_chips()?;
         let Some(routing) = &self.network.routing else {
@@ -45,7 +45,7 @@ impl RunState {
         done
     }
 
-    /// A server's namespace is gone or fresh, and its links with it.
+    /// Resets the routes of a server whose namespace was removed or created, with its links.
     pub fn forget_routes_of(&mut self, server: usize) {
         self.routes.forget(server);
         for port in &self.network.ports[server] {

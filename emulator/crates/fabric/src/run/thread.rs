@@ -25,13 +25,13 @@ use super::{Call, Reply, Request, Setup};
 use crate::error::{FabricError, Result};
 use crate::host::clock::{monotonic_nanos, timer};
 
-/// From one frame to the next.
+/// Time between frames.
 const TICK: Duration = Duration::from_millis(100);
-/// Messages taken from one node before others have their turn.
+/// Messages of one node per turn, before other nodes get theirs.
 const MESSAGES_PER_TURN: usize = 64;
 /// Nodes get the rates of their flows once in this many ticks.
 const TICKS_PER_FLOW_RATES: u64 = 10;
-/// The CPUs of chips look at the servers at their switches once in this many ticks.
+/// The CPUs of chips check the servers at their switches once in this many ticks.
 const TICKS_PER_LOOK: u64 = 10;
 
 /// Missing subflows are requested once in this many ticks.
@@ -47,7 +47,7 @@ pub(super) struct RunThread {
     clock: OwnedFd,
     /// Readable at the end of a round of hellos; `None` without hellos.
     hello_clock: Option<OwnedFd>,
-    /// Readable when limited ports are due; `None` where none is ever.
+    /// Readable when limited ports are due; `None` without congestion notification.
     congestion_clock: Option<OwnedFd>,
     tick: u64,
     is_over: bool,
@@ -140,8 +140,8 @@ impl RunThread {
             Token::Cpu(room) => self.run.on_cpu(room),
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
-                    // Rounds that this thread was too late for are one: nothing was sent in between
-                    // either.
+                    // Several rounds that this thread missed count as one: no hellos were sent in
+                    // between.
                     let _ = rustix::io::read(clock, &mut [0_u8; 8]);
                 }
                 self.run.on_hellos()
@@ -249,13 +249,13 @@ impl RunThread {
 }
 
 impl RunState {
-    /// Something of the fabric's own that went wrong becomes an event.
+    /// Turns an internal error of the fabric into an event.
     pub fn log_error(&mut self, error: &FabricError) {
         let message = error.message.clone();
         self.events.add(EventKind::FabricError { message });
     }
 
-    /// Answers a wire call whose nodes are ready, or late.
+    /// Answers a wire call whose nodes are ready, or too late.
     pub fn check_wiring(&mut self) {
         let (nodes, servers) = (&self.nodes, &self.network.description.servers);
         let has_process = |server: usize| nodes.process(server).is_some();
@@ -269,8 +269,8 @@ impl RunState {
         self.chip_requests.expire(now, id);
     }
 
-    /// A message that is too long for a node: the wire call that waits for the node fails, and
-    /// there is an event.
+    /// A message was too long for a node: fails the wire call that waits for the node, and emits an
+    /// event.
     fn log_unsent(&mut self) {
         for server in 0..self.nodes.len() {
             if let Some(why) = self.nodes.take_unsent(server) {
@@ -282,7 +282,8 @@ impl RunState {
         }
     }
 
-    /// Events for each node that sent more than it may since the last frame, and for strangers.
+    /// Emits events for each node that exceeded its message rate since the last frame, and for
+    /// connections of other processes.
     fn log_floods(&mut self) {
         for server in 0..self.nodes.len() {
             let messages = self.nodes.take_refused(server);
@@ -387,8 +388,8 @@ impl RunState {
         let id = self.id(server);
         self.events.add(EventKind::NodeLost { server: id });
         if !self.wiring.plain {
-            // A namespace that somebody holds keeps its links: the ports of a dead container must
-            // go.
+            // A namespace in use elsewhere keeps its links, so the ports of a dead container must
+            // be removed.
             self.kernels.servers[server] = None;
             self.forget_routes_of(server);
             return self.bring_routes();

@@ -1,5 +1,5 @@
-//! How far a run is wired: the wire call that waits for nodes, the journal's entry, and whether
-//! servers are containers.
+//! State of wiring: the wire call that waits for nodes, the journal's entry, and whether servers
+//! are containers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::host::namespace;
 use crate::journal::{Container, Entry, State};
 use crate::network::Network;
 
-/// The time that one node may take to become ready, the time for each further node on a busy
-/// machine, and the most, which is less than callers wait for an answer.
+/// Time limit for the first node to become ready, the time added for each further node on a busy
+/// machine, and the maximum, which is below the callers' timeout.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 const READY_WITHIN_EACH: Duration = Duration::from_millis(250);
 const READY_WITHIN_MOST: Duration = Duration::from_secs(110);
 
-/// How long this many nodes may take to become ready.
+/// Time limit for this many nodes to become ready.
 fn ready_within(nodes: usize) -> Duration {
     let others = u32::try_from(nodes.saturating_sub(1)).unwrap_or(u32::MAX);
     READY_WITHIN
@@ -47,14 +47,14 @@ struct Wired {
     built_millis: f64,
 }
 
-/// How far a run is wired.
+/// State of a run's wiring.
 #[derive(Debug)]
 pub struct Wiring {
     journal: Arc<State>,
     entry: Entry,
-    /// Servers are namespaces that we made, not containers.
+    /// Servers are namespaces that the fabric created, not containers.
     pub plain: bool,
-    /// Servers are pods: their processes are ours to end and pause.
+    /// Servers are pods: the fabric ends and pauses their processes.
     pub pods: bool,
     pending: Option<Pending>,
 }
@@ -82,14 +82,14 @@ impl Wiring {
         self.pending.is_some()
     }
 
-    /// Writes down that we put interfaces into a container, with the next
-    /// [`Wiring::own_namespaces`] or [`Wiring::write`].
+    /// Records that we put interfaces into a container. The next [`Wiring::own_namespaces`] or
+    /// [`Wiring::write`] writes it.
     pub fn add_container(&mut self, container: Container) {
         self.entry.containers.push(container);
     }
 
-    /// Writes down that namespaces of these names are ours, unless one of them exists: then it
-    /// belongs to somebody else.
+    /// Records that the namespaces with these names are ours. Errors: one of them already exists,
+    /// so that it belongs to somebody else.
     pub fn own_namespaces(&mut self, names: Vec<String>) -> Result<()> {
         let existing = namespace::names_with_prefix("");
         if let Some(name) = names.iter().find(|name| existing.contains(name)) {
@@ -106,7 +106,7 @@ impl Wiring {
         self.journal.write(&self.entry)
     }
 
-    /// Removes the names of all namespaces of ours, and the entry when none is left.
+    /// Removes the names of all our namespaces, and the journal's entry once none is left.
     pub fn remove_namespaces(&self) -> Result<()> {
         for name in &self.entry.namespaces {
             namespace::remove_name(name)?;
@@ -140,7 +140,8 @@ impl Wiring {
         }
     }
 
-    /// Answers the wire call if every node is ready, one has ended, or one has taken too long.
+    /// Answers the wire call once every node is ready, a node has ended, or a node has taken too
+    /// long.
     pub fn check(&mut self, has_process: impl Fn(usize) -> bool, id: impl Fn(usize) -> u32) {
         let Some(pending) = &self.pending else { return };
         let ended = pending.waiting.iter().find(|server| !has_process(**server));
