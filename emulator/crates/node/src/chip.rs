@@ -29,7 +29,7 @@ const SLOW_BYTES: usize = 256 * 1024;
 const READ_BYTES: usize = 16 * 1024;
 /// Time for each unit of cost, which is about a microsecond: programs get a tenth of a core.
 const NANOS_PER_COST: u64 = 10_000;
-/// How far programs may be ahead of that.
+/// Time by which programs may exceed their share.
 const BURST: Duration = Duration::from_millis(200);
 
 /// A server's chip, in the kernel or in this process.
@@ -47,8 +47,8 @@ pub trait ServerChip {
     /// The next packet for users' programs, and the CPU port that it came by.
     fn next_punt(&mut self) -> Option<(u8, Vec<u8>)>;
 
-    /// Packets for users' programs that were lost before they came here, and of programs that found
-    /// no room on their way out.
+    /// Packets for users' programs that were lost before they arrived here, and packets of programs
+    /// that were lost on their way out.
     fn lost_punts(&mut self) -> u64;
 }
 
@@ -59,9 +59,9 @@ struct Program {
     session: Session,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    /// Whether an answer to it is still to come; its next request waits.
+    /// Whether a request is still unanswered; the next one waits.
     waits: bool,
-    /// Packets that it was too slow for.
+    /// Packets dropped because the program read too slowly.
     lost: u64,
     /// Events that the poller waits for.
     interest: Interest,
@@ -76,7 +76,7 @@ pub struct ChipServer {
     /// Session of the fabric, which makes requests for other callers.
     fabric: Session,
     limits: Limits,
-    /// When all requests so far would be paid for.
+    /// The time at which all requests so far are within the programs' share.
     due: Time,
 }
 
@@ -163,7 +163,7 @@ impl ChipServer {
         }
     }
 
-    /// A program has sent something, or has room, or has gone.
+    /// Handles an event of a program's connection: data, free space, or its end.
     pub fn on_ready(&mut self, id: u32, chip: &mut dyn ServerChip, poller: &Poller) {
         let Some(program) = self.programs.get_mut(&id) else {
             return;
@@ -178,7 +178,7 @@ impl ChipServer {
         self.wait_for(id, poller);
     }
 
-    /// Requests that waited until they were paid for.
+    /// Handles requests that waited for the programs' share of time.
     pub fn on_timeout(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         if self.programs.is_empty() || self.is_ahead(now()) {
             return;
@@ -229,7 +229,7 @@ impl ChipServer {
         self.wait_for(id, poller);
     }
 
-    /// Gives packets for the CPU to all programs that listen.
+    /// Passes packets for the CPU to all programs that listen.
     pub fn pass_on(&mut self, chip: &mut dyn ServerChip, poller: &Poller) {
         let mut told = Vec::new();
         while let Some((port, packet)) = chip.next_punt() {

@@ -23,8 +23,8 @@ pub fn wait() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether every interface below this folder but loopback is down. Flags that cannot be read are of
-/// one that is up.
+/// Whether every interface below this folder except loopback is down. An interface whose flags
+/// cannot be read counts as up.
 fn is_isolated(interfaces: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(interfaces)? {
         let entry = entry?;

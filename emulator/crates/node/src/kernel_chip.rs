@@ -1,6 +1,6 @@
-//! A chip in the kernel as users' programs reach it from here: packets come by a ring that the
-//! kernel fills, and go by a socket from which the chip takes them. Both are the fabric's, which
-//! hands them over; requests about tables and registers go to it, as it has them.
+//! Connects users' programs to a chip in the kernel: packets arrive by a ring that the kernel
+//! fills, and leave by a socket whose packets the chip takes. The fabric hands over both. Requests
+//! on tables and registers go to the fabric, which holds the maps.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,7 +22,7 @@ use crate::packet_ring::{PacketRing, Record};
 use crate::poller::{Interest, Poller, Token};
 use crate::software::VIRTUAL_NIC_PEER;
 
-/// How long another processor may take to write the record before one that is waited for.
+/// Time limit for another processor to write an earlier record, which delays the expected one.
 const RECORD_WITHIN: Duration = Duration::from_millis(1);
 
 /// The chip of one server.
@@ -38,9 +38,9 @@ pub struct KernelChip {
     header_bytes: usize,
     /// Packets for programs that were read already.
     punts: VecDeque<(u8, Vec<u8>)>,
-    /// Packets that the kernel had to leave out.
+    /// Packets that the kernel dropped for lack of space in the ring.
     lost: u64,
-    /// Packets that found too many waiting here, or of programs that found no room in the socket.
+    /// Packets dropped here, because the queue or the socket of a program was full.
     dropped: u64,
     /// Requests for the fabric.
     asks: VecDeque<(u32, Vec<u8>)>,
@@ -77,7 +77,7 @@ impl KernelChip {
         })
     }
 
-    /// The next request for the fabric, and whose it is.
+    /// The next request for the fabric, and its caller.
     pub fn next_ask(&mut self) -> Option<(u32, Vec<u8>)> {
         self.asks.pop_front()
     }

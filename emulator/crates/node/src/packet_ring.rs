@@ -1,5 +1,5 @@
-//! The ring of packets that a server's chip in the kernel leaves to users' programs, read where it
-//! lies: the fabric, whose map it is, hands over its descriptor.
+//! The ring of packets from a server's chip in the kernel to users' programs, read in shared
+//! memory. The fabric owns the map and hands over its descriptor.
 //! `[linux Documentation/bpf/ringbuf.rst]`
 #![allow(unsafe_code, reason = "the ring's memory is mapped by its descriptor")]
 
@@ -12,7 +12,7 @@ use cubeyard_dataplane::wire_form::Part;
 use nix::errno::Errno;
 use nix::libc;
 
-/// Before each record: its length and state (4 bytes), and a place of the kernel's own.
+/// Header of each record: its length and state (4 bytes), and 4 bytes for the kernel.
 const RECORD_HEAD_BYTES: usize = 8;
 /// The record is still being written.
 const BUSY: u32 = 1 << 31;
@@ -23,10 +23,10 @@ const DISCARDED: u32 = 1 << 30;
 #[derive(Debug)]
 pub struct PacketRing {
     fd: OwnedFd,
-    /// How far this side has read: a page that both sides map, and only this one writes.
+    /// Position of the reader: a page that both sides map, and only this side writes.
     read: Mapping,
-    /// How far the kernel has written: a page; behind it the records, twice, so that each lies in
-    /// one piece.
+    /// Position of the writer: a page. The records follow, mapped twice, so that each is
+    /// contiguous.
     written: Mapping,
 }
 

@@ -87,7 +87,7 @@ impl ServiceSockets {
             return;
         };
         for _ in 0..TURN {
-            // Errors are those of packets that were sent: a neighbour whose node is gone.
+            // Errors concern earlier packets: the neighbour's node has exited.
             let Ok(length) = socket.socket.recv(&mut self.buffer) else {
                 break;
             };
@@ -106,7 +106,7 @@ impl ServiceSockets {
         }
     }
 
-    /// Sends by a socket until it is full or nobody has a packet.
+    /// Sends by a socket until it is full or no service has a packet.
     fn fill(&mut self, index: usize, protocol: &mut dyn Protocol, poller: &Poller) {
         let (Some(socket), Some(services)) = (self.sockets.get_mut(index), protocol.services()) else {
             return;

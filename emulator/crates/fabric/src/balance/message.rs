@@ -21,9 +21,9 @@ const DETOURS_INWARD: u8 = 5;
 const HEADER_BYTES: usize = 15;
 const NUMBERS_BYTES: usize = 12;
 const PAIR_BYTES: usize = 8;
-/// No link is faster, in bits per second.
+/// Maximum rate of a link, in bits per second.
 pub(super) const MAX_RATE: f32 = 1e13;
-/// A server's weights add up to 1, but for rounding.
+/// Rounding tolerance for the sum of a server's weights, which is 1.
 const ROUNDING: f32 = 1e-3;
 
 /// A ToR's report on its links.
@@ -69,20 +69,20 @@ pub enum Message {
     Detours(ToldDetours),
 }
 
-/// Why bytes are no message.
+/// The reason why a message is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The message is too short.
     Short,
     /// Unknown kind of message.
     Kind,
-    /// About a ToR, a rack or a controller that there is not, or with too many or too few pairs.
+    /// Unknown ToR, rack or controller, or a wrong number of pairs.
     Subject,
-    /// A number that no counter and no weight can be: NaN, infinite, negative or too large.
+    /// An invalid counter or weight: NaN, infinite, negative or too large.
     Number,
-    /// Weights of a server that do not add up to 1, all zero among them.
+    /// The weights of a server do not add up to 1, or are all zero.
     Sum,
-    /// Detours over ToRs and racks that are not side by side, or over too many.
+    /// Detours over ToRs and racks that are not neighbours, or over too many.
     Way,
 }
 

@@ -1,5 +1,4 @@
-//! Who takes part in balancing by load: racks, ToRs and loops, and the links in the order in which
-//! messages have them.
+//! The members of balancing by load: racks, ToRs and loops, and the links in the order of messages.
 
 use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{NodeId, Topology};
@@ -11,7 +10,7 @@ pub struct Plan {
     pub racks: Racks,
     /// By ToR: the links to servers, by their ids in the topology.
     pub server_links: Vec<Vec<usize>>,
-    /// By ToR: the links up.
+    /// By ToR: its uplinks.
     pub uplinks: Vec<Vec<usize>>,
     /// By rack: the links of its servers, one server after the other.
     pub rack_links: Vec<Vec<usize>>,
@@ -20,7 +19,7 @@ pub struct Plan {
     /// By link: the server below, and the ToR above by its number.
     ends: Vec<(NodeId, usize)>,
     servers: NodeId,
-    /// By loop: the switches that pass reports of its ToRs on.
+    /// By loop: the switches that forward the reports of its ToRs.
     relays: Vec<Vec<NodeId>>,
 }
 

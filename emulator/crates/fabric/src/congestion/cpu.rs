@@ -17,7 +17,7 @@ use crate::host::clock::monotonic_nanos;
 use crate::host::scheduling::{run_at_once, run_on};
 use crate::programs::{Questions, Queues};
 
-/// Looks at a queue that the question's packet has not reached yet: it is a microsecond away, on
+/// Readings of a queue that the question's packet has not reached yet: it is a microsecond away, on
 /// another processor.
 const MOST_LOOKS: usize = 20;
 
@@ -42,7 +42,7 @@ pub struct Work {
 /// The thread. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct ChipCpu {
-    /// Readable once the thread is to end.
+    /// Readable when the thread must end.
     end: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
@@ -106,15 +106,15 @@ impl Work {
                     let bytes = answer.emit(self.key);
                     let since_asked = || monotonic_nanos().saturating_sub(question.at_nanos);
                     let reaction_nanos = since_asked();
-                    // A notice may be lost, as any packet. The call brings it to the next server
-                    // too, and what else waits on this processor: that is no part of the reaction,
-                    // which a chip without a CPU would do without.
+                    // Notices may be lost, like any packet. The call also forwards the notice to
+                    // the next server and runs other waiting work of this processor. This time does
+                    // not count as reaction time: a chip with its own CPU would not need it.
                     let _lost = self.socket.send_to(&bytes, to);
                     self.tally.reacted(self.server, reaction_nanos, since_asked());
                 }
                 self.tally.asked_for(self.server, queue_bytes);
-                // The next question most likely comes from the same processor, whose wake-up takes
-                // no interrupt of another.
+                // The next question most likely comes from the same processor. Waking the thread
+                // there needs no interrupt of another processor.
                 if processor != Some(question.processor) {
                     processor = Some(question.processor);
                     let _granted = run_on(question.processor);

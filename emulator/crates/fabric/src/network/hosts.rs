@@ -22,7 +22,7 @@ const VNI_LIMIT: u32 = 1 << 24;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
-    /// Which of them this is.
+    /// Index of this host.
     pub here: usize,
     /// Their addresses on the network between them.
     pub underlays: Vec<Ipv4Addr>,
@@ -90,7 +90,7 @@ impl Hosts {
     }
 }
 
-/// Which host has which part of a network. Without several hosts, this one has all of it.
+/// The host of each part of a network. Without several hosts, this host has all parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Division {
     here: usize,

@@ -1,5 +1,5 @@
-//! A server's chip in the kernel as users' programs call it: tables and registers. Packets go
-//! another way, between the kernel and the node. `[serverswitch §3.3.2]`
+//! The interface of a server's chip in the kernel for users' programs: tables and registers.
+//! Packets take another path, between the kernel and the node. `[serverswitch §3.3.2]`
 
 use std::collections::BTreeMap;
 

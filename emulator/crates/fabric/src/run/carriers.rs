@@ -1,4 +1,4 @@
-//! Which ports of servers have a carrier, as the kernel announces it.
+//! The carriers of servers' ports, as announced by the kernel.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Carriers {
 
     /// Listens to a server's links from now on.
     pub fn watch(&mut self, server: usize, kernel: &mut ServerKernel) -> Result<()> {
-        // The announcements of links being made are no changes.
+        // Announcements of newly created links are not changes.
         kernel.link_events.announced(|_| {})?;
         self.up[server].fill(true);
         self.poller.add(&kernel.link_events, Token::Links(server))

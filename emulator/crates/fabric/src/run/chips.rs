@@ -21,7 +21,7 @@ use crate::network::{Network, Place};
 /// Frames that a CPU takes in one turn; the kernel queues further ones, and drops them once the
 /// queue is full.
 const FRAMES_PER_TURN: usize = 64;
-/// The longest frame that a CPU gets whole.
+/// Bytes of a frame that a CPU gets; longer frames are truncated.
 const FRAME_BYTES: usize = 256;
 
 /// The CPUs of all chips of a run.
@@ -42,7 +42,7 @@ pub struct Chips {
 }
 
 impl Chips {
-    /// Nothing is known of any host, and no chip has a program. `None` where switches are no chips.
+    /// No host is known yet, and no chip has a program. `None` where switches are no chips.
     pub fn of(network: &Network) -> Result<Option<Chips>> {
         let Some(chips) = network.behaviour.entry.chips else {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Chips {
             if let (Place::Switch { switch, port }, Site::Room(room)) = (network.places[link][end], site) {
                 let id = network.description.switches[switch].id;
                 let index = links::interface(network, link, end);
-                // A port beyond the chip's is none of its topology, which was checked.
+                // A port outside the chip's range cannot be in its topology, which was checked.
                 let port = port as u8;
                 ports.insert((room, index), (id, port));
                 interfaces.insert((id, port), (room, index));
@@ -75,12 +75,12 @@ impl Chips {
         }))
     }
 
-    /// Why paths have changed since this was called last; `None` if they have not.
+    /// The reason why paths have changed since the last call; `None` if they have not.
     pub fn take_untold(&mut self) -> Option<SwitchReason> {
         self.untold.take()
     }
 
-    /// The nodes that a flow's packets pass, both ends included; none where there is no way.
+    /// The nodes on a flow's path, both ends included; empty without a path.
     pub fn path(&self, ends: [u32; 2], source_port: u16) -> Vec<u32> {
         self.control.path(ends, source_port)
     }
@@ -115,7 +115,7 @@ impl Chips {
         Ok(effects.events)
     }
 
-    /// Takes the frames that wait for the CPU of a room's chip.
+    /// Reads the frames for the CPU of a chip, by the number of its namespace.
     fn work(&mut self, kernels: &mut Kernels, room: usize) -> Result<Vec<(u32, Event)>> {
         let mut events = Vec::new();
         let mut frame = [0; FRAME_BYTES];
@@ -132,7 +132,7 @@ impl Chips {
         Ok(events)
     }
 
-    /// The CPUs look at the servers at their switches.
+    /// Lets the CPUs check the servers at their switches.
     fn look(&mut self, kernels: &mut Kernels) -> Result<Vec<(u32, Event)>> {
         let rooms = &self.rooms;
         let packets = |switch: u32, port: u8| {
@@ -213,7 +213,7 @@ impl RunState {
         }
     }
 
-    /// Frames wait for the CPU of a room's chip.
+    /// Handles frames for the CPU of a chip, by the number of its namespace.
     pub fn on_cpu(&mut self, room: usize) -> Result<()> {
         if let Some(chips) = &mut self.chips {
             let events = chips.work(&mut self.kernels, room)?;
@@ -222,7 +222,8 @@ impl RunState {
         Ok(())
     }
 
-    /// The CPUs of chips look at the servers at their switches. Nothing before the run is wired.
+    /// Lets the CPUs of chips check the servers at their switches. Does nothing before the run is
+    /// wired.
     pub fn look_at_servers(&mut self) -> Result<()> {
         if let Some(chips) = self.chips.as_mut().filter(|chips| chips.is_loaded) {
             let events = chips.look(&mut self.kernels)?;

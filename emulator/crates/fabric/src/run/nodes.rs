@@ -21,7 +21,7 @@ use crate::programs::Programs;
 /// State of one server's node.
 #[derive(Debug)]
 struct Node {
-    /// Name of the folder with the socket, which a container gets to see.
+    /// Name of the folder with the socket, which is mounted into the container.
     name: String,
     /// `None` for a server of another host.
     listener: Option<OwnedFd>,
@@ -30,7 +30,8 @@ struct Node {
     inside: bool,
     socket: Option<NodeSocket>,
     process: Option<Process>,
-    /// Connections that were closed because they were not its node's, since the last call.
+    /// Connections closed since the last call, because they came from other processes than the
+    /// node.
     strangers: u64,
 }
 
@@ -81,8 +82,8 @@ impl Nodes {
         })
     }
 
-    /// Listens inside a server's namespace from now on, in place of the folder or of the namespace
-    /// before.
+    /// Listens inside a server's namespace from now on, instead of in the folder or in the previous
+    /// namespace.
     pub fn listen_inside(&mut self, server: usize, namespace: &Namespace) -> Result<()> {
         let listener = namespace.run(listen_inside)?;
         self.poller.add(&listener, Token::Listener(server))?;
@@ -116,7 +117,8 @@ impl Nodes {
         };
         let is_connected = node.socket.as_ref().is_some_and(|socket| !socket.is_closed());
         let process = node.process.as_ref().map(|process| process.pid);
-        // A container's node connects before its process is known here; a pod's does not.
+        // A container's node may connect before its process id is known here; a pod's node does
+        // not.
         let is_node = socket.peer() == process || process.is_none() && !node.inside;
         if is_connected || !is_node {
             node.strangers += 1;
@@ -142,8 +144,8 @@ impl Nodes {
         self.nodes[server].socket = None;
     }
 
-    /// Sends a message that must arrive, with the socket that it describes, if any: nothing in a
-    /// container can write to the server's folder. A pod sees no folder; its node gets no socket.
+    /// Sends a message that must arrive, with the socket that it describes, if any: no process in a
+    /// container can write to the server's folder. A pod has no folder; its node gets no socket.
     pub fn send_with_socket(&mut self, server: usize, message: &ToNode) -> Result<()> {
         let (name, kind) = match message {
             ToNode::ChipListener => ("chip.sock".to_owned(), SocketType::STREAM),
@@ -203,7 +205,7 @@ impl Nodes {
         }
     }
 
-    /// Waits for room in a node's socket only while messages wait for it.
+    /// Polls a node's socket for free space only while messages wait.
     fn update_interest(&self, server: usize) {
         if let Some(socket) = &self.nodes[server].socket {
             let _ = self
@@ -224,12 +226,12 @@ impl Nodes {
         received
     }
 
-    /// Why a message to a node could not be sent, if one could not since this was called last.
+    /// The reason why a message to a node could not be sent, if any since the last call.
     pub fn take_unsent(&mut self, server: usize) -> Option<String> {
         self.nodes[server].socket.as_mut()?.take_unsent()
     }
 
-    /// How many messages of a node were dropped since this was called last.
+    /// Number of a node's messages dropped since the last call.
     pub fn take_refused(&mut self, server: usize) -> u64 {
         let socket = self.nodes[server].socket.as_mut();
         socket.map_or(0, NodeSocket::take_refused)
