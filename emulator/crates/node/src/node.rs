@@ -31,7 +31,7 @@ use crate::workload::{AskedValues, FlowNews, Workload};
 
 /// From one report of the flows to the next.
 const REPORT: Duration = Duration::from_millis(100);
-/// Reports between two looks at TCP's counters and the flows' rates.
+/// Number of reports between readings of TCP's counters and the flows' rates.
 const REPORTS_PER_MEASURE: u32 = 10;
 /// Longest wait.
 const IDLE: Duration = Duration::from_secs(10);

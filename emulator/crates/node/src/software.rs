@@ -35,7 +35,7 @@ pub struct Software {
     sockets: Vec<PacketSocket>,
     buffer: PacketBuffer,
     verdicts: Vec<Verdict>,
-    /// Bytes of each flow at the latest look at the rates.
+    /// Bytes of each flow at the last reading of the rates.
     measured: BTreeMap<Flow, u64>,
     /// Frames that an interface's queue did not take, or that came in faster than they were read.
     unsent: u64,
@@ -43,7 +43,8 @@ pub struct Software {
 }
 
 impl Software {
-    /// Opens the interfaces of a server. Errors: a sentence that names what could not be opened.
+    /// Opens the interfaces of a server. Errors: a sentence with the interface that could not be
+    /// opened.
     pub fn open(
         make: MakeForwarding,
         configuration: &Configuration,

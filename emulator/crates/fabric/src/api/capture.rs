@@ -18,7 +18,7 @@ use crate::run::{CaptureTarget, Request};
 
 /// Captures at a time, each with a file or a part of one in memory.
 const MAX_CAPTURES: usize = 16;
-/// A caller that takes nothing of a capture in parts for so long is gone.
+/// A caller that reads no part of a capture for this time counts as disconnected.
 const TAKES_NOTHING: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]

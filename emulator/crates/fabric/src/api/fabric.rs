@@ -136,7 +136,7 @@ struct IsolateJson {
 }
 
 impl Fabric {
-    /// Opens the state folder and removes what an earlier fabric has left.
+    /// Opens the state folder and removes leftovers of a crashed fabric.
     pub fn open(options: Options) -> Result<Fabric> {
         let state = State::open(&options.state, options.uid)?;
         namespace::prepare_names()?;
@@ -581,7 +581,7 @@ fn run_of(params: &Value) -> Result<RunId> {
     }
 }
 
-/// How many servers the limit of open files allows, after raising it as far as possible.
+/// Number of servers within the limit of open files, after raising the limit as far as possible.
 fn most_servers() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else {

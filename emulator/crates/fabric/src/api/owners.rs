@@ -15,7 +15,7 @@ use crate::names::RunId;
 
 /// How long a caller whose connection broke may take to prepare its run again on a new one.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often and at what distance the fabric tries to destroy the run.
+/// Number of attempts to destroy the run, and the time between them.
 const ATTEMPTS: u32 = 5;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);
 

@@ -230,7 +230,7 @@ impl Agent {
         self.tor.is_some() && now_secs - self.reported_secs >= periods.report - 1e-3
     }
 
-    /// A ToR reports what it has counted.
+    /// Stores a ToR's own report.
     pub fn count(
         &mut self,
         plan: &Plan,

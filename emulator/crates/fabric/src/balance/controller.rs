@@ -1,8 +1,7 @@
-//! A loop's controller: from what the loop's ToRs report to the weights of its servers' links.
+//! A loop's controller: computes the weights of its servers' links from the reports of its ToRs.
 //! `[subways §5.2]`
 //!
-//! Not here: the formulas, which the flow engine computes with too
-//! (`cubeyard_routing::subways::rebind`).
+//! Not here: the formulas, which the flow engine shares (`cubeyard_routing::subways::rebind`).
 
 use cubeyard_routing::subways::{BoundLink, rebind};
 

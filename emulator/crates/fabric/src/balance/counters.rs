@@ -15,8 +15,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Takes in what the ToR's interfaces have counted at `now_secs`, by link: `received` from the
-    /// far end, `sent` to it. The averages forget with `memory_secs`.
+    /// Adds a reading of the ToR's interfaces at `now_secs`, by link: `received` from the far end,
+    /// `sent` to it. The moving averages decay with `memory_secs`.
     pub fn observe(&mut self, now_secs: f64, traffic: BTreeMap<usize, Traffic>, memory_secs: f64) {
         if let Some((then, last)) = &self.last
             && now_secs > *then

@@ -18,9 +18,9 @@ use super::plan::Plan;
 /// Smaller changes of shares are not sent: flows would move back and forth with each measurement.
 /// `[ours]`
 const LEAST_SHIFT: f64 = 0.05;
-/// A rack has no more ways; those by the nearest ToRs come first. `[ours]`
+/// Maximum number of paths of a rack; paths by the nearest ToRs come first. `[ours]`
 const MAX_WAYS: usize = 64;
-/// A way's capacity, the number of its steps, and these.
+/// Encoded path: its capacity, the number of its steps, and the steps.
 const WAY_BYTES: usize = 5 + 2 * (2 * LIMITS.relays + 1);
 /// Bytes of the longest message about detours, without its header.
 pub const MAX_BYTES: usize = 8 + MAX_WAYS * WAY_BYTES;
@@ -28,7 +28,7 @@ pub const MAX_BYTES: usize = 8 + MAX_WAYS * WAY_BYTES;
 /// The detours of one rack in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToldDetours {
-    /// 0 out of the rack, 1 towards it: ways are followed backwards then.
+    /// 0 out of the rack, 1 towards it; then packets follow paths in reverse.
     pub side: usize,
     /// The rack.
     pub rack: usize,
@@ -56,7 +56,7 @@ impl ToldDetours {
         place.is_some_and(|place| self.withdrawn & 1 << place != 0)
     }
 
-    /// The ToRs that each of its ways passes, in their order.
+    /// The ToRs on each of its paths, in order.
     pub fn tors(&self, plan: &Plan) -> Vec<Vec<NodeId>> {
         let first = plan.racks.first_of_loop(self.rack);
         let of_path = |path: &DetourPath| -> Vec<NodeId> {
@@ -127,8 +127,8 @@ impl ToldDetours {
     }
 }
 
-/// Whether a way leads from its rack over ToRs and racks side by side, by relays that are other
-/// racks, and not too many.
+/// Whether a path leads from its rack over neighbouring ToRs and racks, with other racks as relays,
+/// within the maximum number of relays.
 fn is_way(plan: &Plan, path: &DetourPath) -> bool {
     let ring = plan.racks.ring;
     let relays = path.steps.len() / 2;
@@ -141,7 +141,7 @@ fn is_way(plan: &Plan, path: &DetourPath) -> bool {
         })
 }
 
-/// A rack's ways in one direction, and the ToRs that it withdraws from by a bit each.
+/// A rack's paths in one direction, and the ToRs that it withdraws from, as a bit mask.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// 0 out of the rack, 1 towards it.
@@ -178,8 +178,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes in what ToRs have reported last. ToRs of racks that have detours at first are hot:
-    /// another controller saw it.
+    /// Adds the latest reports of ToRs. ToRs of racks that start with detours count as hot: a
+    /// previous controller has detected it.
     pub fn see<'a, 't, R, B>(
         &mut self,
         seen: &Seen<'a, R, B>,
@@ -210,7 +210,7 @@ impl Scheduler {
         }
     }
 
-    /// The end of a period: the racks whose ways have changed.
+    /// Ends a period; returns the racks whose paths have changed.
     pub fn plan<'a, 't, R, B>(
         &mut self,
         seen: &Seen<'a, R, B>,

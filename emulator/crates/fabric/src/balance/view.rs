@@ -5,7 +5,7 @@ use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use super::Balancing;
 use super::agent::{Agent, millis};
 
-/// The sections of a node: controllers, what ToRs report, and weights.
+/// The sections of a node: controllers, reports of ToRs, and weights.
 pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Section> {
     let mut all = vec![
         controllers(balancing, agent, now_secs),

@@ -107,9 +107,9 @@ impl RunState {
     }
 }
 
-/// A controller has begun or ended the detours of a rack, or has moved them. Each goes from its
-/// first ToR, which the rack's servers share with a relay, to its last, which sends it up; towards
-/// the rack, all the other way.
+/// Emits events for a rack whose controller has started, ended or moved detours. Each detour starts
+/// at its first ToR, which the rack's servers share with a relay, and ends at its last ToR, which
+/// sends the packets up. Detours towards the rack run in reverse.
 fn detours_event(plan: &Plan, (side, rack): (usize, usize), detours: Option<&ToldDetours>) -> Event {
     let cell = |name: &str, kind: ColumnKind, value: Cell| NamedCell {
         name: name.to_owned(),

@@ -192,7 +192,7 @@ impl Wiring {
 
     fn end(&mut self, result: Result<serde_json::Value>) {
         if let Some(pending) = self.pending.take() {
-            // A caller that has gone does not need the answer.
+            // A disconnected caller does not need the answer.
             let _ = pending.reply.send(result);
         }
     }

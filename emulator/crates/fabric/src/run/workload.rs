@@ -35,8 +35,8 @@ struct FlowJson {
     /// Requests instead of one stream.
     #[serde(default)]
     requests: Option<Exchange>,
-    /// The responses to the requests of this flow, the other way; it comes later in the list than
-    /// they do.
+    /// The flow of responses to this flow's requests, in the reverse direction; it follows the
+    /// requests in the list.
     #[serde(default)]
     answers: Option<u32>,
 }
@@ -195,7 +195,7 @@ impl Workload {
                 rate_bits_per_sec: flow.rate_bits_per_sec,
                 datagram_bytes: flow.datagram_bytes,
                 start_secs: flow.start_secs,
-                // Only a sender waits for what another flow has received.
+                // Only a sender depends on data that another flow has received.
                 pipeline: flow.pipeline.filter(|_| role == Role::Send),
                 exchange: flow.requests.clone(),
             });
@@ -243,7 +243,7 @@ impl Workload {
             })
     }
 
-    /// Starts the flows, unless they have been started; gives the time when they were.
+    /// Starts the flows, unless they are running; returns the time of their start.
     pub fn start(&mut self) -> u64 {
         *self.started_nanos.get_or_insert_with(monotonic_nanos)
     }
@@ -372,8 +372,8 @@ impl Workload {
         self.paths[at] = path;
     }
 
-    /// Updates a flow with what a node reports. Gives its place if it is sent from another port
-    /// than before. Reports about flows that do not end at the node are ignored.
+    /// Updates a flow with a node's report. Returns its index if its source port has changed.
+    /// Reports about flows that do not end at the node are ignored.
     pub fn update(&mut self, server: usize, row: &FlowRow) -> Option<usize> {
         let at = *self.index.get(&row.id)?;
         let (source, destination) = self.ends[at];
