@@ -391,7 +391,7 @@ fn what_a_killed_controller_left_heals() {
     let racks = nodes.plan.racks;
     nodes.run(3.0);
     nodes.off.insert(racks.tor_node(0));
-    // Two racks become hot that do not lean on the ToR that is gone.
+    // Two racks become hot whose own ToRs do not include the dead ToR.
     let hot: Vec<usize> = (0..racks.ring.size)
         .filter(|&rack| !racks.tors_of(rack).contains(&0))
         .take(2)

@@ -45,8 +45,8 @@ fn addresses(pid: u32, interface: &str) -> String {
     String::from_utf8_lossy(&output.expect("nsenter starts").stdout).into_owned()
 }
 
-/// Starts a container for each server and wires all. Gives the containers by server, and their
-/// folders.
+/// Starts a container for each server and wires all of them. Returns the containers by server, and
+/// their folders.
 fn deploy(host: &mut Host, network: &Value) -> (BTreeMap<u64, Container>, BTreeMap<u64, String>) {
     let (containers, folders) = start(host, network);
     host.ask(

@@ -1,5 +1,5 @@
-//! Loss on links, with real packets: how many are lost, which way, and that they count as drops.
-//! Root.
+//! Loss on links, with real packets: the lost share in each direction, and that lost packets count
+//! as drops. Root.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 mod common;
@@ -88,7 +88,7 @@ fn networks() -> [(&'static str, Value, [u32; 2]); 3] {
     let bcube = json!({"family": "bcube", "n": 2, "k": 0});
     let spine = json!({"family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 1, "server_gbps": 1, "uplink_gbps": 1});
     let mut routed = spec_of(&spine, "routers");
-    // Lost hellos must not take the routes away.
+    // Lost hellos must not remove routes.
     routed["settings"] = json!({"hello_secs": 5, "dead_after": 20});
     [
         ("relayed between servers", servers, [in_row(0), in_row(2)]),

@@ -1,4 +1,4 @@
-//! Runs whose owner is gone.
+//! Runs whose owner has disconnected.
 
 mod common;
 

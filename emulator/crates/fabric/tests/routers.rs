@@ -227,7 +227,7 @@ fn every_server_reaches_every_other_in_each_family() {
         assert_eq!(network.lost(&network.all_servers()), [], "{spec}");
         let nodes = network.topology.node_count() as usize;
         let destroyed = network.host.ask("destroy", json!({"run": network.run}));
-        // The namespace that bridges share is there too.
+        // The common namespace of bridges exists too.
         assert_eq!(destroyed["removed"], nodes + 1, "{spec}");
         let prefix = format!("cy-{}", &network.run[..8]);
         assert_eq!(namespace::names_with_prefix(&prefix), Vec::<String>::new());

@@ -124,7 +124,7 @@ fn a_process_that_was_not_started_for_the_server_is_not_wired_and_not_ended() {
     }
     assert!(stranger.is_untouched());
     host.ask("wire", json!({"run": run, "pids": {"0": first, "1": second}}));
-    // The fabric ends the processes of the run's containers when the owner is gone.
+    // The fabric ends the processes of the run's containers once the owner has disconnected.
     drop(owner);
     std::thread::sleep(Duration::from_secs(4));
     let [ours, also_ours, others] = &mut containers;

@@ -11,7 +11,7 @@ use crate::names::RunId;
 
 /// Environment variable of every process that an engine or the fabric starts for a run.
 pub const MARK: &str = "CUBEYARD_RUN";
-/// Where the container of a server sees the server's folder.
+/// Mount point of the server's folder in its container.
 const MOUNT: [&str; 2] = ["run", "cubeyard"];
 
 /// Whether a process sees this folder of a server where its container has it. Only root, or

@@ -127,7 +127,7 @@ impl Folder {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())).join(name)
     }
 
-    /// Who owns it, and its permissions.
+    /// Owner and permissions of the folder.
     pub fn status(&self) -> Result<Stat> {
         fstat(self).during(|| format!("looking at {}", self.path.display()))
     }

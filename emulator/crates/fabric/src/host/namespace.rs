@@ -53,8 +53,8 @@ impl Namespace {
         Ok(Namespace { link: file.into() })
     }
 
-    /// Makes a namespace, moves the calling thread into it for the rest of its life, and gives it a
-    /// name, which keeps it when all processes in it have ended.
+    /// Creates a namespace, moves the calling thread into it permanently, and gives it a name. The
+    /// name keeps the namespace after all its processes have ended.
     pub fn create_and_enter(name: &str) -> Result<Namespace> {
         let path = path_of(name);
         File::create_new(&path).during(|| format!("making the name of namespace {name}"))?;

@@ -58,7 +58,7 @@ pub struct Probe {
     pub queue_read: bool,
     /// Connections over several paths at once.
     pub mptcp: bool,
-    /// Why something is not supported.
+    /// Reasons for unsupported features.
     pub reasons: BTreeMap<&'static str, String>,
 }
 
@@ -165,7 +165,7 @@ fn not_root() -> FabricError {
     FabricError::denied("cubeyard-fabric needs root to make networks: start it with sudo")
 }
 
-/// Runs `attempt` in a fresh namespace with one veth pair; the namespace goes with the thread.
+/// Runs `attempt` in a new namespace with one veth pair; the namespace ends with the thread.
 fn in_scratch_namespace(attempt: impl FnOnce(&mut Netlink) -> Result<()> + Send) -> Result<()> {
     let work = || -> Result<()> {
         nix::sched::unshare(CloneFlags::CLONE_NEWNET).during(|| "making a namespace".to_owned())?;

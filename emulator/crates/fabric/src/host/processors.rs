@@ -88,12 +88,12 @@ struct Known {
     is_ours: bool,
 }
 
-/// How long processes that could run waited for a processor.
+/// Time that runnable processes waited for a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// The sum of all waits.
     pub nanos: u64,
-    /// How often one of them got a processor.
+    /// Number of times that a process got a processor.
     pub count: u64,
 }
 
@@ -144,7 +144,7 @@ impl OwnTime {
     }
 }
 
-/// Processor time of a process and its threads, in hundredths of a second; `None` if it is gone.
+/// Processor time of a process and its threads, in hundredths of a second; `None` if it has ended.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name, which may hold anything; the last parenthesis ends
@@ -153,7 +153,7 @@ pub fn processor_ticks(pid: u32) -> Option<u64> {
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// The waits of a process's first thread; `None` if it is gone. The kernel gives nanoseconds on a
+/// The waits of a process's first thread; `None` if it has ended. The kernel lists nanoseconds on a
 /// processor, nanoseconds of waiting, and the number of turns.
 fn waits_of(pid: u32) -> Option<Waits> {
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;

@@ -1,4 +1,4 @@
-//! How soon the kernel lets a thread run.
+//! Scheduling of threads: priority and processor.
 
 #![allow(unsafe_code, reason = "no library sets the scheduler of a thread")]
 

@@ -20,7 +20,7 @@ use crate::names::RunId;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Levels of control groups that are searched; engines use at most four.
 const MAX_DEPTH: usize = 8;
-/// How often a container is looked at for processes that others have started meanwhile.
+/// Maximum number of scans of a container for processes that started in the meantime.
 const MAX_LOOKS: usize = 8;
 /// The kernel needs a moment to empty the group of a process that was killed.
 const EMPTY_WITHIN: Duration = Duration::from_secs(2);
@@ -245,8 +245,8 @@ fn groups_of(root: &Path, containers: &[ContainerId]) -> Vec<PathBuf> {
     found
 }
 
-/// Removes a group and those inside it; returns whether it is gone. A group with a process in it
-/// stays.
+/// Removes a group and its subgroups; returns whether the group no longer exists. A group with a
+/// process in it stays.
 fn remove_group(group: &Path) -> bool {
     for child in folders_in(group) {
         remove_group(&child);

@@ -1,4 +1,5 @@
-//! The network between hosts: whether this host has the address that the caller gives, and the MTU.
+//! The network between hosts: checks that this host has the caller's address for it, and determines
+//! the MTU.
 //!
 //! A tunnel's packets are never fragmented: the kernel does not fragment packets with "don't
 //! fragment" set, as ours have, and with fragments a run would measure reassembly. So the underlay

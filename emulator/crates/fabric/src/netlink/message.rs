@@ -39,7 +39,7 @@ impl Batch {
         Batch::default()
     }
 
-    /// How many requests there are.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.starts.len()
     }

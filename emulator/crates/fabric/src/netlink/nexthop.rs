@@ -57,8 +57,8 @@ pub struct GroupMember {
     pub weight: u32,
 }
 
-/// Adds a group of next hops that exist, or replaces that of the same number. The kernel gives each
-/// member a range of hashes, in this order and as wide as its weight.
+/// Adds or replaces a group of existing next hops. The kernel assigns each member a range of
+/// hashes, in this order and in proportion to its weight.
 pub fn add_group(batch: &mut Batch, id: u32, members: &[GroupMember]) {
     let purpose = format!("adding the group {id} of {} next hops", members.len());
     batch.request(

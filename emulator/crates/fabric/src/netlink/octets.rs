@@ -1,6 +1,6 @@
-//! Where the kernel has the bytes of IPv6 packets among an interface's counters. Kernels from 6.18
-//! on have them at other places than those before, and a dump does not name them, so that one
-//! packet of a known length is sent to find out. `[measured]`
+//! The positions of the bytes of IPv6 packets among an interface's counters. They differ since
+//! kernel 6.18, and a dump does not name them. Therefore one packet of a known length is sent to
+//! find them. `[measured]`
 
 use std::net::{Ipv6Addr, UdpSocket};
 use std::sync::LazyLock;

@@ -160,8 +160,8 @@ fn header(prefix_bits: u8, flags: u32) -> [u8; 12] {
 mod tests {
     use super::*;
 
-    /// The layout of RFC 8754, §2: the last segment comes first, and the packet is on its way to
-    /// the first.
+    /// The layout of RFC 8754, §2: segments in reverse order; the active segment is the packet's
+    /// first one.
     #[test]
     fn a_list_of_segments_has_the_layout_of_the_standard() {
         let [first, second, third] = [1, 2, 3].map(|last| Ipv6Addr::new(0xfd63, 0, 0, 0, 0, 0, 0, last));

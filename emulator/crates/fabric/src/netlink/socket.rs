@@ -30,7 +30,7 @@ pub fn no_excuse(_: Errno) -> bool {
     false
 }
 
-/// Something that should be removed may be gone already.
+/// Accepts that an object to be removed no longer exists.
 pub fn gone_already(error: Errno) -> bool {
     matches!(
         error,

@@ -13,7 +13,7 @@ use crate::names::Mac;
 
 /// UDP port of all our tunnels. The overlays of Docker and Kubernetes use others.
 pub const PORT: u16 = 14_789;
-/// What a tunnel adds to an IP packet: Ethernet, VXLAN, UDP, IPv4.
+/// Bytes that a tunnel adds to an IP packet: Ethernet, VXLAN, UDP, IPv4.
 pub const OUTER_HEADER_BYTES: u32 = 14 + 8 + 8 + 20;
 
 const IFLA_VXLAN_ID: u16 = 1;

@@ -62,7 +62,7 @@ impl Mapped {
         })
     }
 
-    /// How many words there are.
+    /// Number of words.
     pub fn len(&self) -> usize {
         self.len
     }

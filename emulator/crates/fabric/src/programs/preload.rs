@@ -38,7 +38,8 @@ impl Preloaded {
         }))
     }
 
-    /// Waits for all and gives a server's; `None` if it was taken before or could not be loaded.
+    /// Waits for all programs and returns a server's; `None` if they were taken before or could not
+    /// be loaded.
     pub fn take(&mut self, server: usize) -> Option<Programs> {
         if let Preloaded::Loading(_) = self
             && let Preloaded::Loading(thread) = std::mem::replace(self, Preloaded::Loaded(BTreeMap::new()))

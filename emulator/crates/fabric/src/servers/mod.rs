@@ -29,7 +29,7 @@ use crate::network::{Network, PortEnd};
 use crate::programs::{Guard, Programs, QueueReader};
 use crate::routes;
 
-/// Where a server's interfaces are.
+/// Location of a server's interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
     /// In the namespace of a container's process.
@@ -149,8 +149,7 @@ impl ServerKernel {
         self.netlink.run(&mut batch, no_excuse)
     }
 
-    /// Gives ports that have just been made their addresses and queues, and attaches the server's
-    /// programs to them.
+    /// Configures addresses and queues of new ports, and attaches the server's programs to them.
     pub fn finish_ports(&mut self, network: &Network, server: usize, ports: &[PortEnd]) -> Result<()> {
         let mut batch = Batch::new();
         for port in ports {

@@ -311,7 +311,7 @@ impl Host {
         line["frame"].take()
     }
 
-    /// Waits for a frame with an event that `wanted` accepts, and gives the event.
+    /// Waits for a frame with an event that `wanted` accepts, and returns the event.
     pub fn wait_for_event(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..100 {
             let frame = self.next_frame();
@@ -336,7 +336,7 @@ impl Host {
         self.child.id()
     }
 
-    /// Where it keeps its things.
+    /// The fabric's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

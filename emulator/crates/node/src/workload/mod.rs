@@ -36,7 +36,7 @@ struct Shared {
     ip: Ipv4Addr,
     /// A file of [`BLOCK_BYTES`] in memory: the kernel sends its pages without a copy.
     block: OwnedFd,
-    /// Where received bytes would go if they were wanted.
+    /// Buffer for received bytes, which are discarded.
     sink: Vec<u8>,
     /// Rate of UDP flows without a rate of their own.
     link_bits_per_sec: f64,
@@ -57,7 +57,7 @@ enum End {
     UdpAnswerer(requests::udp::Answerer),
 }
 
-/// How far an end has come.
+/// Progress of one end of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
     /// Sent or received.
@@ -72,7 +72,7 @@ pub(crate) struct Progress {
     pub subflows: Vec<SubflowRow>,
     /// It has ended.
     pub done: bool,
-    /// Why, unless it carried all it was to.
+    /// The reason, unless it carried everything.
     pub reason: Option<String>,
 }
 
@@ -93,7 +93,7 @@ struct Entry {
     response_reported: Option<FlowRow>,
     /// When the flow begins; `None` before the start.
     begins: Option<Time>,
-    /// Bytes at the latest look at the rate.
+    /// Bytes at the latest reading of the rate.
     measured_bytes: u64,
     /// The end was reported to the protocol.
     end_reported: bool,

@@ -184,7 +184,8 @@ impl Sender {
                 self.state = State::Draining(fd);
             }
         }
-        // The peer never sends: the end of its stream means that it has gone, or has got all.
+        // The peer never sends: the end of its stream means that it has disconnected, or received
+        // everything.
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
             match recv(fd.as_raw_fd(), &mut shared.sink, MsgFlags::MSG_TRUNC) {
                 Ok(0) if matches!(self.state, State::Draining(_)) => {

@@ -35,7 +35,7 @@ const LEAST_BYTES: u32 = 131_072;
 /// its parent.
 const OWN_BYTES_PER_SEC: f64 = 125.0;
 
-/// Who share an end of a link.
+/// The parties that share an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharers {
     /// Each flow has its turn, up to [`QUEUES`] of them.
@@ -50,9 +50,9 @@ pub enum Sharers {
 pub struct Classes {
     /// Who has a class.
     pub sharers: Sharers,
-    /// Gives each packet the queue of its sharer.
+    /// Assigns each packet to the queue of its sharer.
     pub own: RawFd,
-    /// Gives all packets the common queue.
+    /// Assigns all packets to the common queue.
     pub common: RawFd,
     /// Bytes that a class sends in its turn.
     pub turn_bytes: u32,

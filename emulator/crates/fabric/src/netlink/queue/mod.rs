@@ -53,7 +53,7 @@ const NANOS_A_TICK: f64 = 64.0;
 /// Bursts make up for timers that fire this late.
 const TIMER_SLACK_SECS: f64 = 0.001;
 
-/// How one end of a link sends.
+/// Settings of one end of a link for sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Classes of flows or services; `None` for one common queue.
@@ -188,7 +188,7 @@ fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets:
     attributes.put(TCA_OPTIONS, &words(&[latency_ticks, limit_packets, 0, 0, 0, 0]));
 }
 
-/// Where a program sees packets.
+/// The hook of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Packets as they arrive.

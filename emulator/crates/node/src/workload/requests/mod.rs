@@ -25,7 +25,7 @@ use cubeyard_topology::asking::{asked_server, pause_secs};
 
 /// The longest request or response over TCP.
 pub const MOST_BYTES: u64 = 1 << 40;
-/// The longest response over UDP: with more datagrams, one of them is lost nearly always.
+/// The longest response over UDP: with more datagrams, nearly every response would lose one.
 pub const MOST_UDP_BYTES: u64 = 1 << 16;
 /// A client that waits for each response sends its next request at least this long after it gave up
 /// one.
@@ -134,7 +134,7 @@ impl Client {
         }
     }
 
-    /// How long a request over UDP may take.
+    /// Timeout of a request over UDP.
     pub fn timeout(&self) -> Duration {
         secs(self.asking.as_ref().map_or(0.0, |asking| asking.timeout_secs))
     }

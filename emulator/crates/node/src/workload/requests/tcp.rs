@@ -20,7 +20,7 @@ use crate::socket_options::retransmits;
 use crate::workload::tcp::{RETRY, accept_one, listener, open};
 use crate::workload::{BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
 
-/// Bytes that one end moves each way before the others have their turn.
+/// Bytes that one end moves in each direction per turn.
 const TURN_BYTES: usize = 1 << 20;
 
 /// A connection with bytes to send, whose contents do not matter.
@@ -71,7 +71,7 @@ impl Stream {
         Ok(before - self.unsent)
     }
 
-    /// How many bytes have come, and whether that was the end.
+    /// Number of received bytes, and whether the stream ended.
     fn receive(&self, shared: &mut Shared) -> nix::Result<(u64, bool)> {
         let mut received = 0;
         while received < TURN_BYTES {
