@@ -27,7 +27,7 @@ pub struct Details {
     pub limit: Option<String>,
     /// One sentence for people.
     pub message: String,
-    /// What to change.
+    /// The change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }

@@ -9,7 +9,7 @@
 //! With detours, the controller also plans those of its loop's hot racks. Servers send by them, and
 //! switches forward to racks by them. `[subways §6]`
 //!
-//! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent`
+//! `plan` holds racks, ToRs and loops, `message` the encoding, `counters` a ToR's averages, `agent`
 //! the state of one node, `controller` a round of rebinding, `detours` a round of planning, `view`
 //! the sections that users inspect.
 //!

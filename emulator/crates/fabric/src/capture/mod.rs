@@ -5,8 +5,7 @@
 //! interface (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that a run
 //! never waits for a capture.
 //!
-//! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool that knows pcapng
-//! does.
+//! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool for pcapng does.
 
 pub mod pcapng;
 pub mod socket;

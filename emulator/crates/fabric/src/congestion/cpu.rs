@@ -106,9 +106,9 @@ impl Work {
                     let bytes = answer.emit(self.key);
                     let since_asked = || monotonic_nanos().saturating_sub(question.at_nanos);
                     let reaction_nanos = since_asked();
-                    // Notices may be lost, like any packet. The call also forwards the notice to the
-                    // next server and runs other waiting work of this processor, so the reaction time
-                    // is taken before it.
+                    // Notices may be lost, like any packet. The call also forwards the notice to
+                    // the next server and runs other waiting work of this processor, so the
+                    // reaction time is taken before it.
                     let _lost = self.socket.send_to(&bytes, to);
                     self.tally.reacted(self.server, reaction_nanos, since_asked());
                 }

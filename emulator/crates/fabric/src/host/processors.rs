@@ -99,7 +99,7 @@ pub struct Waits {
 
 impl OwnTime {
     /// Share of all `count` processors since the last call, 0 to 1; 0 at the first call. `is_ours`
-    /// says whether a network namespace is one of the run.
+    /// returns whether a network namespace belongs to the run.
     pub fn busy(&mut self, count: usize, is_ours: impl Fn(NamespaceId) -> bool) -> f64 {
         let now = Instant::now();
         let interrupt_ticks = interrupt_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default());

@@ -23,7 +23,7 @@ fn header(family: u8, flags: u32) -> [u8; 8] {
     header
 }
 
-/// The fixed part of a next hop over an interface, whatever subnets it has.
+/// The fixed part of a next hop over an interface, independent of the interface's subnets.
 pub(super) fn by_gateway() -> [u8; 8] {
     header(AF_INET, RTNH_F_ONLINK)
 }

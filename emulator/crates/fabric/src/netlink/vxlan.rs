@@ -1,5 +1,4 @@
-//! Ethernet inside UDP between hosts: what `ip link add type vxlan` and `bridge fdb` do.
-//! `[RFC 7348]`
+//! Ethernet inside UDP between hosts, like `ip link add type vxlan` and `bridge fdb`. `[RFC 7348]`
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,4 +1,4 @@
-//! Shaping: what `tc qdisc` and `tc class` do, and the counters of queues.
+//! Shaping, like `tc qdisc` and `tc class`, and the counters of queues.
 //!
 //! Each end of a link sends through HTB with one class and a FIFO limited in bytes. HTB passes a
 //! super-packet whole and goes into debt for it: accurate to one per cent, and seven times cheaper
