@@ -124,6 +124,8 @@ def _begins(lines: list[str], at: int, leader: re.Pattern[str], quoted: bool) ->
         return True
     if not body.strip() or not previous.strip():
         return True
+    if DIRECTIVE.search(body) or DIRECTIVE.search(previous):
+        return True
     return bool(ITEM.match(body.lstrip()) or NO_PROSE.match(body.lstrip()) or NO_PROSE.match(previous.lstrip())
                 or prose.FENCE.match(previous) or prose.FENCE.match(body))  # fmt: skip
 

@@ -206,6 +206,7 @@ LONG = " ".join(WRAPPED)
         ("a", f"#!/usr/bin/env bash\n# {LONG}\n", "#!/usr/bin/env bash\n# {}\n# {}\n"),
         ("a", f"# {LONG}\n# shellcheck source=b\n", "# {}\n# {}\n# shellcheck source=b\n"),
         ("a.ts", f"// biome-ignore lint/x: {LONG}\n", None),
+        ("a.ts", f"// {LONG}\n// biome-ignore lint/x: y\n", "// {}\n// {}\n// biome-ignore lint/x: y\n"),
         ("a.c", f"/* {LONG} */\n", "/*\n * {}\n * {}\n */\n"),
     ],
 )

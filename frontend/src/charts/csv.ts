@@ -1,6 +1,6 @@
 /**
  * Columns as CSV [RFC 4180]: CRLF, quotes where needed, numbers in full precision with a dot. The
- * provenance is a column: readers of tables refuse a line of another shape, or read numbers as
+ * provenance is a column: with a line of another shape, readers of tables fail, or read numbers as
  * text.
  */
 import type { ChartColumn } from "./types";

@@ -39,7 +39,7 @@ impl Batch {
         Batch::default()
     }
 
-    /// Number of requests.
+    /// Number of requests in the batch.
     pub fn len(&self) -> usize {
         self.starts.len()
     }

@@ -62,7 +62,7 @@ impl Mapped {
         })
     }
 
-    /// Number of words.
+    /// Number of words in the mapped array.
     pub fn len(&self) -> usize {
         self.len
     }

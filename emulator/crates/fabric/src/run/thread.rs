@@ -25,7 +25,6 @@ use super::{Call, Reply, Request, Setup};
 use crate::error::{FabricError, Result};
 use crate::host::clock::{monotonic_nanos, timer};
 
-/// Time between frames.
 const TICK: Duration = Duration::from_millis(100);
 /// Messages of one node per turn, before other nodes get theirs.
 const MESSAGES_PER_TURN: usize = 64;

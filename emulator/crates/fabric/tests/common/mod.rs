@@ -336,7 +336,6 @@ impl Host {
         self.child.id()
     }
 
-    /// The fabric's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
