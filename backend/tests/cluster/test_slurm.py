@@ -155,8 +155,9 @@ def test_what_a_killed_worker_and_a_dead_node_held_is_taken_by_others(
     ended(slurm, api, run, points, 120)
     written_once(settings, run, points)
     assert left == 3, "what the dead ones held was not free yet"
+    # Only a node that Slurm holds for down has its jobs queued again for certain.
+    wait(lambda: slurm.states(array)[2] == "PENDING", "the node's job is not queued again", slurm.story, secs=90)
     slurm.start_node("node-b")
-    wait(lambda: slurm.states(array)[2] == "PENDING", "the node's job is not queued again", slurm.story, secs=45)
     slurm.call("scontrol", "update", f"JobId={array}_3", "StartTime=now")  # Slurm would give the node two minutes
     assert over(slurm, array, 60) == ["FAILED", "COMPLETED", "COMPLETED"]
     nothing_left(slurm, array)

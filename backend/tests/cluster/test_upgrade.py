@@ -150,6 +150,7 @@ def test_the_nodes_own_addresses_can_carry_the_tunnels(service: Service, cluster
         assert not before & after, "a pod with the former settings stays"
         assert all(one.status.pod_ip.startswith(network) for one in listed(core, "fabric"))
         if underlay == "node":
+            service.wait("the Service's address", lambda: service.get("/healthz")["status"] == "ok")
             run = service.start_run({**EMULATED, "emulation": {**EMULATED["emulation"], "mode": "namespaces"}})
             row = service.ended(run)
             assert row["state"] == "succeeded", row
