@@ -11,13 +11,14 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from cubeyard.engine import Json
 
 FOLDER = Path(__file__).parent / "references"
+SPREAD = ("rows", "series")
+"""Lists of a figure of which each item is on a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +69,25 @@ def result_hash(document: Json) -> str:
 @lru_cache(maxsize=128)
 def reference_of(figure_id: str) -> Reference | None:
     """The figure's reference; None if there is none yet."""
-    path = FOLDER / f"{figure_id}.json"
+    path = FOLDER / f"{figure_id}.jsonl"
     if not path.is_file():
         return None
-    kept: dict[str, Any] = orjson.loads(path.read_bytes())
-    return Reference(document=kept["result"], secs=kept["secs"], hash=result_hash(kept["result"]))
+    head, *items = (orjson.loads(line) for line in path.read_bytes().splitlines())
+    document: Json = head["result"]
+    for item in items:
+        for name, value in item.items():
+            document[name].append(value)
+    return Reference(document=document, secs=head["secs"], hash=result_hash(document))
 
 
 def write_reference(folder: Path, document: Json, secs: float) -> Path:
-    """Writes a reference. Equal results give equal bytes except for the time."""
+    """Writes a reference as JSON lines: the document with empty lists of rows and lines, then each
+    row and line of the figure as {"rows": ...} or {"series": ...}. Equal results give equal bytes
+    except for the time."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{document['id']}.json"
-    path.write_bytes(
-        orjson.dumps({"secs": float(f"{secs:.2g}"), "result": document}, option=orjson.OPT_INDENT_2) + b"\n"
-    )
+    path = folder / f"{document['id']}.jsonl"
+    head = {name: [] if name in SPREAD else value for name, value in document.items()}
+    items = [{name: item} for name in SPREAD for item in document.get(name, [])]
+    lines = [{"secs": float(f"{secs:.2g}"), "result": head}, *items]
+    path.write_bytes(b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines))
     return path

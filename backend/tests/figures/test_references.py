@@ -4,6 +4,7 @@ the engine computes."""
 from __future__ import annotations
 
 from math import inf, isfinite
+from pathlib import Path
 
 import orjson
 import pytest
@@ -11,7 +12,7 @@ from _pytest.mark.structures import ParameterSet
 
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.engine import Engine, Json
-from cubeyard.figures.references import FOLDER, Reference, reference_of, result_hash
+from cubeyard.figures.references import FOLDER, Reference, reference_of, result_hash, write_reference
 from cubeyard.settings import Settings
 
 QUICK_SECS = 1.0
@@ -30,7 +31,7 @@ def module_engine() -> Engine:
 
 
 def computed() -> list[ParameterSet]:
-    found = [reference(path.stem) for path in sorted(FOLDER.glob("*.json"))]
+    found = [reference(path.stem) for path in sorted(FOLDER.glob("*.jsonl"))]
     return [
         pytest.param(one, id=one.document["id"], marks=[pytest.mark.long] if one.secs >= QUICK_SECS else [])
         for one in found
@@ -105,3 +106,13 @@ def test_other_numbers_do_not_agree_and_other_seeds_say_nothing() -> None:
     changed["provenance"]["seeds"] = [1, 2]
     assert found.agrees(changed) is None
     assert result_hash({**found.document, "title": "Another"}) == found.hash
+
+
+def test_a_reference_is_written_as_it_is_kept(tmp_path: Path) -> None:
+    """A row or a line of a figure is a line of the file: a changed number changes one line."""
+    for path in sorted(FOLDER.glob("*.jsonl")):
+        kept = reference(path.stem)
+        again = write_reference(tmp_path, kept.document, kept.secs)
+        assert again.read_bytes() == path.read_bytes()
+        figure = kept.document
+        assert len(path.read_bytes().splitlines()) == 1 + len(figure["rows"]) + len(figure.get("series", []))
