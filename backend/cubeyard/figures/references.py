@@ -18,7 +18,7 @@ from cubeyard.engine import Json
 
 FOLDER = Path(__file__).parent / "references"
 SPREAD = ("rows", "series")
-"""Lists of a figure of which each item is on a line of its own."""
+"""Lists of a figure that a reference keeps an item a line."""
 
 
 @dataclass(frozen=True)
