@@ -17,6 +17,8 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from xdist.remote import Producer
+from xdist.scheduler.loadfile import LoadFileScheduling
 
 from cubeyard.app import create_app, prepare
 from cubeyard.engine import Engine
@@ -91,6 +93,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     repeated = sorted(name for name, times in Counter(item.nodeid for item in items).items() if times > 1)
     if repeated:
         raise pytest.UsageError(f"several tests have one id, and all but one would not run: {', '.join(repeated[:5])}")
+
+
+class Spread(LoadFileScheduling):
+    """A process takes a file of tests, but of the figures a single test: computing all of them again
+    takes one process half an hour."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith("tests/figures/test_references.py::") else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    return Spread(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(tryfirst=True)
