@@ -164,8 +164,9 @@ def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
         time.sleep(0.2)
 
 
-HEAD = """# The chart of deploy/helm/cubeyard with its default values, for clusters without Helm; `bin/cluster render` writes this file.
-# The namespaces and three Secrets come first: docs/kubernetes.md says how.
+HEAD = """# The chart of deploy/helm/cubeyard with its default values, for clusters without Helm;
+# `bin/cluster render` writes this file. The namespaces and three Secrets come first:
+# docs/kubernetes.md says how.
 """
 
 

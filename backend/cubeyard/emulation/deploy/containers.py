@@ -13,7 +13,7 @@ from cubeyard.emulation.deploy.beside import ProgramState
 from cubeyard.emulation.deploy.docker_engine import DockerGoneError
 from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.setup.user_images import Beside
-from cubeyard.settings import Settings
+from cubeyard.settings import LOCAL_IMAGES, Settings
 
 GONE = (DockerGoneError, ClusterGoneError)
 """The container engine does not respond; it may be available again later."""
@@ -120,7 +120,8 @@ def containers_of(
     if settings.cluster is not None:
         from cubeyard.emulation.deploy.pods import Pods
 
-        return Pods(owner, settings.cluster, host.name, signal, isolate)
+        local = LOCAL_IMAGES in settings.registries
+        return Pods(owner, settings.cluster, host.name, signal, isolate, local_images=local)
     from cubeyard.emulation.deploy.docker_containers import DockerContainers
 
     return DockerContainers(settings, owner, host.docker)

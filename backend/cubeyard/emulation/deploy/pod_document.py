@@ -56,9 +56,11 @@ def pod_document(
     image: str,
     node: str,
     beside: Beside | None = None,
+    local_images: bool = False,
 ) -> Json:
-    """A server, and its user program `beside` it. The node is selected by affinity instead of
-    `nodeName`, so that a pod that does not fit stays Pending, with a reason."""
+    """A server, and its user program `beside` it. Without `local_images` a user's image of the node
+    is taken only if its registry gives it to this user, too. The node is selected by affinity
+    instead of `nodeName`, so that a pod that does not fit stays Pending, with a reason."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
@@ -92,7 +94,7 @@ def pod_document(
             },
             "containers": [
                 _server_container(cluster, image, run_id),
-                *([] if beside is None else [_user_container(beside)]),
+                *([] if beside is None else [_user_container(beside, local_images=local_images)]),
             ],
             **(
                 {}
@@ -129,12 +131,12 @@ def _gate_container(cluster: EmulationCluster, image: str, run_id: str) -> Json:
     }
 
 
-def _user_container(beside: Beside) -> Json:
+def _user_container(beside: Beside, *, local_images: bool) -> Json:
     disk = {"ephemeral-storage": str(DISK_BYTES)} if beside.writable else {}
     return {
         "name": USER_CONTAINER,
         "image": beside.image,
-        "imagePullPolicy": "IfNotPresent",
+        "imagePullPolicy": "IfNotPresent" if local_images else "Always",
         **({"command": [_verbatim(word) for word in beside.command]} if beside.command else {}),
         "env": [{"name": name, "value": _verbatim(value)} for name, value in beside.environment.items()],
         "securityContext": {**RIGHTS, "readOnlyRootFilesystem": not beside.writable},

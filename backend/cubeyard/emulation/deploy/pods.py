@@ -57,12 +57,15 @@ class Pods:
         node: str,
         signal: Signal | None = None,
         isolate: Isolate | None = None,
+        *,
+        local_images: bool = False,
     ) -> None:
         self._owner = owner
         self._cluster = cluster
         self._node = node
         self._signal = signal
         self._isolate = isolate
+        self._local_images = local_images
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
         self._names: dict[str, tuple[str, str]] = {}
@@ -106,6 +109,7 @@ class Pods:
                 pod_document(
                     self._cluster, self._owner, run_id, uid, server,
                     host_name=host_names[server], image=image, node=self._node, beside=beside.get(server),
+                    local_images=self._local_images,
                 ),
             )
             for server in servers

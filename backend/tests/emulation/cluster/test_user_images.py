@@ -4,17 +4,19 @@ that does not run, and that it shares its server's faults."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cubeyard.emulation.cluster.errors import ClusterRefusedError
 from cubeyard.emulation.deploy.beside import ImageRefusedError
-from cubeyard.emulation.deploy.containers import Came
+from cubeyard.emulation.deploy.containers import Came, containers_of
 from cubeyard.emulation.deploy.names import pod_name
 from cubeyard.emulation.deploy.pods import Pods
+from cubeyard.emulation.fabric.hosts import Host
 from cubeyard.emulation.setup.user_images import Beside
-from cubeyard.settings import EmulationCluster
+from cubeyard.settings import EmulationCluster, Settings
 from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, refuse_unrestricted
 
 Json = dict[str, Any]
@@ -68,6 +70,24 @@ def test_it_is_a_second_container_without_rights_of_those_servers_alone(pods: Po
     refuse_unrestricted(pod)
     assert pod["spec"]["automountServiceAccountToken"] is False
     assert [set(one) - {"name"} for one in pod["spec"]["volumes"]] == [{"emptyDir"}]
+
+
+@pytest.mark.parametrize(("registries", "policy"), [("docker.io", "Always"), ("docker.io,local", "IfNotPresent")])
+def test_an_image_of_the_node_is_taken_as_it_is_only_if_local_ones_are_allowed(
+    settings: EmulationCluster, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, registries: str, policy: str
+) -> None:
+    """A node keeps what others have pulled with their own secrets."""
+    monkeypatch.setattr("cubeyard.emulation.deploy.beside.GRACE_SECS", 0.1)
+
+    def isolate(_: str, containers: Mapping[int, str]) -> None:
+        with cluster.lock:
+            cluster.isolated |= set(containers.values())
+
+    whole = Settings.model_validate({"cluster": settings.model_dump(), "image_registries": registries})
+    pods = containers_of(whole, "home-worker-0", Host("node-a", Path("unused")), lambda *_: None, isolate)
+    assert isinstance(pods, Pods)
+    create(pods)
+    assert container(cluster, 1)["imagePullPolicy"] == policy
 
 
 def test_it_starts_only_once_the_clusters_network_is_down(
