@@ -56,7 +56,7 @@ from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.models import Model
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.routing import PREFIX, LateRoute, routes_of
-from cubeyard.kit.schema import upgrade
+from cubeyard.kit.schema import OtherSchemaError, migrate_own, refuse_other
 from cubeyard.life.endpoints import router as life_router
 from cubeyard.notes.endpoints import router as notes_router
 from cubeyard.plans.endpoints import plans as plans_router
@@ -101,7 +101,9 @@ class Health(Model):
 def healthz(request: Request, response: Response) -> Health:
     database = engine = "ok"
     try:
-        request.app.state.database.ping()
+        refuse_other(request.app.state.database.engine)
+    except OtherSchemaError as error:
+        database = f"unavailable: {error.detail}"
     except Exception as error:
         log.warning("health_database", error=str(error))
         database = "unavailable"
@@ -110,7 +112,7 @@ def healthz(request: Request, response: Response) -> Health:
     except ImportError as error:
         log.warning("health_engine", error=str(error))
         engine = "unavailable"
-    well = "unavailable" not in (database, engine)
+    well = not any(state.startswith("unavailable") for state in (database, engine))
     response.status_code = 200 if well else 503
     return Health(status="ok" if well else "unavailable", database=database, engine=engine, version=__version__)
 
@@ -246,9 +248,9 @@ def _opened(settings: Settings, given: Database | None, engine: Engine) -> Datab
 
 
 def prepare(database: Database, engine: Engine) -> None:
-    """Bring the tables and the builtin price books up to date. Harmless when they are, or when
-    others do it too."""
-    upgrade(database.engine)
+    """Brings the builtin price books up to date, and the tables of an embedded database. Harmless
+    when they are, or when others do it too. Raises OtherSchemaError for other tables."""
+    migrate_own(database)
     with database.session() as session:
         CatalogService(session, engine).seed(engine.builtin_books)
 

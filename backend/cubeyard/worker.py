@@ -37,6 +37,7 @@ from cubeyard.kit.db import AWAY, Database
 from cubeyard.kit.ear import Ear
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.queue import make_app
+from cubeyard.kit.schema import refuse_other
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
 from cubeyard.runs.lease import Watch, beat_secs
@@ -329,9 +330,10 @@ async def supervise(
     settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
 ) -> None:
     """Keep a worker running; when the database went away, wait for it (an embedded one is started
-    again) and go on."""
+    again) and continue. It also waits while the tables have another version's revision."""
     while not stopping.is_set():
         try:
+            await run_in_threadpool(refuse_other, database.engine)
             await run_worker(settings, database, engine, stopping, until_idle=until_idle)
         except Exception as error:
             log.warning("worker_interrupted", error=f"{type(error).__name__}: {error}")

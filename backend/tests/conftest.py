@@ -22,7 +22,7 @@ from xdist.scheduler.loadfile import LoadFileScheduling
 
 from cubeyard.app import create_app, prepare
 from cubeyard.engine import Engine
-from cubeyard.kit import logs
+from cubeyard.kit import logs, schema
 from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
@@ -161,6 +161,7 @@ def empty_url(server: EmbeddedPostgres, databases: Databases) -> Iterator[str]:
 def template(server: EmbeddedPostgres, databases: Databases, engine: Engine) -> str:
     databases.administer("CREATE DATABASE template_ready TEMPLATE template0")
     database = Database(Settings(database_url=server.url("template_ready")))
+    schema.upgrade(database.engine)
     prepare(database, engine)
     database.close()
     databases.prepare("template_ready")

@@ -160,6 +160,12 @@ def test_the_committed_api_description_is_the_program_s(tmp_path: Path) -> None:
 
 def test_tokens_and_tables_from_the_command_line(tmp_path: Path, empty_url: str) -> None:
     here = {"DATABASE_URL": empty_url}
+    for command in (("token", "list"), ("changes",), ("worker",), ("run", "--port", "0")):
+        refused = cubeyard(tmp_path, *command, **here)
+        assert refused.returncode == 2, command
+        assert b"`cubeyard db upgrade`" in refused.stderr
+        assert b"Traceback" not in refused.stderr
+    assert cubeyard(tmp_path, "db", "upgrade", **here).returncode == 0
     made = cubeyard(tmp_path, "token", "create", "nightly", **here)
     assert made.returncode == 0, made.stderr
     assert made.stdout.startswith(b"cby_")
@@ -168,8 +174,12 @@ def test_tokens_and_tables_from_the_command_line(tmp_path: Path, empty_url: str)
     assert cubeyard(tmp_path, "token", "revoke", token_id, **here).returncode == 0
     assert cubeyard(tmp_path, "token", "revoke", token_id, **here).returncode == 2
     assert schema.head().encode() in cubeyard(tmp_path, "db", "current", **here).stdout
-    assert cubeyard(tmp_path, "db", "downgrade", "base", **here).stdout.strip() == b"empty"
-    assert cubeyard(tmp_path, "db", "upgrade", **here).returncode == 0
+    kept = cubeyard(tmp_path, "db", "downgrade", "base", **here)
+    assert kept.returncode == 2
+    assert b"--yes" in kept.stderr
+    assert schema.head().encode() in cubeyard(tmp_path, "db", "current", **here).stdout
+    assert cubeyard(tmp_path, "db", "downgrade", "base", "--yes", **here).stdout.strip() == b"empty"
+    assert b"no revision 1999" in cubeyard(tmp_path, "db", "upgrade", "1999", **here).stderr
 
 
 def test_a_database_that_is_not_there_is_said_in_words(tmp_path: Path, no_database: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cubeyard.cli.common import errors, explained, open_database, settings_of
+from cubeyard.cli.common import confirmed, errors, explained, open_database, refuse, settings_of
 from cubeyard.kit import logs
 from cubeyard.settings import Settings
 
@@ -58,10 +58,10 @@ def token_revoke(token_id: Annotated[str, typer.Argument(help="The id that `toke
 
 @db_app.command("upgrade")
 def db_upgrade(revision: Annotated[str, typer.Argument()] = "head") -> None:
-    """Migrate the tables to the newest revision (a server does this when it starts)."""
+    """Migrate the tables to the newest revision. Servers do this for the embedded database only."""
     from cubeyard.kit import schema
 
-    with explained(), open_database() as database:
+    with explained(), open_database(check=False) as database:
         schema.upgrade(database.engine, revision)
         print(schema.current(database.engine) or "empty")
 
@@ -69,11 +69,17 @@ def db_upgrade(revision: Annotated[str, typer.Argument()] = "head") -> None:
 @db_app.command("downgrade")
 def db_downgrade(
     revision: Annotated[str, typer.Argument(help="The revision to go back to; `base` for nothing at all.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Migrate the tables back. Data of later revisions is lost."""
     from cubeyard.kit import schema
 
-    with explained(), open_database() as database:
+    lost = (
+        "All plans, experiments, runs and tokens" if revision == "base" else f"All data that is newer than {revision}"
+    )
+    if not yes and not confirmed(f"{lost} will be lost (`cubeyard backup` keeps a copy). Continue?"):
+        refuse("Nothing was changed. Without a terminal, --yes answers.")
+    with explained(), open_database(check=False) as database:
         schema.downgrade(database.engine, revision)
         print(schema.current(database.engine) or "empty")
 
@@ -83,20 +89,16 @@ def db_current() -> None:
     """Print the revision of the tables, and the newest one."""
     from cubeyard.kit import schema
 
-    with explained(), open_database() as database:
+    with explained(), open_database(check=False) as database:
         print(f"{schema.current(database.engine) or 'empty'} (newest: {schema.head()})")
 
 
 @contextmanager
 def _auth() -> Iterator[Any]:
-    from cubeyard.kit import schema
-
     settings = settings_of(log_level="warning")
     logs.configure(settings.log_level, "console")
-    with open_database(settings) as database:
-        schema.upgrade(database.engine)
-        with auth_of(database, settings) as service:
-            yield service
+    with open_database(settings) as database, auth_of(database, settings) as service:
+        yield service
 
 
 @contextmanager

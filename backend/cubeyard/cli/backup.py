@@ -21,7 +21,7 @@ def backup(
 
     settings = settings_of()
     quiet_logs(settings)
-    with explained(), _folder() as folder, open_database(settings) as database:
+    with explained(), _folder() as folder, open_database(settings, check=False) as database:
         to = Path(folder) / "backup" if file == "-" else Path(file)
         if not to.parent.is_dir():
             refuse(f"{to.parent} is no folder.")
@@ -49,7 +49,7 @@ def restore(
                 shutil.copyfileobj(sys.stdin.buffer, to)
         if not source.is_file():
             refuse(f"{source} is no file.")
-        with open_database(settings) as database:
+        with open_database(settings, check=False) as database:
             revision = backups.restore(database, source, replace=replace)
     errors.print(f"Restored. Tables of revision {revision} are now of {schema.head()}.", highlight=False)
 

@@ -37,10 +37,8 @@ def changes(
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database:
-        from cubeyard.kit import schema
         from cubeyard.kit.changes.service import ChangeLog
 
-        schema.upgrade(database.engine)
         with database.session() as session:
             found = ChangeLog(session).page(
                 cursor=cursor, kinds=[one.value for one in kind or ()], who=who, plan=plan, q=words, limit=limit

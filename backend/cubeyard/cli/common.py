@@ -95,6 +95,14 @@ def refuse(message: str) -> NoReturn:
     raise typer.Exit(EXIT_IMPOSSIBLE)
 
 
+def confirmed(question: str) -> bool:
+    """A yes at a terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    errors.print(f"{question} [y/N] ", end="", markup=False)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 @contextmanager
 def explained() -> Iterator[None]:
     """Prints an error of the context in words and exits: 2 for a request that is not possible, 1
@@ -135,12 +143,16 @@ def _database_errors() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def open_database(settings: Settings | None = None) -> Iterator[Any]:
-    """The database of the configuration, closed at the end."""
+def open_database(settings: Settings | None = None, *, check: bool = True) -> Iterator[Any]:
+    """The database of the configuration, closed at the end. `check`: raises OtherSchemaError if its
+    tables are of another version."""
     from cubeyard.kit.db import Database
+    from cubeyard.kit.schema import make_ready
 
     database = Database(settings or settings_of())
     try:
+        if check:
+            make_ready(database)
         yield database
     finally:
         database.close()

@@ -3,12 +3,11 @@ yes."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from rich.markup import escape
 
-from cubeyard.cli.common import errors, refuse
+from cubeyard.cli.common import confirmed, errors, refuse
 from cubeyard.engine import Engine, Json
 
 HOW = "With --servers N another number is taken."
@@ -34,14 +33,6 @@ class Taken:
         if result.outside:
             lines = [f"  {left_out.field}: {left_out.value}. {left_out.message}" for left_out in result.outside]
             errors.print(escape("\n".join(["These are not in what is taken:", *lines])), highlight=False)
-            if not self.yes and not _confirmed():
+            if not self.yes and not confirmed("Leave them out?"):
                 refuse("Nothing was started. Leave them out with --yes, or name devices that are taken.")
         return result.document
-
-
-def _confirmed() -> bool:
-    """A yes at a terminal."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    errors.print("Leave them out? [y/N] ", end="", markup=False)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -51,8 +51,8 @@ def work(
     """Do background exports and runs, from the same database as the server's. Any number of workers
     share the points of a sweep."""
     with _none_is_garbage():
-        from cubeyard.app import prepare
         from cubeyard.kit.db import Database
+        from cubeyard.kit.schema import make_ready
         from cubeyard.worker import supervise
 
     settings = settings_of()
@@ -67,7 +67,7 @@ def work(
     with explained():
         database, engine = Database(settings, connections=1), Engine(settings)
         try:
-            prepare(database, engine)
+            make_ready(database)
             asyncio.run(until_told())
         finally:
             database.close()
@@ -101,13 +101,13 @@ def _none_is_garbage() -> Iterator[None]:
 
 def _require_token(settings: Settings) -> None:
     """Exits with 2 if others can reach the server and there is no token."""
-    from cubeyard.kit import schema
     from cubeyard.kit.auth.guard import configured_token
+    from cubeyard.kit.schema import migrate_own
 
     if not settings.exposed or configured_token(settings):
         return
-    with open_database(settings) as database:
-        schema.upgrade(database.engine)
+    with open_database(settings, check=False) as database:
+        migrate_own(database)
         with auth_of(database, settings) as service:
             if service.any_token():
                 return

@@ -7,17 +7,21 @@ import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import structlog
 from fastapi import HTTPException
+from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cubeyard.kit.db import is_away
+from cubeyard.kit.db import AWAY, is_away
 from cubeyard.kit.metrics import Metrics
 from cubeyard.kit.problems import problem_response
+from cubeyard.kit.schema import OtherSchemaError, refuse_other
 
 log = structlog.get_logger("cubeyard.http")
 
@@ -80,11 +84,8 @@ class RequestContext:
         try:
             await self.app(scope, receive, send_with_id)
         except Exception as error:
-            if status == 0 and is_away(error):
-                log.warning("database_away", error=str(error)[:300])
-                detail = "The database does not answer. Nothing was changed; try again in a few seconds."
-                away = problem_response(scope, 503, "database-away", detail, headers={"retry-after": str(RETRY_SECS)})
-                await away(scope, receive, send_with_id)
+            if status == 0 and (problem := await _of_database(scope, error)) is not None:
+                await problem(scope, receive, send_with_id)
                 return
             log.exception("request_failed", method=scope["method"], path=scope["path"])
             if status == 0:
@@ -106,6 +107,22 @@ class RequestContext:
                 milliseconds=round(elapsed_secs * 1000, 1),
             )
             structlog.contextvars.unbind_contextvars("request_id")
+
+
+async def _of_database(scope: Scope, error: Exception) -> Response | None:
+    """The answer if the database is away, or was migrated under this server."""
+    if is_away(error):
+        log.warning("database_away", error=str(error)[:300])
+        detail = "The database does not answer. Nothing was changed; try again in a few seconds."
+        return problem_response(scope, 503, "database-away", detail, headers={"retry-after": str(RETRY_SECS)})
+    if isinstance(error, DBAPIError):
+        with suppress(*AWAY):
+            try:
+                await run_in_threadpool(refuse_other, scope["app"].state.database.engine)
+            except OtherSchemaError as other:
+                log.warning("other_schema", error=other.detail)
+                return problem_response(scope, other.status, other.code, other.detail)
+    return None
 
 
 def _route(scope: Scope) -> str:

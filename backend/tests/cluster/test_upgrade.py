@@ -110,12 +110,12 @@ def test_an_upgrade_and_a_rollback_lose_nothing(service: Service, cluster: Clust
 
 
 def downgrade(cluster: Cluster) -> None:
-    """`kubectl exec POD -- cubeyard db downgrade REVISION`, in a pod of the newer version."""
+    """`kubectl exec POD -- cubeyard db downgrade --yes REVISION`, in a pod of the newer version."""
     core = client.CoreV1Api(cluster.api)
     (pod, *_) = [one for one in listed(core, "api") if one.spec.containers[0].image.endswith(f":{NEXT}")]
     said = stream(
         core.connect_get_namespaced_pod_exec, pod.metadata.name, NAMESPACE,
-        command=["cubeyard", "db", "downgrade", newest_migration()], stdout=True, stderr=True, stdin=False, tty=False,
+        command=["cubeyard", "db", "downgrade", "--yes", newest_migration()], stdout=True, stderr=True, stdin=False, tty=False,
     )  # fmt: skip
     assert newest_migration() in said, said
 

@@ -1,4 +1,4 @@
-"""The rendered chart gives each part only the keys and rights of its own."""
+"""The rendered chart gives each part only its own keys."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ needs_helm = pytest.mark.skipif(not built("helm").exists(), reason="`bin/cluster
 
 def pods() -> dict[str, Json]:
     """The pods of the committed manifests, by component."""
-    every = [one for one in yaml.safe_load_all(MANIFESTS.read_text()) if one]
-    workloads = [one for one in every if "template" in one.get("spec", {})]
+    every = [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
+    workloads = [document for document in every if "template" in document.get("spec", {})]
     return {
-        one["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"]: one["spec"]["template"]["spec"]
-        for one in workloads
+        workload["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"]: workload["spec"]["template"][
+            "spec"
+        ]
+        for workload in workloads
     }
 
 
 def secrets(pod: Json) -> dict[str, set[str]]:
     """The keys of Secrets that a pod's volumes show, and all of a Secret as `*`."""
     return {
-        one["secret"]["secretName"]: {item["key"] for item in one["secret"].get("items", [{"key": "*"}])}
-        for one in pod["volumes"]
-        if "secret" in one
+        volume["secret"]["secretName"]: {item["key"] for item in volume["secret"].get("items", [{"key": "*"}])}
+        for volume in pod["volumes"]
+        if "secret" in volume
     }
 
 
@@ -44,18 +46,20 @@ def test_each_part_has_the_certificate_of_its_own() -> None:
 
 
 def test_the_keys_are_mounted_in_the_relay_and_not_in_the_fabric() -> None:
-    mounts = {one["name"]: {mount["name"] for mount in one["volumeMounts"]} for one in pods()["fabric"]["containers"]}
+    mounts = {
+        part["name"]: {mount["name"] for mount in part["volumeMounts"]} for part in pods()["fabric"]["containers"]
+    }
     assert {name for name, mounted in mounts.items() if "keys" in mounted} == {"relay"}
 
 
 @needs_helm
 def test_the_committed_manifests_are_the_chart() -> None:
-    assert MANIFESTS.read_text() == manifests(), "`bin/cluster render` writes them anew"
+    assert MANIFESTS.read_text() == manifests(), "`bin/cluster render` writes them again"
 
 
 @needs_helm
 def test_the_first_installation_draws_a_certificate_for_each_part() -> None:
-    (keys,) = [one for one in documents() if one["kind"] == "Secret" and one["metadata"]["name"] == "cubeyard-keys"]
+    (keys,) = [document["data"] for document in documents() if document["metadata"]["name"] == "cubeyard-keys"]
     parts = ("api", "relay", "worker")
-    assert set(keys["data"]) == {"ca.crt", *(f"{part}.{kind}" for part in parts for kind in ("crt", "key"))}
-    assert len({keys["data"][f"{part}.key"] for part in parts}) == len(parts)
+    assert set(keys) == {"ca.crt", *(f"{part}.{kind}" for part in parts for kind in ("crt", "key"))}
+    assert len({keys[f"{part}.key"] for part in parts}) == len(parts)
