@@ -84,6 +84,18 @@ def db_downgrade(
         print(schema.current(database.engine) or "empty")
 
 
+@db_app.command("roles")
+def db_roles() -> None:
+    """Make the roles cubeyard_server and cubeyard_worker, as the owner of the tables. Logins that
+    are members of the latter can change runs and exports, but no tokens, plans or changes."""
+    from cubeyard.kit import roles
+
+    with explained(), open_database() as database:
+        with database.engine.begin() as connection:
+            roles.make(connection)
+        print(f"{roles.SERVER} {roles.WORKER}")
+
+
 @db_app.command("current")
 def db_current() -> None:
     """Print the revision of the tables, and the newest one."""

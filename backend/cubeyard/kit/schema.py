@@ -18,6 +18,7 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
+from cubeyard.kit import roles
 from cubeyard.kit.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _migrate(engine: Engine, revision: str, command: Callable[[Config, str], Non
                 _refuse_unknown(current_of(connection))
                 connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECS}s'"))
                 command(config(connection), revision)
+                roles.grant(connection)
         except OperationalError as error:
             if not isinstance(error.orig, LockNotAvailable):
                 raise

@@ -11,7 +11,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "cubeyard.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag }}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
 {{- define "cubeyard.databaseSecret" -}}
@@ -39,12 +39,41 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
+{{/* For the API, the worker, or the owner of the tables (`side`). */}}
 {{- define "cubeyard.database" -}}
 - name: DATABASE_URL
   valueFrom:
     secretKeyRef:
-      name: {{ include "cubeyard.databaseSecret" . }}
-      key: url
+      name: {{ include "cubeyard.databaseSecret" .root }}
+      key: {{ if and .root.Values.database.roles (ne .side "owner") }}{{ .side }}-url{{ else }}url{{ end }}
+{{- if .root.Values.database.caSecret }}
+- name: PGSSLROOTCERT
+  value: /etc/cubeyard-database/ca.crt
+{{- end }}
+{{- end }}
+
+{{- define "cubeyard.databaseMount" -}}
+{{- if .Values.database.caSecret }}
+- name: database-ca
+  mountPath: /etc/cubeyard-database
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "cubeyard.databaseVolume" -}}
+{{- if .Values.database.caSecret }}
+- name: database-ca
+  secret:
+    secretName: {{ .Values.database.caSecret }}
+    defaultMode: 0440
+    items:
+      - { key: ca.crt, path: ca.crt }
+{{- end }}
+{{- end }}
+
+{{/* The version of a Secret that somebody else makes, so that pods see its changes. */}}
+{{- define "cubeyard.secretVersion" -}}
+{{- if .name }}{{ dig "metadata" "resourceVersion" "" (lookup "v1" "Secret" .root.Release.Namespace .name) }}{{ end }}
 {{- end }}
 
 {{/* How workers and the API know the nodes. */}}
@@ -67,12 +96,19 @@ seccompProfile:
 
 {{/* Pods read their settings once: an upgrade that changes these replaces them. */}}
 {{- define "cubeyard.settings" -}}
-checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token (toJson .Values.settings) | sha256sum }}
+{{- $secrets := "" -}}
+{{- range list .Values.database.existingSecret .Values.database.caSecret .Values.existingTokenSecret .Values.emulation.existingKeys -}}
+{{- $secrets = printf "%s %s" $secrets (include "cubeyard.secretVersion" (dict "root" $ "name" .)) -}}
+{{- end -}}
+checksum/settings: {{ printf "%s %s %s %s%s" (include "cubeyard.clusterJson" .) .Values.database.url .Values.token (toJson .Values.settings) $secrets | sha256sum }}
 {{- end }}
 
 {{- define "cubeyard.mounts" -}}
 - name: tmp
   mountPath: /tmp
+{{- with include "cubeyard.databaseMount" . }}
+{{ . }}
+{{- end }}
 {{- if .Values.emulation.enabled }}
 - name: cluster
   mountPath: /etc/cubeyard
@@ -87,6 +123,9 @@ checksum/settings: {{ printf "%s %s %s %s" (include "cubeyard.clusterJson" .) .V
 {{- define "cubeyard.volumes" -}}
 - name: tmp
   emptyDir: {}
+{{- with include "cubeyard.databaseVolume" .root }}
+{{ . }}
+{{- end }}
 {{- if .root.Values.emulation.enabled }}
 - name: cluster
   configMap:

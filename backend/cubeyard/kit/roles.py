@@ -1,0 +1,65 @@
+"""Rights of the database's three roles: the owner migrates, servers read and write, workers write
+what belongs to runs and exports.
+
+`db upgrade` grants them to the two roles below where these exist; a login gets them by membership
+(`CREATE ROLE worker1 LOGIN PASSWORD '...' IN ROLE cubeyard_worker`). Nobody but the owner can turn
+off a trigger, so the rows that never change are safe from servers, too. [ours]
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+SERVER, WORKER = "cubeyard_server", "cubeyard_worker"
+APPENDED = frozenset({"changes"})
+"""Tables that servers only read and append to."""
+OF_WORKERS = frozenset(
+    {"runs", "run_chunks", "run_frames", "run_orders", "run_captures", "export_jobs", "export_chunks"}
+)
+READ_BY_WORKERS = frozenset(
+    {"plans", "plan_revisions", "catalog_books", "catalog_versions", "catalog_parts", "experiments", "alembic_version"}
+)
+HIDDEN_FROM_WORKERS = frozenset({"tokens", "sessions", "changes", "notes", "cable_marks"})
+QUEUE = "procrastinate_"
+"""Prefix of the queue's own tables."""
+WRITE = "SELECT, INSERT, UPDATE, DELETE"
+
+
+def make(connection: Connection) -> None:
+    """Makes the two roles, which cannot log in themselves, and grants them their rights."""
+    for role in (SERVER, WORKER):
+        if role not in _existing(connection):
+            connection.execute(text(f"CREATE ROLE {role} NOLOGIN"))
+    grant(connection)
+
+
+def grant(connection: Connection) -> None:
+    """To those of the roles that exist. What they had before is taken first."""
+    tables = list(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
+    for role in sorted(_existing(connection)):
+        statements = [
+            f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role}",
+            f"REVOKE ALL ON SCHEMA public FROM {role}",
+            f"GRANT USAGE ON SCHEMA public TO {role}",
+            f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}",
+            *(f"GRANT {rights} ON {table} TO {role}" for table in tables if (rights := _rights(role, table))),
+        ]
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def _rights(role: str, table: str) -> str:
+    if table.startswith(QUEUE):
+        return WRITE
+    if table == "alembic_version":
+        return "SELECT"
+    if role == SERVER:
+        return "SELECT, INSERT" if table in APPENDED else WRITE
+    if table in OF_WORKERS:
+        return WRITE
+    return "SELECT" if table in READ_BY_WORKERS else ""
+
+
+def _existing(connection: Connection) -> set[str]:
+    names = {"server": SERVER, "worker": WORKER}
+    return set(connection.scalars(text("SELECT rolname FROM pg_roles WHERE rolname IN (:server, :worker)"), names))
