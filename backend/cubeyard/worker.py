@@ -11,6 +11,7 @@ stuck. [ours]
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -41,7 +42,7 @@ from cubeyard.kit.schema import refuse_other
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
 from cubeyard.runs.lease import Watch, beat_secs
-from cubeyard.runs.queue import QUEUES, QUICK_SECS, RUNS
+from cubeyard.runs.queue import QUEUES, QUICK_SECS, RUNS, Lane
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.repository import OVER_CHANNEL, RunRepository
 from cubeyard.runs.runner import RunRunner
@@ -55,6 +56,9 @@ POLL_SECS = 5.0
 """How often a queue is looked into of which nothing is heard."""
 IDLE_LOOK_SECS = 1.0
 IDLE_LOOKS = 2
+ABLE_SECS, UNABLE_SECS = 30.0, 5.0
+"""How often a worker without long runs looks whether it can emulate, as long as it can, and as long
+as it cannot. Two refusals in a row count: a busy machine may be late once."""
 
 
 class _OverError(Exception):
@@ -253,6 +257,7 @@ async def run_worker(
         EXPORTS.queue: settings.worker_concurrency,
         QUEUES["quick"]: settings.quick_run_concurrency,
         QUEUES["long"]: settings.run_concurrency,
+        QUEUES["real"]: settings.run_concurrency,
     }
     ear = Ear(database.conninfo, [*get_channel_for_queues(concurrency), OVER_CHANNEL])
     app = make_app(PoolConnector(database, ear), EXPORTS, RUNS)
@@ -269,15 +274,19 @@ async def run_worker(
     def run_of(quick_secs: float | None) -> RunRunner:
         runners = {EMULATION.name: emulations}
         every_secs = beat_secs(settings.job_lease_secs)
-        return RunRunner(database, engine, stopping.is_set, runners, figures, quick_secs, every_secs, watch)
+        return RunRunner(
+            database, engine, stopping.is_set, runners, figures, quick_secs, every_secs, watch, lambda: ear.shows
+        )
 
-    def work(queue: str) -> asyncio.Task[None]:
-        """A worker for one queue: exports do not wait for a long sweep, nor a table of a second."""
-        does = {"run_export": export, "do_run": run_of(QUICK_SECS if queue == QUEUES["quick"] else None)}
+    def work(*queues: str) -> asyncio.Task[None]:
+        """A worker for these queues: exports do not wait for a long sweep, nor a table of a
+        second."""
+        do_run = long_runs if QUEUES["long"] in queues else run_of(QUICK_SECS)
+        does = {"run_export": export, "do_run": do_run}
         return asyncio.create_task(
             app.run_worker_async(
-                queues=[queue],
-                concurrency=concurrency[queue],
+                queues=list(queues),
+                concurrency=concurrency[queues[0]],
                 install_signal_handlers=False,
                 fetch_job_polling_interval=POLL_SECS,
                 update_heartbeat_interval=settings.job_lease_secs / 3,
@@ -288,16 +297,20 @@ async def run_worker(
             )
         )
 
+    long_runs = Counted(run_of(None))
+    long_lane = LongLane(ear, work, emulations.can_emulate, long_runs)
     async with app.open_async():
         reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
         tasks: list[asyncio.Task[Any]] = [
-            *(work(queue) for queue in concurrency),
+            work(EXPORTS.queue),
+            work(QUEUES["quick"]),
+            asyncio.create_task(long_lane.run()),
             reaper,
             asyncio.create_task(ear.listen()),
             asyncio.create_task(stopping.wait()),
         ]
         if until_idle:
-            tasks.append(asyncio.create_task(_idle(database, stopping)))
+            tasks.append(asyncio.create_task(_idle(database, stopping, long_lane)))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -310,13 +323,79 @@ async def run_worker(
                 raise result
 
 
-async def _idle(database: Database, stopping: asyncio.Event) -> None:
+class Counted:
+    """Runs, and how many of them are under way."""
+
+    def __init__(self, run: Callable[[str], None]) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self.under_way = 0
+
+    def __call__(self, run_id: str) -> None:
+        self._count(1)
+        try:
+            self._run(run_id)
+        finally:
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self.under_way += change
+
+
+class LongLane:
+    """Works at long runs; while this worker can emulate, at runs of real packets in turn with them,
+    so that no sweep takes the processor from an emulation."""
+
+    def __init__(
+        self, ear: Ear, work: Callable[..., asyncio.Task[None]], can_emulate: Callable[[], bool], runs: Counted
+    ) -> None:
+        self._ear = ear
+        self._work = work
+        self._can_emulate = can_emulate
+        self._runs = runs
+        self._looked = False
+
+    @property
+    def lanes(self) -> list[Lane] | None:
+        """The lanes of which this worker does runs; None before its first look."""
+        return (list(QUEUES) if self._ear.shows else ["quick", "long"]) if self._looked else None
+
+    async def run(self) -> None:
+        task = self._work(QUEUES["long"])
+        refusals = 0
+        try:
+            while not task.done():
+                if self._runs.under_way == 0:
+                    able = await run_in_threadpool(self._can_emulate)
+                    refusals = 0 if able else refusals + 1
+                    if able != self._ear.shows and (able or refusals > 1) and self._runs.under_way == 0:
+                        self._ear.shows = able
+                        await _ended(task)
+                        task = self._work(QUEUES["long"], *([QUEUES["real"]] if able else []))
+                    self._looked = True
+                await asyncio.wait([task], timeout=ABLE_SECS if self._ear.shows and refusals == 0 else UNABLE_SECS)
+            task.result()
+        finally:
+            self._ear.shows = False
+            await _ended(task)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def _idle(database: Database, stopping: asyncio.Event, long_lane: LongLane) -> None:
     """Ends, and tells everybody to stop, when two looks in a row found nothing to do. What another
     worker is at counts: were that one to die, its work would be there to do."""
 
     def nothing() -> bool:
+        lanes = long_lane.lanes
+        if lanes is None:
+            return False
         with database.session() as session:
-            return not (RunRepository(session).any_unfinished() or JobRepository(session).any_unfinished())
+            return not (RunRepository(session).any_unfinished(lanes) or JobRepository(session).any_unfinished())
 
     looks = 0
     while looks < IDLE_LOOKS:

@@ -128,6 +128,16 @@ class EmulationRunner:
 
         return Lab(self._settings, self._engine, self._place, self.ready, told)
 
+    def can_emulate(self) -> bool:
+        """Whether a run that is begun here now would have all that it needs."""
+        from cubeyard.emulation.deploy.probe import probe
+
+        try:
+            return probe(self._settings).ready
+        except Exception as error:
+            log.warning("emulation_probe", error=f"{type(error).__name__}: {error}")
+            return False
+
     def ready(self) -> None:
         """There is a fabric. Raises with what to do if there is none and none may be started."""
         with self._starting:

@@ -1,5 +1,5 @@
 """Rights of the database's three roles: the owner migrates, servers read and write, workers write
-what belongs to runs and exports.
+only runs and exports.
 
 `db upgrade` grants them to the two roles below where these exist; a login gets them by membership
 (`CREATE ROLE worker1 LOGIN PASSWORD '...' IN ROLE cubeyard_worker`). Nobody but the owner can turn
@@ -34,7 +34,7 @@ def make(connection: Connection) -> None:
 
 
 def grant(connection: Connection) -> None:
-    """To those of the roles that exist. What they had before is taken first."""
+    """To those of the roles that exist. Earlier rights are revoked first."""
     tables = list(connection.scalars(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")))
     for role in sorted(_existing(connection)):
         statements = [

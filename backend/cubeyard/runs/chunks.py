@@ -6,7 +6,7 @@ beats do without.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -14,6 +14,7 @@ from sqlalchemy import CursorResult, Exists, Text, Update, cast, column, delete,
 
 from cubeyard.kit.db import Repository
 from cubeyard.runs.models import FrameRow, RunChunkRow, RunRow
+from cubeyard.runs.queue import Lane
 
 ENTRY = table("procrastinate_jobs", column("id"), column("status"), column("scheduled_at"))
 
@@ -161,13 +162,13 @@ class ChunkRepository(Repository):
         """Whether an entry of the run that requests a worker is in its queue."""
         return self._session.scalars(select(RunRow.id).where(RunRow.id == run.id, self._entered())).first() is not None
 
-    def another_waits(self, lane: str) -> bool:
-        """Whether a run of the lane waits for its first worker."""
+    def another_waits(self, lanes: Collection[Lane]) -> bool:
+        """Whether a run of these lanes waits for its first worker."""
         due = or_(ENTRY.c.scheduled_at.is_(None), ENTRY.c.scheduled_at <= func.clock_timestamp())
         query = (
             select(RunRow.id)
             .join(ENTRY, ENTRY.c.id == RunRow.queue_id)
-            .where(RunRow.state == "queued", RunRow.lane == lane, cast(ENTRY.c.status, Text) == "todo", due)
+            .where(RunRow.state == "queued", RunRow.lane.in_(lanes), cast(ENTRY.c.status, Text) == "todo", due)
             .limit(1)
         )
         return self._session.scalars(query).first() is not None

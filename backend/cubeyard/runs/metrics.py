@@ -13,11 +13,12 @@ from sqlalchemy import Text, cast, column, func, select, table
 
 from cubeyard.kit.db import AWAY, Database, Repository
 from cubeyard.runs.models import RunChunkRow, RunRow
+from cubeyard.runs.queue import QUEUES
 
 log = structlog.get_logger(__name__)
 
 QUEUES_A_WORKER = 3
-"""A worker registers once for each queue: exports, and the two lanes of runs."""
+"""How often a worker registers: for exports, for the quick lane, and for the others together."""
 
 
 class Counts(Repository):
@@ -87,7 +88,7 @@ class RunCollector(Collector):
             "cubeyard_runs_waiting_seconds", "For how long the first has waited.", labels=["lane"]
         )
         lanes = {lane: (count, secs) for lane, count, secs in counts.waiting()}
-        for lane in ("quick", "long"):
+        for lane in QUEUES:
             count, secs = lanes.get(lane, (0, 0.0))
             waiting.add_metric([lane], count)
             oldest.add_metric([lane], secs)

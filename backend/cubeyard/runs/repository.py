@@ -3,7 +3,7 @@ transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,7 +33,7 @@ from cubeyard.kit.db import Repository
 from cubeyard.kit.search_text import has_word
 from cubeyard.runs.chunks import ChunkRepository
 from cubeyard.runs.models import FrameRow, RunRow
-from cubeyard.runs.queue import QUICK_SECS
+from cubeyard.runs.queue import QUICK_SECS, Lane
 
 CHANNEL = "cubeyard_runs"
 OVER_CHANNEL = "cubeyard_runs_over"
@@ -172,9 +172,11 @@ class RunRepository(Repository):
         return max(took.total_seconds(), least)
 
     def before(self, row: RunRow) -> Sequence[RunRow]:
-        """The runs before a queued run in its lane: running ones, and those queued earlier."""
+        """The runs before a queued run: running ones, and those queued earlier, of all lanes whose
+        workers it waits for."""
+        lanes = ["quick"] if row.lane == "quick" else ["long", "real"]
         waiting = and_(RunRow.state == "queued", RunRow.queue_id < row.queue_id)
-        query = select(RunRow).where(RunRow.lane == row.lane, or_(RunRow.state == "running", waiting))
+        query = select(RunRow).where(RunRow.lane.in_(lanes), or_(RunRow.state == "running", waiting))
         return self._session.scalars(query).all()
 
     def append(
@@ -300,10 +302,9 @@ class RunRepository(Repository):
         assert isinstance(result, CursorResult)
         return result.rowcount == 1
 
-    def any_unfinished(self) -> bool:
-        return (
-            self._session.scalars(select(RunRow.id).where(RunRow.state.not_in(FINISHED)).limit(1)).first() is not None
-        )
+    def any_unfinished(self, lanes: Collection[Lane]) -> bool:
+        query = select(RunRow.id).where(RunRow.state.not_in(FINISHED), RunRow.lane.in_(lanes)).limit(1)
+        return self._session.scalars(query).first() is not None
 
     def abandoned(self, lease: timedelta) -> Sequence[RunRow]:
         """Runs whose worker sent no heartbeat for a lease; skips runs that another reaper has

@@ -29,7 +29,7 @@ from cubeyard.runs.lease import BEAT_SECS, Lease, OverError, Watch
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.partial import seldom
 from cubeyard.runs.predictor import FigureMaker, Predictor
-from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.queue import Lane, RunQueue
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
 from cubeyard.runs.sharing import Chunk, Share, take, take_first
@@ -76,9 +76,11 @@ class RunRunner:
         quick_secs: float | None = None,
         beat_secs: float = BEAT_SECS,
         watch: Watch | None = None,
+        can_emulate: Callable[[], bool] | None = None,
     ) -> None:
         """`quick_secs`: the time after which a run continues in the long lane; None in that
-        lane."""
+        lane. `can_emulate`: whether this worker does runs of real packets now."""
+        self._can_emulate = can_emulate or (lambda: False)
         self._database = database
         self._engine = engine
         self._runners = runners or {}
@@ -127,7 +129,11 @@ class RunRunner:
         if begun.chunk is None:
             return None
         assert begun.document is not None
-        return Share(self._database, self._engine, self._queue, lease, begun.document, begun.chunk)
+        return Share(self._database, self._engine, self._queue, lease, begun.document, begun.chunk, self._lanes())
+
+    def _lanes(self) -> tuple[Lane, ...]:
+        """The lanes whose runs this worker leaves a sweep for."""
+        return ("long", "real") if self._can_emulate() else ("long",)
 
     def _do(self, begun: Begun, lease: Lease, share: Share | None) -> str:
         with lease.renewed():
@@ -170,6 +176,11 @@ class RunRunner:
             if row.state == "running":
                 chunk = self._join(session, row, holder) if computed else None
                 return None if chunk is None else Begun(row, document, holder, chunk)
+            if document is not None and not computed and row.lane != "real":
+                # Queued by an older version, for any worker.
+                row.lane = "real"
+                row.queue_id = self._queue.enter(session, row.id, row.lane)
+                return None
             row.attempts += 1
             row.points_done = repository.count_points(run_id) if row.attempts > 1 else 0
             row.progress = row.progress_at_start = row.points_done / row.points_total
@@ -184,7 +195,7 @@ class RunRunner:
         engine."""
         if row.lane != "long" or row.engine_version != self._engine.version:
             return None
-        return take(session, self._queue, row, holder)
+        return take(session, self._queue, row, holder, self._lanes())
 
     def _alone(self, begun: Begun, frames: Frames) -> str:
         """Does a run with one worker from start to end. Measurements of a dead worker are

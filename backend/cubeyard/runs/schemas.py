@@ -20,8 +20,12 @@ ResultFormat = Literal["json", "csv", "parquet"]
 class QueuePlace(Model):
     """Where a queued run waits."""
 
-    lane: Lane = Field(description="`quick`: for runs that are over soon; a longer one moves to `long`.")
-    before: int = Field(description="Runs of its lane that come first, those under way included.")
+    lane: Lane = Field(
+        description="`quick`: for runs that are over soon; a longer one moves to `long`. `real`: for real packets, by workers that can emulate."
+    )
+    before: int = Field(
+        description="Runs that come first, those under way included; `long` and `real` have the same workers."
+    )
     wait_secs: float | None = Field(description="What one worker still needs for them; null if one has no estimate.")
 
 

@@ -130,8 +130,9 @@ class RunService:
         row.state = "queued"
         last_secs = self._repository.last_secs(row)
         expected_secs = last_secs if last_secs is not None else usual_secs
-        is_long = measures or (expected_secs is not None and expected_secs >= QUICK_SECS)
-        row.lane, row.expected_secs = ("long" if is_long else "quick"), expected_secs
+        row.expected_secs = expected_secs
+        is_long = expected_secs is not None and expected_secs >= QUICK_SECS
+        row.lane = "real" if measures else "long" if is_long else "quick"
         self._repository.add(row)
         row.queue_id = self._queue.enter(self._session, row.id, row.lane)
         enter(self._repository, row, "queued", "")

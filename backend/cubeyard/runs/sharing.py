@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import orjson
@@ -27,7 +27,7 @@ from cubeyard.runs.lease import Lease
 from cubeyard.runs.models import RunChunkRow, RunRow
 from cubeyard.runs.partial import seldom
 from cubeyard.runs.predictor import Predictor
-from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.queue import Lane, RunQueue
 from cubeyard.runs.repository import FLOW_TIMES, NewFrame, RunRepository
 from cubeyard.runs.service import enter
 
@@ -54,13 +54,15 @@ class Chunk:
     """At the run when it was taken, this one included."""
 
 
-def take(session: Session, queue: RunQueue, run: RunRow, holder: str, wanted: int = 1) -> Chunk | None:
+def take(
+    session: Session, queue: RunQueue, run: RunRow, holder: str, lanes: Collection[Lane], wanted: int = 1
+) -> Chunk | None:
     """Takes a chunk of a run, whose row is locked, for a worker; None if nothing is left or another
-    run needs the worker more. Requests one more worker if there are more points."""
+    run of the worker's `lanes` needs it more. Requests one more worker if there are more points."""
     chunks = ChunkRepository(session)
     row = chunks.held_by(run.id, holder)
     others = chunks.at_work(run.id)[0] - (row is not None)
-    if row is None and others > 0 and run.lane == "long" and chunks.another_waits(run.lane):
+    if row is None and others > 0 and run.lane == "long" and chunks.another_waits(lanes):
         invite(session, queue, run)
         return None
     row = row or chunks.take(run, holder, wanted, others + 1)
@@ -98,7 +100,14 @@ class Share:
     ended or the worker must stop."""
 
     def __init__(
-        self, database: Database, engine: Predictor, queue: RunQueue, lease: Lease, document: Json, first: Chunk
+        self,
+        database: Database,
+        engine: Predictor,
+        queue: RunQueue,
+        lease: Lease,
+        document: Json,
+        first: Chunk,
+        lanes: Collection[Lane],
     ) -> None:
         assert lease.holder is not None
         self.finished = False
@@ -109,6 +118,7 @@ class Share:
         self._queue = queue
         self._lease = lease
         self._holder = lease.holder
+        self._lanes = lanes
         self._chunk: Chunk | None = first
         self._points = list(points(document))
         self._kind, *self._so_far = ENGINES[document["engine"]].frames
@@ -226,7 +236,7 @@ class Share:
                 ChunkRepository(session).done(held)
             if self._settle(session, row):
                 return None
-            return take(session, self._queue, row, self._holder, self._wanted)
+            return take(session, self._queue, row, self._holder, self._lanes, self._wanted)
 
     def _append(self, session: Session, row: RunRow, held: RunChunkRow) -> None:
         runs = RunRepository(session)

@@ -1,17 +1,22 @@
-"""The two lanes of runs: short runs do not wait for long ones."""
+"""The lanes of runs: short runs do not wait for long ones, and real packets wait for a worker that
+can emulate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 import cubeyard.worker
 from cubeyard.app import create_app
+from cubeyard.emulation.runner import EmulationRunner
 from cubeyard.kit.db import Database
+from cubeyard.runs.frames import Frames
 from cubeyard.runs.models import RunRow
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
@@ -90,6 +95,79 @@ def test_what_took_long_before_starts_in_the_long_lane(
     assert figure["queue"]["lane"] == "quick"
 
 
-def test_measuring_waits_in_the_long_lane(idle: TestClient) -> None:
+def test_measuring_waits_in_a_lane_of_its_own(idle: TestClient) -> None:
     figure = idle.post(f"{API}/figures/bcube-failover/runs", json={}).json()
-    assert figure["queue"]["lane"] == "long"
+    assert figure["queue"]["lane"] == "real"
+
+
+@pytest.fixture
+def able(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Whether workers can emulate. A run lasts until it is cancelled."""
+    able = threading.Event()
+
+    def run(_: EmulationRunner, run_id: str, document: Json, frames: Frames) -> str:
+        del run_id, document
+        while True:
+            frames.lease.check()
+            time.sleep(0.02)
+
+    monkeypatch.setattr(EmulationRunner, "can_emulate", lambda _: able.is_set())
+    monkeypatch.setattr(EmulationRunner, "run", run)
+    monkeypatch.setattr(cubeyard.worker, "UNABLE_SECS", 0.1)
+    monkeypatch.setattr(cubeyard.worker, "ABLE_SECS", 0.1)
+    return able
+
+
+def workers(client: TestClient) -> int:
+    return client.get(f"{API}/emulation").json()["workers"]
+
+
+def until(is_so: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+EMULATED = {"plan": SMALL, "engine": "emulation", "emulation": {"seconds": 2}}
+
+
+def test_real_packets_wait_for_a_worker_that_can_emulate(able: threading.Event, working: TestClient) -> None:
+    run = start(working, **EMULATED)
+    predicted = start(working, plan=SMALL)
+    assert wait_for(working, predicted["id"], ended)["state"] == "succeeded"
+    waiting = working.get(f"{API}/runs/{run['id']}").json()
+    assert (waiting["state"], waiting["queue"]) == ("queued", {"lane": "real", "before": 0, "wait_secs": 0.0})
+    assert workers(working) == 0
+    parts = {part["name"]: part for part in working.get(f"{API}/emulation").json()["capabilities"]}
+    assert parts["workers"]["reason"] == "No worker can emulate now. Runs wait until one can."
+    able.set()
+    wait_for(working, run["id"], lambda run: run["state"] == "running")
+    until(lambda: workers(working) == 1)
+    working.post(f"{API}/runs/{run['id']}/cancel")
+    able.clear()
+    until(lambda: workers(working) == 0)
+
+
+def test_a_cancelled_run_frees_its_worker_at_once(able: threading.Event, working: TestClient) -> None:
+    able.set()
+    first, second = (start(working, **EMULATED, name=name) for name in ("First", "Second"))
+    wait_for(working, first["id"], lambda run: run["state"] == "running")
+    assert working.get(f"{API}/runs/{second['id']}").json()["queue"]["before"] == 1
+    working.post(f"{API}/runs/{first['id']}/cancel")
+    wait_for(working, second["id"], lambda run: run["state"] == "running", seconds=3)
+    working.post(f"{API}/runs/{second['id']}/cancel")
+
+
+def test_a_run_that_an_older_version_queued_for_any_worker_waits_in_the_right_lane(
+    able: threading.Event, idle: TestClient, database: Database, settings: Settings
+) -> None:
+    del able
+    run = start(idle, **EMULATED)
+    with database.session() as session:
+        jobs = "UPDATE procrastinate_jobs SET queue_name = 'runs' WHERE queue_name = 'runs-real'"
+        session.execute(text(jobs))
+        session.execute(update(RunRow).values(lane="long"))
+    with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as client:
+        moved = wait_for(client, run["id"], lambda run: run["queue"]["lane"] == "real")
+    assert (moved["state"], moved["attempts"]) == ("queued", 0)

@@ -1239,7 +1239,8 @@ export interface paths {
         };
         /**
          * Whether this machine can run plans with real packets
-         * @description Each required or optional capability: whether it exists, why not, and how to fix it.
+         * @description Each required or optional capability: whether it exists, why not, and how to fix it; and how
+         *     many workers can emulate now.
          */
         get: operations["read_emulation"];
         put?: never;
@@ -6168,6 +6169,11 @@ export interface components {
             /** Max Servers */
             max_servers: number;
             /**
+             * Workers
+             * @description Workers that can emulate now; with none, runs wait in their queue. Null: not known.
+             */
+            workers?: number | null;
+            /**
              * Hosts
              * @description The machines that runs are spread over; empty: this one alone. Cores and memory are all of theirs.
              * @default []
@@ -7597,13 +7603,13 @@ export interface components {
         QueuePlace: {
             /**
              * Lane
-             * @description `quick`: for runs that are over soon; a longer one moves to `long`.
+             * @description `quick`: for runs that are over soon; a longer one moves to `long`. `real`: for real packets, by workers that can emulate.
              * @enum {string}
              */
-            lane: "quick" | "long";
+            lane: "quick" | "long" | "real";
             /**
              * Before
-             * @description Runs of its lane that come first, those under way included.
+             * @description Runs that come first, those under way included; `long` and `real` have the same workers.
              */
             before: number;
             /**

@@ -67,6 +67,21 @@ def probe(settings: Settings) -> Machine:
     return machine.model_copy(update={"capabilities": [*machine.capabilities, *_switches(settings)]})
 
 
+def with_workers(machine: Machine, workers: int) -> Machine:
+    """The machine, with the number of workers that can emulate now."""
+    part = Capability(
+        name="workers",
+        title="A worker that can emulate",
+        available=workers > 0,
+        reason=f"{workers} can emulate now." if workers > 0 else "No worker can emulate now. Runs wait until one can.",
+        fix=""
+        if workers > 0
+        else "Start `cubeyard worker` where emulations are possible, or wait for the busy machine.",
+        needed=False,
+    )
+    return machine.model_copy(update={"workers": workers, "capabilities": [*machine.capabilities, part]})
+
+
 def refuse_impossible(settings: Settings, kinds: Kinds) -> None:
     """Raises a 422 for a kind of fault that a kernel of this machine, or of its hosts, cannot
     inject. A kernel that cannot be probed refuses nothing."""

@@ -58,6 +58,9 @@ class Machine(Model):
     cores: int
     memory_free_bytes: int
     max_servers: int
+    workers: int | None = Field(
+        default=None, description="Workers that can emulate now; with none, runs wait in their queue. Null: not known."
+    )
     hosts: list[HostState] = Field(
         default=[],
         description="The machines that runs are spread over; empty: this one alone. Cores and memory are all of theirs.",

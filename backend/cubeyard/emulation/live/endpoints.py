@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.emulation.deploy.probe import probe, refuse_impossible
+from cubeyard.emulation.deploy.probe import probe, refuse_impossible, with_workers
 from cubeyard.emulation.deploy.schemas import Machine
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -21,6 +21,7 @@ from cubeyard.emulation.setup.upgrade_options import upgrades_of
 from cubeyard.experiments.checks import refused_by_field
 from cubeyard.experiments.service import ExperimentService
 from cubeyard.kit.db import UnitOfWork, mark_caller
+from cubeyard.kit.ear import signs
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import NotJson, download
@@ -65,9 +66,10 @@ SettingsOf = Annotated[Settings, Depends(get_settings)]
     summary="Whether this machine can run plans with real packets",
     responses=responses(),
 )
-def read_emulation(request: Request) -> Machine:
-    """Each required or optional capability: whether it exists, why not, and how to fix it."""
-    return probe(request.app.state.settings)
+def read_emulation(settings: SettingsOf, session: UnitOfWork) -> Machine:
+    """Each required or optional capability: whether it exists, why not, and how to fix it; and how
+    many workers can emulate now."""
+    return with_workers(probe(settings), signs(session))
 
 
 @router.post(

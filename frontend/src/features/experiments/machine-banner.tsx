@@ -33,6 +33,12 @@ export function MachineBanner({
             ? `${who} cannot run servers as ${mode}.`
             : `${who} cannot run emulations yet.`}
       </p>
+      {usable && machine.workers === 0 && (
+        <p role="status">
+          <Icon name="warning" size={14} />
+          No worker can emulate now. Runs wait until one can.
+        </p>
+      )}
       {hosts.length > 0 && <HostList hosts={hosts} />}
       {!usable && machine.modes[0] && (
         <Button small icon="wand" onClick={() => onMode(machine.modes[0]!)}>
