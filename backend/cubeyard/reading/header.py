@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,31 +30,52 @@ class Header:
     """Columns whose numbers show the decimal mark of the file."""
     lengths: Sequence[str] = ()
     """Those of them that are lengths: their names may end in a unit, as `Length (ft)`."""
+    sides: Sequence[tuple[str, str, Sequence[str]]] = ()
+    """Pairs of columns, with nouns that are a name for either. A noun alone is
+    the side that has no other name: `Device, Port, Neighbor, Neighbor port`. Two
+    are both sides, in their order: `Host, Port, Switch, Port`."""
 
     @cached_property
-    def _keys(self) -> dict[str, dict[str, None]]:
-        return {column: dict.fromkeys(map(key, names)) for column, names in self.names.items()}
+    def _ranks(self) -> dict[str, dict[str, int]]:
+        return {
+            column: {words: rank for rank, words in reversed(list(enumerate(map(key, names))))}
+            for column, names in self.names.items()
+        }
+
+    @cached_property
+    def _nouns(self) -> list[tuple[str, str, frozenset[str]]]:
+        return [(a, b, frozenset(map(key, nouns))) for a, b, nouns in self.sides]
 
     def of(self, cells: Sequence[str]) -> Columns | None:
         """Where each column is in a header row; None if this is not the format's. Raises
         `BadFileError` for two columns of one name."""
-        keys = _numbered([key(words) for words in cells])
+        keys = [key(words) for words in cells]
         at = {words: index for index, words in reversed(list(enumerate(keys)))}
         result: dict[str, int] = {}
         units: dict[str, str] = {}
-        for column, names in self._keys.items():
-            place = next((at[name] for name in names if name in at), None)
+        for column, ranks in self._ranks.items():
+            named = [words for words in at if words in ranks]
+            place = at[min(named, key=ranks.__getitem__)] if named else None
             if place is None and column in self.lengths:
-                place, units[column] = _with_unit(cells, names)
+                place, units[column] = _with_unit(cells, ranks)
             if place is not None:
                 result[column] = place
+        marked = dict(result)
+        self._add_sides(keys, result)
         if not all(any(entry in result for entry in group) for group in self.needed):
             return None
-        for column, place in result.items():
+        for column, place in marked.items():
             if keys.count(keys[place]) > 1:
                 message = f"Two columns are called {cells[place].strip()[:40]!r}."
                 raise refused(f"header, column {column}", message, "Rename or remove the column that does not count.")
         return Columns(self, result, units, [words.strip() for words in cells])
+
+    def _add_sides(self, keys: Sequence[str], result: dict[str, int]) -> None:
+        for a, b, nouns in self._nouns:
+            free = [index for index, words in enumerate(keys) if words in nouns and index not in result.values()]
+            lacking = [column for column in (a, b) if column not in result]
+            if len(free) == len(lacking):
+                result |= dict(zip(lacking, free, strict=True))
 
     def wanted(self) -> str:
         """`a_host_name (or a_paper_name), a_port`."""
@@ -78,28 +98,13 @@ class Columns:
 
 
 def key(words: str) -> str:
-    """A column's name without case, spaces and marks: `A_Host name` and `a host-name` are one."""
-    plain = unicodedata.normalize("NFKC", words).casefold()
-    return "".join(letter for letter in plain if letter.isalnum())
+    """A column's name without case, accents, spaces and marks: `A_Host name` and `a host-name` are
+    one, and so are `Gerät` and `gerat`."""
+    plain = words if words.isascii() else unicodedata.normalize("NFKD", words)
+    return "".join(letter for letter in plain.casefold() if letter.isalnum())
 
 
-def _numbered(keys: list[str]) -> list[str]:
-    """Names that occur exactly twice, as `Device, Port, Device, Port` below a row of sides, with 1
-    and 2 behind them."""
-    pairs = {
-        name
-        for name, count in Counter(keys).items()
-        if count == 2 and name in ("device", "host", "node", "port", "interface")
-    }
-    seen: Counter[str] = Counter()
-    out: list[str] = []
-    for name in keys:
-        seen[name] += 1
-        out.append(f"{name}{seen[name]}" if name in pairs else name)
-    return out
-
-
-def _with_unit(cells: Sequence[str], names: Mapping[str, None]) -> tuple[int | None, str]:
+def _with_unit(cells: Sequence[str], names: Mapping[str, int]) -> tuple[int | None, str]:
     for index, words in enumerate(cells):
         result = _UNIT.fullmatch(words.strip())
         unit = ((result[2] or result[3] or "") if result else "").casefold()

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from cubeyard.reading.header import key
 
 Unit = Literal["bit/s", "bytes", "s", ""]
 """The unit of an amount. Empty: shares, as numbers or in per cent."""
@@ -26,6 +29,17 @@ _SECS: dict[str, float] = {
     "us": 1e-6, "\u03bcs": 1e-6, "\u00b5s": 1e-6, "usec": 1e-6, "microsecond": 1e-6, "micros": 1e-6,
     "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanos": 1e-9, "min": 60, "minute": 60, "h": 3600, "hour": 3600,
 }  # fmt: skip
+_RATE_NOUNS = frozenset(
+    ("rate", "datarate", "linkrate", "bitrate", "speed", "linkspeed", "portspeed", "bandwidth", "linkbandwidth", "bw", "capacity", "linkcapacity",
+     "geschwindigkeit", "bandbreite", "datenrate", "ubertragungsrate", "kapazitat", "debit", "vitesse", "bandepassante", "capacite",
+     "velocidad", "anchodebanda", "capacidad", "velocita")
+)  # fmt: skip
+_LOADS = re.compile(r"util|usage|used|traffic|load|demand|average|avg|mean|peak", re.IGNORECASE)
+"""Rates of what a link carries, not of what it can carry."""
+_TITLE = re.compile(
+    r"(?P<noun>.*?)(?:[\s_.-]*[(\[{]\s*(?P<inside>[^()\[\]{}]{1,20}?)\s*[)\]}]|(?:[\s_.,-]+in)?[\s_.,-]+(?P<last>\S{1,16}))\s*:?"
+)
+_PER_SEC = re.compile(r"[\s_]*per[\s_]*sec(?:onds?)?(?=\W*$)", re.IGNORECASE)
 _HINTS: dict[Unit, str] = {
     "bit/s": "Give bits per second, with one of b/s, kb/s, Mb/s, Gb/s and Tb/s, or k, M, G and T alone",
     "bytes": "Give bytes, with one of B, kB, MB, GB, KiB, MiB and GiB",
@@ -63,6 +77,23 @@ def rate_factor(words: str) -> float | None:
     """Bits per second of a rate's unit; None for other words, and for bytes."""
     unit = data_unit(words)
     return None if unit is None or unit.base == "byte" else unit.factor
+
+
+@lru_cache(maxsize=4096)
+def rate_title(words: str) -> str | None:
+    """The unit in the name of a column or attribute that has rates of links, as `Gbit/s` of
+    `Bandwidth [Gbit/s]`; empty for a name without a unit, None for other columns."""
+    words = _PER_SEC.sub("/s", words[:200].strip())
+    if key(words) in _RATE_NOUNS:
+        return ""
+    parts = _TITLE.fullmatch(words)
+    noun, unit = (parts["noun"], parts["inside"] or parts["last"]) if parts else ("", words)
+    known = data_unit(unit)
+    if known is None or unit.casefold() == "b":  # `Speed B` is that of a side
+        return None
+    alone = not noun and known.factor > 1 and known.base
+    rates = key(noun) in _RATE_NOUNS or ((known.per_sec or alone) and not _LOADS.search(noun))
+    return unit if rates else None
 
 
 def size_factor(words: str) -> float | None:

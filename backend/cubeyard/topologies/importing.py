@@ -224,7 +224,7 @@ def _rates(
     network: Network, options: ImportOptions, assumed: list[str], findings: list[Finding]
 ) -> tuple[list[float], list[bool]]:
     """Gb/s of each link, and whether the file states it."""
-    rates = Rates(options.rate_unit)
+    rates = Rates(options.rate_unit, (edge.attributes for edge in network.edges))
     found = [rates.of(edge.attributes) for edge in network.edges]
     bare = [one[0] for one in found if isinstance(one, tuple) and not one[1]]
     unit = guessed_unit(bare)

@@ -80,20 +80,44 @@ def test_containerlab_labels_groups_and_kinds() -> None:
         ("gbps", "25", 25), ("speed", "100G", 100), ("speed", "400 Mb/s", 0.4), ("bandwidth", "1 Tbps", 1000), ("rate", "40GbE", 40),
         ("speed", "2.5 gbit", 2.5), ("mbps", "100", 0.1), ("bandwidth_mbps", "1000", 1), ("speed", "10000000000 bps", 10),
         ("speed", "25gbase-x-sfp28", 25), ("speed", "1000base-t", 1), ("speed", "10", 10), ("speed", "1e9", 1),
-        ("rate_bits_per_sec", "10000000000", 10),
+        ("rate_bits_per_sec", "10000000000", 10), ("Speed [Gbit/s]", "25", 25), ("Bandwidth (Mb/s)", "25000", 25), ("Speed (Gb)", "25G", 25),
+        ("Link speed in Mbit/s", "1000", 1), ("Geschwindigkeit", "25G", 25), ("Bandbreite (Gbit/s)", "2.5", 2.5), ("Datenrate", "1G", 1),
+        ("data_rate", "40G", 40), ("Débit (Gb/s)", "100", 100), ("uplink_gbps", "100", 100), ("Gbit/s", "25", 25), ("speed", "10Gig", 10),
+        ("speed", "10 gigabit ethernet", 10), ("speed", "25G SFP28", 25), ("speed", "10Gbps full duplex", 10), ("speed", "STM-16", 2.48832),
+        ("speed", "E1", 0.002048), ("speed", '"1,000 Mbps"', 1),
     ],
 )  # fmt: skip
 def test_rates_are_read_with_their_units(column: str, words: str, gbps: float) -> None:
-    found = imported(edges(f"web1,leaf1,{words}", header=f"source,target,{column}"))
-    assert [(one.gbps, one.told) for one in found.rates] == [(gbps, True)]
-    assert found.spec["link_gbps"] == gbps
+    result = imported(edges(f"web1,leaf1,{words}", header=f"source,target,{column}"))
+    assert [(rate.gbps, rate.told) for rate in result.rates] == [(gbps, True)]
+    assert result.spec["link_gbps"] == gbps
 
 
-@pytest.mark.parametrize("words", ["fast", "-1", "10 GB/s per lane", "1e99", "0"])
+@pytest.mark.parametrize(
+    ("words", "gbps"), [("10G", 10), ("155 Mbps", 0.155), ("100 Gb/s", 100), ("3 m", None), ("E1", None), ("2", None)]
+)
+def test_a_label_of_a_link_may_have_its_rate(words: str, gbps: float | None) -> None:
+    result = imported(f'graph {{ web1 -- leaf1 [label="{words}"]; web2 -- leaf1 [label="{words}"] }}'.encode())
+    assert [(rate.gbps, rate.told) for rate in result.rates] == [(gbps or 10, gbps is not None)]
+
+
+def test_the_decimal_mark_of_rates_is_that_of_the_file() -> None:
+    result = imported(b"source;target;speed\nweb1;leaf1;2,5 Gb/s\nweb2;leaf1;1.000 Mb/s\n")
+    assert sorted(rate.gbps for rate in result.rates) == [1, 2.5]
+
+
+def test_the_load_of_a_link_is_not_its_rate() -> None:
+    result = imported(edges("web1,leaf1,3", header="source,target,average_load_gbps"))
+    assert [(rate.gbps, rate.told) for rate in result.rates] == [(10, False)]
+
+
+@pytest.mark.parametrize(
+    "words", ["fast", "-1", "10 GB/s per lane", "1e99", "0", "10/100/1000", "10-40 Gb/s", "10 Gb/s to 40 Gb/s", "5 B"]
+)
 def test_what_is_no_rate_is_told_and_the_default_taken(words: str) -> None:
-    found = imported(edges(f"web1,leaf1,{words}", header="source,target,speed"))
-    assert [(one.gbps, one.told) for one in found.rates] == [(10, False)]
-    assert [one.code for one in found.findings] == ["rates-not-understood"]
+    result = imported(edges(f"web1,leaf1,{words}", header="source,target,speed"))
+    assert [(rate.gbps, rate.told) for rate in result.rates] == [(10, False)]
+    assert [entry.code for entry in result.findings] == ["rates-not-understood"]
 
 
 def test_bare_numbers_of_an_open_unit_are_asked_for() -> None:

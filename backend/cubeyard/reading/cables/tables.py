@@ -8,35 +8,35 @@ its ends. A length has the unit of its own column, or its own (`3 m`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from cubeyard.reading import names
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
-from cubeyard.reading.header import Header, key
+from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.numbers import Mark
 from cubeyard.reading.problems import Skipped
 from cubeyard.reading.tables import Row, Table, read_table
+from cubeyard.reading.units import rate_title
 
 _DEVICES = (
-    "host_name",
-    "hostname",
-    "device",
-    "host",
-    "node",
-    "device_name",
-    "node_name",
-    "system",
-    "switch",
-    "server",
-    "equipment",
-    "name",
-)
-_PORTS = ("port", "interface", "int", "intf", "if", "ifname", "port_name", "interface_name", "port_id", "termination")
+    "host_name", "device", "host", "node", "device_name", "node_name", "system", "system_name", "switch", "server", "equipment", "machine",
+    "router", "element", "endpoint", "device_id", "switch_name", "server_name", "name",
+    "geraet", "gerät", "gerätename", "knoten", "rechner", "maschine", "équipement", "appareil", "hôte", "noeud", "equipo", "dispositivo", "nodo",
+)  # fmt: skip
+_PORTS = (
+    "port", "interface", "int", "intf", "intrfce", "if", "ifname", "port_name", "interface_name", "port_id", "termination", "nic", "switch_port",
+    "device_port", "device_interface", "host_port", "node_port", "adapter", "anschluss", "schnittstelle", "buchse", "puerto", "interfaz",
+)  # fmt: skip
 _WORDS = {
-    "a": ("a", "source", "src", "from", "local", "near", "near_end", "origin", "start", "side_a", "end_a", "a_side", "a_end", "left", "server", "1"),
-    "b": ("b", "z", "target", "destination", "dest", "dst", "to", "remote", "far", "far_end", "neighbor", "neighbour", "peer", "end",
-          "side_b", "side_z", "end_b", "end_z", "b_side", "z_side", "b_end", "z_end", "right", "switch", "2"),
+    "a": ("a", "source", "src", "from", "local", "near", "near_end", "origin", "start", "side_a", "end_a", "a_side", "a_end", "left", "upstream", "server", "1",
+          "von", "quelle", "quell", "anfang", "lokal", "lokales", "de", "départ", "origine", "desde", "origen", "u"),
+    "b": ("b", "z", "target", "destination", "dest", "dst", "to", "remote", "far", "far_end", "neighbor", "neighbour", "peer", "end", "connected", "connected_to",
+          "side_b", "side_z", "end_b", "end_z", "b_side", "z_side", "b_end", "z_end", "right", "downstream", "switch", "2",
+          "nach", "ziel", "ende", "gegenstelle", "nachbar", "vers", "cible", "arrivée", "voisin", "hasta", "destino", "vecino", "v"),
 }  # fmt: skip
+_NEVER_ALONE = frozenset(("1", "2", "left", "right", "near", "far", "u", "v", "end", "start", "ende", "anfang"))
+"""Words for a side that need a noun, unless the header has both."""
 
 
 def _both(words: tuple[str, ...], nouns: tuple[str, ...]) -> tuple[str, ...]:
@@ -46,29 +46,34 @@ def _both(words: tuple[str, ...], nouns: tuple[str, ...]) -> tuple[str, ...]:
 
 def _side(side: str) -> dict[str, tuple[str, ...]]:
     words = _WORDS[side]
-    plain = tuple(word for word in words if word not in ("1", "2", "end", "start", "left", "right", "near", "far"))
+    plain = tuple(word for word in words if word not in _NEVER_ALONE)
+    between = tuple(
+        f"{noun}_{word}_{port}"
+        for noun in ("device", "host", "node", "switch", "server")
+        for word in words
+        for port in ("port", "interface")
+    )
     return {
         f"{side}_device": (*_both(words, _DEVICES), *plain),
         f"{side}_paper": (f"{side}_paper_name",),
-        f"{side}_port": _both(words, _PORTS),
+        f"{side}_port": (*_both(words, _PORTS), *between),
         f"{side}_role": _both(words, ("role", "type", "kind")),
         f"{side}_tier": _both(words, ("tier", "level")),
-        f"{side}_site": _both(words, ("site",)),
+        f"{side}_site": _both(words, ("site", "standort")),
     }
 
 
-_RATE_NOUNS = ("speed", "bandwidth", "rate", "capacity", "link_speed", "data_rate")
-_RATE_UNITS = ("gbps", "mbps", "kbps", "bps")
-RATES = (
-    *_RATE_UNITS, "link_gbps", *(f"{noun}_{unit}" for noun in _RATE_NOUNS for unit in _RATE_UNITS), "rate_bits_per_sec", *_RATE_NOUNS,
-)  # fmt: skip
 _LENGTHS = {
-    "length": ("stock_metres", "length_metres", "length", "cable_length", "len"),
-    "length_unit": ("length_unit", "unit"),
-}
-_NAMES = {**_side("a"), **_side("b"), **_LENGTHS, **{name: (name,) for name in RATES}}
+    "length": (
+        "stock_metres", "length_metres", "length", "cable_length", "len", "länge", "laenge", "kabellänge", "kabellaenge", "longueur", "longitud",
+    ),
+    "length_unit": ("length_unit", "unit", "einheit", "unité"),
+}  # fmt: skip
+_NAMES = {**_side("a"), **_side("b"), **_LENGTHS}
+_DEVICE_NOUNS = (*_DEVICES[:-1], "start", "end", "anfang", "ende", "left", "right", "u", "v", "nodes")
 _ENDS = (("a_device", "a_paper"), ("b_device", "b_paper"))
-EDGES = Header("Edge list", _NAMES, _ENDS, numbers=("length",), lengths=("length",))
+_SIDES = (("a_device", "b_device", _DEVICE_NOUNS), ("a_port", "b_port", _PORTS))
+EDGES = Header("Edge list", _NAMES, _ENDS, numbers=("length",), lengths=("length",), sides=_SIDES)
 PORTS = replace(EDGES, title="List of cables", needed=(*_ENDS, ("a_port",), ("b_port",)))
 
 
@@ -109,18 +114,30 @@ def read(data: bytes, decimal: Mark | None, *, ports: bool) -> Listing:
     expected = f"No row has the columns of a list of cables. {known}. Or send lldpctl's JSON."
     table = read_table(data, headers, expected, decimal)
     netbox = table.header is not generic
+    rates = {} if netbox else _rate_columns(table.columns)
+    table.columns = replace(table.columns, at={**table.columns.at, **rates})
     listing = Listing("netbox" if netbox else "csv", [], skipped=table.skipped, own=_is_own(table))
     for row in table.rows():
-        _read_row(row, listing, netbox=netbox, ports=ports)
+        _read_row(row, listing, rates, netbox=netbox, ports=ports)
     table.done()
     return listing
+
+
+def _rate_columns(columns: Columns) -> dict[str, int]:
+    """Columns of rates, by their titles."""
+    taken = set(columns.at.values())
+    return {
+        title: index
+        for index, title in reversed(list(enumerate(columns.titles)))
+        if index not in taken and rate_title(title) is not None
+    }
 
 
 def _is_own(table: Table) -> bool:
     return {"cable", "apapername", "bpapername"} <= {key(title) for title in table.columns.titles}
 
 
-def _read_row(row: Row, listing: Listing, *, netbox: bool, ports: bool) -> None:
+def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, ports: bool) -> None:
     if netbox:
         for side in "ab":
             kind = row.cell(f"{side}_type")
@@ -131,8 +148,8 @@ def _read_row(row: Row, listing: Listing, *, netbox: bool, ports: bool) -> None:
                 return
     ends = [_end(row, side, netbox=netbox) for side in "ab"]
     length = row.length_mm("length", "length_unit") if ports else None
-    rates = {} if netbox else {name: words for name in RATES if row.table.has(name) and (words := row.text(name))}
-    cable = SeenCable(ends[0], ends[1], length, row.where, rates)
+    written = {title: words for title in rates if (words := row.text(title))}
+    cable = SeenCable(ends[0], ends[1], length, row.where, written)
     lacking = [
         column
         for side, end in zip("ab", ends, strict=True)
