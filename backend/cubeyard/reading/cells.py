@@ -3,13 +3,20 @@ without a value."""
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 Kind = Literal["number", "date", "error", "formula", "boolean"]
-ERRORS = frozenset(
-    ("#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#GETTING_DATA", "#FIELD!",
-     "#BLOCKED!", "#CONNECT!", "#UNKNOWN!", "#BUSY!", "#ERROR!", "#NV", "#BEZUG!", "#WERT!", "#ZAHL!", "#NOM?", "#VALEUR!")
+_ERROR = re.compile(
+    r"#(?:n/[abdv]|i/t|nv|yok|\u043d/\u0434|getting_data|#{2,}|[\u00a1\u00bf]?[^\W\d_][\w/.]{0,20}\s?[!?])|err:\s?5[0-9]{2}", re.IGNORECASE
 )  # fmt: skip
+"""`#N/A`, `#BEZUG!`, `#VALEUR !` and `#\u00a1REF!` of Excel in any language, `Err:508` of
+LibreOffice, and the `####` of a column that is too narrow."""
+
+
+def is_error(text: str) -> bool:
+    """Whether a cell's text is the error of a formula."""
+    return text[:1] in ("#", "E", "e") and _ERROR.fullmatch(text) is not None
 
 
 class Special(str):

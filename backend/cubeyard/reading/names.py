@@ -37,7 +37,10 @@ _PORT_KINDS = {
     for name in names
 }
 NO_NAMES = frozenset(
-    ("", "-", "--", "---", "?", "n/a", "na", "none", "null", "nil", "nan", "tbd", "tba", "unknown", "not connected", "empty", "unused", "(none)")
+    ("", "-", "--", "---", "?", "??", "*", ".", "..", "...", "_", "#", "n/a", "na", "n.a.", "n. a.", "n/c", "none", "null", "nil", "nan", "tbd", "tba", "tbc",
+     "unknown", "not connected", "not used", "disconnected", "empty", "unused", "unassigned", "spare", "free", "reserved", "vacant", "available", "(none)",
+     "k.a.", "k. a.", "keine", "kein", "leer", "frei", "unbekannt", "unbenutzt", "reserviert", "nicht belegt", "nicht verbunden",
+     "aucun", "vide", "libre", "inconnu", "r\u00e9serv\u00e9")
 )  # fmt: skip
 """What people put into a cell that names nothing, in lower case."""
 

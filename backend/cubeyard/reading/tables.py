@@ -13,7 +13,7 @@ from functools import cached_property
 from cubeyard.kit.errors import shown
 from cubeyard.kit.text import FORMULA_STARTS
 from cubeyard.reading import foreign, numbers
-from cubeyard.reading.cells import ERRORS, Special
+from cubeyard.reading.cells import Special, is_error
 from cubeyard.reading.header import Columns, Header
 from cubeyard.reading.numbers import Mark, NoNumberError, TwoNumbersError
 from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, Skipped, TwoReadingsError, refused
@@ -25,6 +25,7 @@ HEADER_WITHIN_ROWS = 30
 MAX_ROWS = 10_000_000
 """As many as a workload has flows."""
 SEPARATORS = ",;\t|"
+_RARE_SEPARATORS = "^~:\x1f"
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE)
 _RULE = re.compile(r":?-{3,}:?")
 _HINTS = {
@@ -116,6 +117,11 @@ class Row:
         return self.table.where(self.number)
 
     @property
+    def cells(self) -> list[str]:
+        """The texts of its cells, without empty cells."""
+        return [cell.strip() for cell in self._cells if cell.strip()]
+
+    @property
     def width(self) -> int:
         """Cells up to the last one that is not empty."""
         return max((index for index, cell in enumerate(self._cells, start=1) if cell.strip()), default=0)
@@ -130,7 +136,7 @@ class Row:
         if isinstance(words, Special):
             return words
         words = words.strip(" \t\r\n\u00a0\u200b\ufeff")
-        if words.upper() in ERRORS:
+        if is_error(words):
             return Special(words, "error")
         # Our own files and others put an apostrophe before what a spreadsheet would take for a
         # formula.
@@ -241,6 +247,9 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
     """The same for CSV; None if no row near the top is a header."""
     separator = _separator(text, headers)
     if separator is None:
+        text = _unwrapped(text)
+        separator = _separator(text, headers)
+    if separator is None:
         return None
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     lines: list[tuple[int, list[str]]] = []
@@ -260,6 +269,14 @@ def table_of(text: str, headers: Sequence[Header], decimal: Mark | None = None) 
     return None if columns is None else Table(columns, lines, "", decimal, separator)
 
 
+def _unwrapped(text: str) -> str:
+    """Lines that a program has put into quotes as a whole, without those."""
+    return "\n".join(
+        line[1:-1].replace('""', '"') if len(line) > 1 and line[0] == line[-1] == '"' else line
+        for line in map(str.strip, text.splitlines())
+    )
+
+
 def _is_rule(cells: Sequence[str]) -> bool:
     """A line of dashes under a header, as Markdown draws it."""
     words = [cell.strip() for cell in cells if cell.strip()]
@@ -272,7 +289,9 @@ def _separator(text: str, headers: Sequence[Header]) -> str | None:
     line, _, rest = text[:200].partition("\n")
     named = _SEPARATOR_LINE.fullmatch(line.removeprefix("\ufeff"))
     best: tuple[int, str] | None = None
-    for separator in [named[1]] if named and rest else SEPARATORS:
+    for separator in [named[1]] if named and rest else SEPARATORS + _RARE_SEPARATORS:
+        if best is not None and separator in _RARE_SEPARATORS:
+            break
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         head: list[list[str]] = []
         try:

@@ -177,3 +177,43 @@ def test_any_bytes_are_a_list_or_a_refusal(data: bytes, before: bytes) -> None:
     except BadFileError as error:
         mistakes = error.mistakes
     assert all(entry.where and entry.message for entry in mistakes)
+
+
+EDGES = (["source", "target"], ["web1", "leaf1"], ["web2", "leaf1"])
+PAIRS = [("web1", "leaf1"), ("web2", "leaf1")]
+
+
+def pairs(data: str) -> list[tuple[str, str]]:
+    return [(entry.a.device, entry.b.device) for entry in read(data.encode(), ports=False).cables]
+
+
+def test_rare_separators_and_lines_in_quotes_as_a_whole_are_read() -> None:
+    for separator in "^~:\x1f":
+        assert pairs(csv_of(EDGES, separator)) == PAIRS
+    assert pairs("\n".join(f'"{",".join(row)}"' for row in EDGES)) == PAIRS
+    assert pairs("\n".join(f'"""{row[0]}"";{row[1]}"' for row in EDGES)) == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("# web3,leaf1", "a comment"), ("#web3,leaf1", "a comment"), ("//web3,leaf1", "a comment"), ("Source,Target", "the header again"),
+     ("Total,2", "totals"), ("Summe:,2", "totals")],
+)  # fmt: skip
+def test_lines_between_cables_are_left_out_with_their_reason(line: str, reason: str) -> None:
+    rows = [",".join(row) for row in EDGES]
+    listing = read("\n".join([*rows[:2], line, *rows[2:]]).encode(), ports=False)
+    assert [(entry.a.device, entry.b.device) for entry in listing.cables] == PAIRS
+    assert [(entry.where, reason in entry.reason) for entry in listing.skipped] == [("line 3", True)]
+
+
+@pytest.mark.parametrize("words", ["", "n/a", "TBD", "spare", "frei", "k. A.", "reserved", "Nicht verbunden", "\u2014", "...", "unassigned", "libre"])  # fmt: skip
+def test_a_cell_that_names_nothing_is_no_device(words: str) -> None:
+    listing = read(csv_of([*EDGES, [words, "leaf1"]]).encode(), ports=False)
+    assert len(listing.cables) == 2
+    assert [entry.where for entry in listing.skipped] == ["line 4, column source"]
+
+
+@pytest.mark.parametrize("words", ["#N/A", "#NV", "#N/D", "#BEZUG!", "#VALEUR !", "#\u00a1REF!", "#\u00bfNOMBRE?", "#\u00dcBERLAUF!", "#DIV/0!", "Err:508", "#####"])  # fmt: skip
+def test_an_error_of_a_formula_is_no_device_in_any_language(words: str) -> None:
+    with pytest.raises(BadFileError, match=r"Line 4, column source: The cell is .*an error of a formula"):
+        read(csv_of([*EDGES, [words, "leaf1"]]).encode(), ports=False)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from cubeyard.reading import names
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
+from cubeyard.reading.cells import is_error
 from cubeyard.reading.header import Columns, Header, key
 from cubeyard.reading.numbers import Mark
 from cubeyard.reading.problems import Skipped
@@ -103,6 +104,10 @@ PAGE = _netbox(
 )  # fmt: skip
 _INTERFACE = re.compile(r"(?:.*[^a-z])?interface", re.IGNORECASE)
 """`dcim.interface`, NetBox 2's `interface`, and `DCIM > Interface` of its pages."""
+_COMMENT = re.compile(r"#(?![0-9]).*|//.*", re.DOTALL)
+_TOTALS = frozenset(
+    ("total", "totals", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme", "anzahl", "somme", "suma")
+)
 _WITH_LABEL = re.compile(r"(.+) \((.+)\)")
 
 
@@ -138,6 +143,9 @@ def _is_own(table: Table) -> bool:
 
 
 def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool, ports: bool) -> None:
+    if reason := _no_cable(row):
+        listing.skipped.append(Skipped(row.where, reason, row.number))
+        return
     if netbox:
         for side in "ab":
             kind = row.cell(f"{side}_type")
@@ -168,6 +176,16 @@ def _read_row(row: Row, listing: Listing, rates: Iterable[str], *, netbox: bool,
     )
     if any(end.known for end in ends):
         listing.loose.append(cable)
+
+
+def _no_cable(row: Row) -> str:
+    """Why a line is no cable, by its first cell; empty for cables."""
+    cells = row.cells
+    if [*map(key, cells)] == [key(title) for title in row.table.columns.titles if title]:
+        return "It is the header again."
+    if _COMMENT.fullmatch(cells[0]) and not is_error(cells[0]):
+        return "It is a comment."
+    return "It has totals." if names.folded(cells[0]).rstrip(":") in _TOTALS else ""
 
 
 def _end(row: Row, side: str, *, netbox: bool) -> SeenEnd:
