@@ -90,9 +90,9 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
     }  # fmt: skip
     findings += _unclear(decided, called)
     findings += _no_switch(decided, network)
-    if network.alike:
-        pairs = _some([f"{one} and {two}" for one, two in network.alike])
-        message = f"Names that differ in little are taken for two devices, since their links contradict: {pairs}."
+    if alike := [*network.alike, *names.alike(network, by_label)]:
+        pairs = _some([f"{a} and {b}" for a, b in alike])
+        message = f"Names that differ in little are taken for two devices: {pairs}."
         findings.append(_warning("names-alike", "topology.nodes", message, "Write each device's name in one way."))
     return ImportedTopology(
         format=network.format,

@@ -46,6 +46,19 @@ def called(network: Network) -> tuple[dict[str, str], bool]:
     return names, by_label
 
 
+def alike(network: Network, by_label: bool) -> list[tuple[str, str]]:
+    """Two different names of nodes that are one as a host name, as `Leaf-1` and `leaf_1`."""
+    first: dict[str, str] = {}
+    out: list[tuple[str, str]] = []
+    known = {frozenset(pair) for pair in network.alike}
+    for name, node in network.nodes.items():
+        words = (node.label if by_label else "") or name
+        before = first.setdefault(_fine(words), words)
+        if before != words and frozenset((before, words)) not in known:
+            out.append((before, words))
+    return out
+
+
 def port(words: str) -> str:
     """A port's name as a plan can hold it; empty for none."""
     return _NOT_IN_PORTS.sub("_", words.strip())[:MOST_CHARACTERS]
