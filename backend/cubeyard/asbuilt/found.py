@@ -3,6 +3,8 @@ matched by that end, or left alone. [ours]"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +15,8 @@ from cubeyard.reading.cables import Listing, SeenCable, SeenEnd
 from cubeyard.reading.names import is_address
 
 MAX_NAMED = 8
+_MANAGEMENT = re.compile(r"(?:ipmi|bmc|i?drac|ilo|mgmt|management|oob|con(?:sole)?|fxp|me)(?![a-z])", re.IGNORECASE)
+"""How ports of management and console networks are called."""
 
 
 class FoundList:
@@ -33,10 +37,21 @@ class FoundList:
         known = {port.device for cable in (*whole, *loose) for port in cable.ends if names.knows(port)}
         renamed: dict[str, None] = {}
         halves = loose
+        reported: set[frozenset[Port]] = set()
+        due: dict[frozenset[str], list[PlannedCable]] = defaultdict(list)
+        for entry in planned:
+            due[frozenset(port.device for port in entry.ends)].append(entry)
         for cable in whole:
             unknown = [port for port in cable.ends if not self._named(port, known)]
             renamed |= {port.device: None for port in unknown if port.name and names.knows_device(port.device)}
             sure = [port for port in cable.ends if names.knows(port)]
+            if len(unknown) == len(cable.ends) and not any(map(_is_management, cable.ends)):
+                if frozenset(cable.ends) in reported:
+                    continue
+                if by_devices := due.get(frozenset(port.device for port in cable.ends)):
+                    reported.add(frozenset(cable.ends))
+                    self.cables.append(_at_ends(cable, by_devices.pop(0)))
+                    continue
             if unknown and sure:
                 halves.append(cable)
             elif not unknown or (not sure and all(port.device and port.name for port in cable.ends)):
@@ -47,7 +62,7 @@ class FoundList:
                 f" and {len(renamed) - MAX_NAMED:,} more" if len(renamed) > MAX_NAMED else ""
             )
             self.remarks.append(
-                f"The list has other names than the plan for all ports of {some}: they are matched by their other ends."
+                f"The list has other names than the plan for all ports of {some}: they are matched by their other ends, or by the devices alone."
             )
 
     def _named(self, port: Port, known: set[str]) -> bool:
@@ -95,6 +110,16 @@ class FoundList:
             if len(where) > 1 and self._names.device(device) is not None:
                 message = f"The list has a device {device[:40]} more than once ({', '.join(sorted(where)[:4])}), and the plan has one."
                 raise field_error("body", device[:40], message, hint="Save the cables of one site.")
+
+
+def _is_management(port: Port) -> bool:
+    return _MANAGEMENT.match(port.name) is not None
+
+
+def _at_ends(cable: FoundCable, planned: PlannedCable) -> FoundCable:
+    """The cable at the planned ports of its devices."""
+    a, b = planned.ends if planned.ends[0].device == cable.a.device else planned.ends[::-1]
+    return replace(cable, a=a, b=b)
 
 
 def _written(end: SeenEnd, port: Port) -> str:

@@ -11,7 +11,7 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView
 from cubeyard.reading.cables import SeenEnd
-from cubeyard.reading.names import Directory
+from cubeyard.reading.names import Directory, joined
 
 _TRUNK_AT_A = 1
 """In the column `trunk` of cables."""
@@ -28,6 +28,7 @@ class PlanNames:
         tables = self.tables
         # A host name is exact, whatever else is called so.
         self._hosts = Directory(self._number.items())
+        self._joined = Directory((joined(host), device) for host, device in self._number.items())
         every = (tables.device_names, tables.paper_names)
         self._others = Directory((name, device) for names in every for device, name in enumerate(names))
 
@@ -68,6 +69,8 @@ class PlanNames:
         result = self._hosts.find(name)
         if result is None:
             result = self._others.find(name)
+        if result is None:
+            result = self._joined.find(joined(name))
         return None if result is None else self.tables.hosts[result]
 
     def port(self, end: SeenEnd) -> Port:

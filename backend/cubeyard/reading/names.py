@@ -65,6 +65,11 @@ def folded(text: str) -> str:
     return clean(clean(text).casefold())
 
 
+def joined(text: str) -> str:
+    """The same with one separator of its words: `h0_0` and `h0 0` are `h0-0`."""
+    return re.sub(r"[-_ ]+", "-", folded(text))
+
+
 def is_nobody(text: str) -> bool:
     """Whether a cell names nothing."""
     return folded(text) in NO_NAMES

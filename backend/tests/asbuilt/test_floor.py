@@ -3,7 +3,10 @@ names."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,6 +95,31 @@ def by_switches(cables: Cables, *, named: bool) -> bytes:
     return encoded({device: json0(seen) for device, seen in out.items()})
 
 
+def other_ports(cables: Cables) -> bytes:
+    """As all devices report them, with names of ports that the plan does not have."""
+    ends = {
+        port: Port(port.device, f"if{number}")
+        for number, port in enumerate(port for entry in cables for port in entry.ends)
+    }
+    return encoded(reports([replace(entry, a=ends[entry.a], b=ends[entry.b]) for entry in cables]))
+
+
+def by_vendor(cables: Cables, row: Callable[[str, Port], Any], member: str = "", inner: str = "") -> bytes:
+    """By device: rows, or rows by port, in the members of a vendor."""
+    devices: dict[str, list[Any]] = {}
+    for a, b in (entry.ends for entry in cables):
+        for here, far in ((a, b), (b, a)):
+            devices.setdefault(here.device, []).append(row(here.name, far))
+    document: dict[str, Any] = {}
+    for device, rows in devices.items():
+        if isinstance(rows[0], tuple):
+            output: Any = {port: {inner: lists} if inner else lists for port, lists in rows}
+        else:
+            output = [{inner: rows}]
+        document[device] = {member: output} if member else output
+    return json.dumps(document).encode()
+
+
 IN_ORDER: dict[str, Callable[[Cables], bytes]] = {
     "NetBox 2's type": lambda cables: netbox(cables, "interface"),
     "NetBox 4's type": lambda cables: netbox(cables, "dcim.interface"),
@@ -103,6 +131,27 @@ IN_ORDER: dict[str, Callable[[Cables], bytes]] = {
     "an en dash": lambda cables: spelled(cables, lambda name: name.replace("-", "\u2013")),
     "a hyphen that does not break": lambda cables: spelled(cables, lambda name: name.replace("-", "\u2011")),
     "full width": lambda cables: spelled(cables, wide),
+    "underscores": lambda cables: spelled(cables, lambda name: name.replace("-", "_")),
+    "spaces for hyphens": lambda cables: spelled(cables, lambda name: name.replace("-", " ")),
+    "numbers for ports": lambda cables: csv_of(
+        [[a.device, a.name[-1], b.device, f"1/{b.name[-1]}", ""] for a, b in (entry.ends for entry in cables)]
+    ),
+    "other ports in LLDP": other_ports,
+    "Arista, with details": lambda cables: by_vendor(
+        cables, lambda port, far: (port, [{"systemName": far.device, "neighborInterfaceInfo": {"interfaceId": f'"{far.name}"'}}]), "lldpNeighbors", "lldpNeighborInfo"
+    ),
+    "Junos": lambda cables: by_vendor(
+        cables,
+        lambda port, far: {
+            "lldp-local-port-id": [{"data": port}], "lldp-remote-system-name": [{"data": far.device}], "lldp-remote-port-id": [{"data": far.name}],
+        },
+        "lldp-neighbors-information", "lldp-neighbor-information",
+    ),
+    "NAPALM": lambda cables: by_vendor(cables, lambda port, far: (port, [{"hostname": far.device, "port": far.name}])),
+    "TextFSM": lambda cables: json.dumps([
+        {"local_device": here.device, "local_interface": here.name, "neighbor": far.device, "neighbor_interface": far.name}
+        for a, b in (entry.ends for entry in cables) for here, far in ((a, b), (b, a))
+    ]).encode(),
     "invisible characters": lambda cables: spelled(cables, lambda name: f"\u200e{name[:1]}\u00ad{name[1:]}\ufeff"),
     "management": lambda cables: csv_of([*rows_of(cables), ["h0-0", "ipmi", "s0-0", "mgmt0", "2"]]),
     "MAC addresses as ports": lambda cables: by_switches(cables, named=True),
@@ -147,7 +196,7 @@ def test_a_device_with_other_names_for_its_ports_is_matched_by_the_other_ends(pl
     document = as_built(plan, read(csv_of([row for row in rows if row[0].startswith("h")])))
     assert (document.counts.in_order, document.counts.missing) == (4, 2)
     assert document.remarks == [
-        "The list has other names than the plan for all ports of s0-0, s0-1: they are matched by their other ends."
+        "The list has other names than the plan for all ports of s0-0, s0-1: they are matched by their other ends, or by the devices alone."
     ]
 
 
@@ -161,7 +210,7 @@ def test_one_name_at_two_sites_is_refused(plan: PlanView) -> None:
 
 
 SPELLINGS = (
-    str, str.upper, str.title, wide, lambda name: name.replace("-", "\u2013"), lambda name: f"{name}  ", lambda name: f"\u200b{name}",
+    str, str.upper, str.title, wide, lambda name: name.replace("-", "\u2013"), lambda name: name.replace("-", "_"), lambda name: f"{name}  ", lambda name: f"\u200b{name}",
 )  # fmt: skip
 
 
@@ -211,3 +260,11 @@ def test_no_right_cable_is_touched_whatever_noise_is_around_it(
     assert {Port(end.device, end.port) for step in document.work.steps for end in step.into} <= wrong
     if not swapped:
         assert document.work.steps == []
+
+
+def test_a_management_network_is_left_alone_where_all_other_ports_have_other_names(
+    plan: PlanView, cables: Cables
+) -> None:
+    rows = [[a.device, "x0", b.device, f"x{at}", ""] for at, (a, b) in enumerate(entry.ends for entry in cables)]
+    document = as_built(plan, read(csv_of([["h0-0", "ipmi", "s0-0", "mgmt0", ""], *rows])))
+    assert (document.counts.in_order, document.counts.outside, document.work.steps) == (6, 1, [])

@@ -16,15 +16,16 @@ the name. An interface with several neighbours is there several times. A neighbo
 its id where that is a name, else by its description, as on Linux, where the id is a MAC address. An
 address is no name: a neighbour that tells nothing else is unknown.
 
-Arista's `show lldp neighbors | json` and the same of NX-OS are read too.
+The outputs of other vendors and tools are read too (`vendors.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from cubeyard.reading.cables import vendors
 from cubeyard.reading.cables.listing import Listing, SeenCable, SeenEnd
 from cubeyard.reading.names import is_address
 from cubeyard.reading.problems import MAX_MISTAKES, BadFileError, Mistake, Skipped, refused
@@ -34,14 +35,7 @@ _NAMING = frozenset({"ifname", "ifalias", "local"})
 """Types of a port's id that are what people call the port. The others are addresses. [IEEE 802.1AB
 §8.5.3]"""
 _SAVE_WITH_NAME = 'Add a member "host" with the device\'s name, or give the name beside the file.'
-_OUTPUTS = ("lldp", "lldpNeighbors", "TABLE_nbor_detail", "TABLE_nbor")
-"""Members of lldpctl's output, of Arista's and of NX-OS's."""
-_COLUMNS = (
-    ("port", "l_port_id"),
-    ("neighborDevice", "sys_name", "chassis_id"),
-    ("neighborPort", "port_id"),
-)
-"""Own port, neighbour and its port in a row of the other vendors."""
+_OUTPUTS = ("lldp", *vendors.OUTPUTS)
 _EXPECTED = "This is no output of lldpctl -f json: it has no member lldp."
 
 
@@ -97,7 +91,9 @@ class _Reader:
                 self.document(f"{where}[{index}]", item)
         elif not isinstance(value, dict):
             self._wrong(where, _EXPECTED, "Send what lldpctl -f json prints.")
-        elif any(name in value for name in _OUTPUTS):
+        elif own := vendors.own_device(value, self._host):
+            self._row(own, where, value)
+        elif any(name in value for name in _OUTPUTS) or vendors.is_by_port(value):
             name = value.get("host", self._host)
             if isinstance(name, str) and name.strip():
                 self._output(name.strip(), where, value)
@@ -105,9 +101,7 @@ class _Reader:
                 self._wrong(_join(where, "host"), "The device's name must be text that is not empty.")
             else:
                 self._wrong(where, "The file does not say which device this output is from.", _SAVE_WITH_NAME)
-        elif value and all(
-            isinstance(each, dict) and any(name in each for name in _OUTPUTS) for each in value.values()
-        ):
+        elif value and all(map(_is_output, value.values())):
             for name, output in value.items():
                 self._output(str(name).strip(), _join(where, str(name)), output)
         else:
@@ -122,19 +116,22 @@ class _Reader:
                 if device is not None and ports is not None:
                     self._cable(name, port, SeenEnd(device.device, ports, device.address))
             return
-        member = next(each for each in _OUTPUTS if each in output)
-        for index, row in enumerate(_rows(output[member])):
-            at = f"{_join(where, member)}[{index}]"
-            if not isinstance(row, dict):
-                self.skipped.append(Skipped(at, "A neighbour must be an object."))
-                continue
-            port, device, far = (_first(row, keys) for keys in _COLUMNS)
-            if port and device:
-                address = device if is_address(device) else ""
-                ports = () if is_address(far) or not far else (far,)
-                self._cable(name, port, SeenEnd("" if address else device, ports, address))
-            else:
-                self.skipped.append(Skipped(at, "The neighbour has neither a name nor an id."))
+        member = next((each for each in vendors.OUTPUTS if each in output), "")
+        for index, row in enumerate(vendors.rows(output[member] if member else output)):
+            self._row(name, f"{_join(where, member)}[{index}]", row)
+
+    def _row(self, name: str, where: str, row: Any) -> None:
+        self.reporters.add(name)
+        if not isinstance(row, dict):
+            self.skipped.append(Skipped(where, "A neighbour must be an object."))
+            return
+        port, device, far = vendors.ends(row)
+        if port and device:
+            address = device if is_address(device) else ""
+            ports = () if is_address(far) or not far else (far,)
+            self._cable(name, port, SeenEnd("" if address else device, ports, address))
+        else:
+            self.skipped.append(Skipped(where, "The neighbour has neither a name nor an id."))
 
     def _cable(self, name: str, port: str, far: SeenEnd) -> None:
         cable = SeenCable(SeenEnd(name, (port,)), far, None, f"LLDP of {name}, {port}")
@@ -165,10 +162,10 @@ class _Reader:
         """The neighbour's name, or its address where it does not tell one."""
         chassis = _one(value)
         if isinstance(chassis, dict):
-            reported = _text(_member(chassis.get("id"), "value"))
+            reported = vendors.text(_member(chassis.get("id"), "value"))
             names = [name for name, inner in chassis.items() if name != "id" and isinstance(_one(inner), dict)]
-            name = _text(chassis.get("name")) or (names[0] if len(names) == 1 and not reported else "")
-            if not name and reported and _text(_member(chassis.get("id"), "type")) in _NAMING:
+            name = vendors.text(chassis.get("name")) or (names[0] if len(names) == 1 and not reported else "")
+            if not name and reported and vendors.text(_member(chassis.get("id"), "type")) in _NAMING:
                 name = reported
             if name and not is_address(name):
                 return SeenEnd(name, ())
@@ -181,8 +178,8 @@ class _Reader:
         """What the neighbour's port may be called; nothing where it tells an address alone."""
         port = _one(value)
         if isinstance(port, dict):
-            reported = _text(_member(port.get("id"), "value"))
-            kind, description = _text(_member(port.get("id"), "type")), _text(port.get("descr"))
+            reported = vendors.text(_member(port.get("id"), "value"))
+            kind, description = vendors.text(_member(port.get("id"), "type")), vendors.text(port.get("descr"))
             names = (reported, description) if kind in _NAMING else (description, reported)
             if any(names):
                 whole = [name for name in names if name and "\ufffd" not in name]
@@ -191,19 +188,8 @@ class _Reader:
         return None
 
 
-def _rows(value: Any) -> list[Any]:
-    """The neighbours of another vendor's output: a list, or an object with one in it, as NX-OS has
-    ROW_nbor in TABLE_nbor."""
-    while isinstance(value, dict):
-        inner = [each for name, each in value.items() if name.startswith("ROW_")]
-        if len(inner) != 1:
-            return [value]
-        value = inner[0]
-    return value if isinstance(value, list) else [value]
-
-
-def _first(row: dict[str, Any], keys: Sequence[str]) -> str:
-    return next((words for key in keys if (words := _text(row.get(key)))), "")
+def _is_output(value: Any) -> bool:
+    return isinstance(value, dict) and (any(name in value for name in _OUTPUTS) or vendors.is_by_port(value))
 
 
 def _many(value: Any) -> list[Any]:
@@ -218,14 +204,6 @@ def _one(value: Any) -> Any:
 def _member(value: Any, name: str) -> Any:
     inner = _one(value)
     return inner.get(name) if isinstance(inner, dict) else None
-
-
-def _text(value: Any) -> str:
-    """A text, whether it stands for itself or is the `value` of an object."""
-    inner = _one(value)
-    if isinstance(inner, dict):
-        inner = inner.get("value")
-    return inner.strip() if isinstance(inner, str) else ""
 
 
 def _join(where: str, field: str) -> str:
