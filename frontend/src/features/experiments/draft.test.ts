@@ -9,7 +9,6 @@ import {
   pointsOf,
   ratiosText,
   readDraft,
-  readMatrix,
   readNames,
   readRatios,
   readSeeds,
@@ -114,16 +113,6 @@ describe("what a person types", () => {
       "0132/<3,001>",
       "2,1,0",
     ]);
-  });
-
-  test("a matrix is lines of sender, receiver and weight", () => {
-    expect(readMatrix('# comment\n000,001,2\r\n"2,1,0";003\n\n004\t005\t0.5')).toEqual([
-      ["000", "001", 2],
-      ["2,1,0", "003", 1],
-      ["004", "005", 0.5],
-    ]);
-    expect(() => readMatrix("000,001\n002")).toThrow("Line 2");
-    expect(() => readMatrix("000,001,x")).toThrow("weight “x”");
   });
 });
 

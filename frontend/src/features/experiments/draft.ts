@@ -218,31 +218,3 @@ export function seedsText(seeds: readonly number[]): string {
   }
   return parts.join(", ");
 }
-
-/**
- * A traffic matrix from CSV: lines of sender, receiver and weight. Throws an Error that names the
- * line.
- */
-export function readMatrix(text: string): [string, string, number][] {
-  return text
-    .split(/\r?\n/)
-    .map((line, at) => ({ line: line.trim(), at: at + 1 }))
-    .filter(({ line }) => line !== "" && !line.startsWith("#"))
-    .map(({ line, at }) => {
-      // A name may hold commas when it is quoted.
-      const cells = [...line.matchAll(/\s*("(?:[^"]|"")*"|[^,;\t]*)\s*(?:[,;\t]|$)/g)]
-        .map((match) =>
-          match[1]!
-            .trim()
-            .replace(/^"(.*)"$/s, "$1")
-            .replaceAll('""', '"'),
-        )
-        .filter((cell, place) => place < 3 || cell !== "");
-      const [from, to, weight = "1"] = cells;
-      if (!from || !to) throw new Error(`Line ${at} needs a sender and a receiver: “${line.slice(0, 60)}”.`);
-      const value = Number(weight === "" ? "1" : weight);
-      if (!Number.isFinite(value) || value < 0)
-        throw new Error(`Line ${at} has the weight “${weight}”. Type a number, 0 or more.`);
-      return [from, to, value];
-    });
-}

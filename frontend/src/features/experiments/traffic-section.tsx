@@ -2,8 +2,9 @@ import { useRef, useState } from "react";
 import { Field, NumberInput, Section, Select, TextInput, textAreaClass } from "@/ui/form";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { getIn, type Json, type JsonObject } from "../shared/spec";
-import { type Draft, readMatrix, readNames } from "./draft";
+import { type Draft, readNames } from "./draft";
 import styles from "./experiments.module.css";
+import { matrixText, readMatrix } from "./matrix-text";
 import { type Messages, messageAt } from "./messages";
 import { ReadInput } from "./texts";
 import { WORKLOADS, type WorkloadField, workloadForm } from "./workloads";
@@ -181,11 +182,7 @@ function MatrixInput({
   message: string | undefined;
   onChange: (value: Json | undefined) => void;
 }) {
-  const [text, setText] = useState(() =>
-    Array.isArray(value)
-      ? value.map((entry) => (Array.isArray(entry) ? entry.join(";") : "")).join("\n")
-      : "",
-  );
+  const [text, setText] = useState(() => (Array.isArray(value) ? matrixText(value) : ""));
   const [problem, setProblem] = useState<string>();
   const take = (next: string) => {
     setText(next);
