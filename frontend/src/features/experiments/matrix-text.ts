@@ -1,6 +1,6 @@
 /**
  * Traffic matrices as text, by the rules of the flow files of `--workload`
- * (`backend/cubeyard/cli/workload.py`): what could be read in two ways is refused, never guessed.
+ * (`backend/cubeyard/cli/workload.py`): text with two readings is refused, never guessed.
  */
 
 import type { Json } from "../shared/spec";
@@ -112,15 +112,15 @@ function cellsOf(line: string, separator: string): string[] {
   const pattern = new RegExp(`[^\\S\t]*("(?:[^"]|"")*"|[^${separator}]*)[^\\S\t]*(${separator}|$)`, "y");
   const cells: string[] = [];
   for (let more = true; more; ) {
-    const found = pattern.exec(line);
-    const [, cell = line, end = ""] = found ?? [];
+    const match = pattern.exec(line);
+    const [, cell = line, end = ""] = match ?? [];
     cells.push(
       cell
         .trim()
         .replace(/^"(.*)"$/s, "$1")
         .replaceAll('""', '"'),
     );
-    more = found !== null && end !== "";
+    more = match !== null && end !== "";
   }
   while (cells.length > 3 && cells.at(-1) === "") cells.pop();
   return cells;
@@ -141,20 +141,22 @@ function columnsOf({ at, cells }: Row): string[] | undefined {
 }
 
 /** Reads numbers by the decimal mark that all of them together show. */
-function reader(all: readonly string[], fallback: Mark | undefined): (at: number, text: string) => number {
-  const shown = new Set(all.map(readings).flatMap((found) => (found.size === 1 ? [...found.keys()] : [])));
+function reader(texts: readonly string[], fallback: Mark | undefined): (at: number, text: string) => number {
+  const shown = new Set(
+    texts.map(readings).flatMap((values) => (values.size === 1 ? [...values.keys()] : [])),
+  );
   const mark = shown.size === 1 ? [...shown][0] : fallback;
   return (at, text) => {
-    const found = readings(text);
-    if (found.size === 0) throw new Error(`Line ${at} has the weight “${text}”. Type a number, 0 or more.`);
-    const known = mark === undefined ? undefined : found.get(mark);
+    const values = readings(text);
+    if (values.size === 0) throw new Error(`Line ${at} has the weight “${text}”. Type a number, 0 or more.`);
+    const known = mark === undefined ? undefined : values.get(mark);
     if (known !== undefined) return known;
-    const values = [...new Set(found.values())];
-    if (values.length > 1)
+    const all = [...new Set(values.values())];
+    if (all.length > 1)
       throw new Error(
-        `Line ${at}: “${text}” is ${values.join(" or ")}, by its decimal mark. Write numbers without separators of thousands.`,
+        `Line ${at}: “${text}” is ${all.join(" or ")}, by its decimal mark. Write numbers without separators of thousands.`,
       );
-    return values[0]!;
+    return all[0]!;
   };
 }
 
