@@ -272,6 +272,9 @@ def openapi(app: FastAPI) -> dict[str, Any]:
             schema["components"]["schemas"].pop(unused, None)
         for kept in (frame_schemas, packet_event_schemas):
             schema["components"]["schemas"] |= kept("#/components/schemas/{model}")
+        for name, model in schema["components"]["schemas"].items():
+            if "title" in model:  # generators name classes by it
+                model["title"] = name
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{}, {"token": []}]
         app.openapi_schema = schema

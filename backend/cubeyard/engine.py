@@ -19,6 +19,7 @@ import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
 from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.metrics import Metrics
 from cubeyard.settings import Settings
 
@@ -48,15 +49,15 @@ class PlanRejectedError(ProblemError):
 def canonical(value: object) -> bytes:
     """JSON bytes that are equal for equal values: sorted keys, no white space."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError as error:  # an integer beyond 64 bits, or text that is not Unicode
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER)
+    except TypeError as error:  # an integer beyond 53 bits, or text that is not Unicode
         raise PlanRejectedError(
             [
                 finding(
                     "not-json",
                     "spec",
                     f"The spec cannot be written as JSON: {error}.",
-                    "Use numbers below 2^63 and plain text.",
+                    f"Use whole numbers up to {MAX_INTEGER} and plain text.",
                 )
             ]
         ) from error

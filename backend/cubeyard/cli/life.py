@@ -15,6 +15,7 @@ from rich.table import Column, Table
 
 from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
 from cubeyard.engine import Engine, Json
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import book_of, normal_spec
 
@@ -27,7 +28,7 @@ def life(
     ] = None,
     years: Annotated[float, typer.Option(help="How long.")] = 5,
     seeds: Annotated[int, typer.Option(help="How many lives.")] = 200,
-    seed: Annotated[int, typer.Option(help="The first life's seed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_INTEGER - 2_000, help="The first life's seed.")] = 1,
     visits: Annotated[
         list[float] | None, typer.Option(help="Compare with a visit every so many months; can be repeated.")
     ] = None,

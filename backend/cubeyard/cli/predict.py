@@ -116,7 +116,8 @@ def _print_prediction(console: Console, document: Json) -> None:
         else "",
     )
     table.add_row("Flows on the fullest link", f"{document['max_link_flows']:,}", "")
-    table.add_row("Path length", f"{hops['mean']:.3f}", f"{hops['unit']} on average, {hops['max']} at most")
+    if hops["mean"] is not None:
+        table.add_row("Path length", f"{hops['mean']:.3f}", f"{hops['unit']} on average, {hops['max']} at most")
     if any(failures[kind] for kind in ("servers", "switches", "links")):
         what = ", ".join(f"{failures[kind]:,} {kind}" for kind in ("servers", "switches", "links") if failures[kind])
         table.add_row("Failed", what, "")
@@ -136,8 +137,12 @@ def _print_prediction(console: Console, document: Json) -> None:
         )
     console.print(table)
     levels = Table("Links of level", "", "least", "mean", "most", box=None, title_justify="left")
-    for level, one in document["link_flows_by_level"].items():
-        levels.add_row(level, escape(one["label"]), f"{one['min']:,}", f"{one['mean']:,.1f}", f"{one['max']:,}")
+    for level, flows in document["link_flows_by_level"].items():
+        values = ("least", flows["min"]), ("mean", flows["mean"]), ("most", flows["max"])
+        cells = (
+            "–" if value is None else f"{value:,.1f}" if name == "mean" else f"{value:,}" for name, value in values
+        )
+        levels.add_row(level, escape(flows["label"]), *cells)
     console.print()
     console.print("Flows on a directed link", style="dim")
     console.print(levels)

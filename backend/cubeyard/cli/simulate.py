@@ -208,7 +208,8 @@ def _print_simulation(console: Console, document: Json) -> None:
             table.add_row(title, f"{times[name]:.6g}", "s")
     if document.get("latency_secs") is not None:
         add_latency(table, document["latency_secs"])
-    table.add_row("Goodput of all flows", f"{document['goodput_gbps']:,.4g}", "Gb/s")
+    if document["goodput_gbps"] is not None:
+        table.add_row("Goodput of all flows", f"{document['goodput_gbps']:,.4g}", "Gb/s")
     table.add_row("Bytes sent", f"{sizes['sent']:,}", f"{sizes['received']:,} received, {sizes['dropped']:,} dropped")
     table.add_row("Packets dropped", f"{document['drops']:,}", f"{document['retransmits']:,} sent again")
     table.add_row("Timeouts", f"{document['timeouts']:,}", "")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cubeyard.cli.common import read_json, refuse
 from cubeyard.engine import Json
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.reading import numbers
 from cubeyard.reading.cells import Special
 from cubeyard.reading.header import Columns, Header, key
@@ -190,8 +191,9 @@ def _flows(table: Table) -> Json:
         _no_more_cells(row)
         given = row.number_of("bytes")
         size = 0 if given is None else Decimal(str(given)) * of_size
-        if size < 1 or size != int(size):
-            table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of bytes, at least 1.")
+        if not 1 <= size <= MAX_INTEGER or size != int(size):
+            most = f"1 to {MAX_INTEGER}"
+            table.wrong(row.number, "bytes", f"{row.cell('bytes')!r} is not a whole number of bytes from {most}.")
             continue
         start = float(Decimal(str(row.number_of("start_secs") or 0.0)) * of_start)
         flows.append((row.text("source"), row.text("destination"), int(size), start))

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from cubeyard.engine import Engine
 from cubeyard.experiments.fault_kinds import KINDS, KindName, Target
+from cubeyard.experiments.short import MAX_SEED
 from cubeyard.kit.errors import field_error
 from cubeyard.plans.schemas import Request
 
@@ -49,7 +50,7 @@ class FaultSchedule(Request):
     until_secs: float | None = Field(
         default=None, ge=0, le=1e6, allow_inf_nan=False, description="No fault is later; null: all of `count`."
     )
-    seed: int = Field(default=7, ge=0, le=2**53 - 1, description="The same seed draws the same faults.")
+    seed: int = Field(default=7, ge=0, le=MAX_SEED, description="The same seed draws the same faults.")
 
     @model_validator(mode="after")
     def _in_order(self) -> FaultSchedule:

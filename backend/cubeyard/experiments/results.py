@@ -60,14 +60,18 @@ class LinkLoad(Model):
 
 
 class LevelFlows(Model, extra="allow"):
+    """Flows on the directed links of a level that are alive; null without such a link."""
+
     label: str
-    min: float
-    max: float
-    mean: float
+    min: float | None
+    max: float | None
+    mean: float | None
 
 
 class PathHops(Model, extra="allow"):
-    mean: float
+    """Lengths of the paths of carried flows; null without a flow."""
+
+    mean: float | None
     max: float | None
     unit: str = Field(description="`hops` from server to server, or `links`.")
 
@@ -121,7 +125,7 @@ class PacketBytes(Model):
     in_flight: int
 
 
-class Series(Model):
+class PacketSeries(Model):
     """Columns in time: row `i` is at `(i + 1) * step_secs`."""
 
     step_secs: float
@@ -195,7 +199,7 @@ class SimulationSoFar(Model, extra="allow"):
         default=None, description="With a routing scheme whose controllers follow the load, unless rebind_secs is 0."
     )
     packet_hops: int
-    series: Series
+    series: PacketSeries
     link_heat: LinkHeat | None = Field(
         default=None, description="Unless `packet.link_heat` is false, which it is for several points unless it is set."
     )
@@ -221,7 +225,9 @@ class WatchedParts(Model):
 class Simulation(SimulationSoFar, extra="allow"):
     """The packet engine's result for one point."""
 
-    goodput_gbps: float
+    goodput_gbps: float | None = Field(
+        description="Payload that arrived, over the simulated time; null where no flow has a path."
+    )
     predicted: PredictedEnds | None = Field(
         default=None, description="Of up to 2,000 flows of TCP that start together and without faults."
     )

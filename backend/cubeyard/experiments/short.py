@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.reading.units import amount
 
-MAX_SEED = 2**53 - 1
-"""The largest whole number that JavaScript tells from its neighbours."""
+MAX_SEED = MAX_INTEGER
 FAILURE_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
 
 

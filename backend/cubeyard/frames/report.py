@@ -231,7 +231,7 @@ class LatencyDistribution(TypedDict):
     secs: list[float]
 
 
-class Series(TypedDict):
+class ReportedSeries(TypedDict):
     """One point per second, each the mean of the second before."""
 
     at_secs: list[float]
@@ -299,5 +299,5 @@ class ReportFrame(TypedDict):
     per_server: list[ServerMeans]
     per_link: list[LinkMeans]
     per_flow: list[FlowMeans]
-    series: Series
+    series: ReportedSeries
     timings: dict[str, Any]

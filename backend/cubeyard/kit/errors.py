@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.models import Model
 
 MEDIA_TYPE = "application/problem+json"
@@ -131,7 +132,7 @@ def shown(value: object) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, int) and abs(value) < 2**53:
+    if isinstance(value, int) and abs(value) <= MAX_INTEGER:
         return value
     text = value if isinstance(value, str) else repr(value)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")

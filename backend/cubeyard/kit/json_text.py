@@ -1,5 +1,7 @@
-"""JSON as RFC 8259 has it: no NaN and no infinities, and no key twice in an object, of which one
-would be lost. A byte order mark, UTF-16 and UTF-32 are read."""
+"""JSON as RFC 8259 has it: no NaN and no infinities, no key twice in an object, of which one would
+be lost, and no whole number that readers of JSON round. A byte order mark, UTF-16 and UTF-32 are
+read.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,10 @@ import json
 import re
 from typing import Any
 
+MAX_INTEGER = 2**53 - 1
+"""The largest whole number that JavaScript and jq tell from its neighbours (RFC 8259, section
+6)."""
+_LONG = re.compile(r"[0-9]{16}")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN')
 
 
@@ -28,4 +34,13 @@ def loads(data: bytes | str) -> Any:
         places = [one.start() for one in _WORDS.finditer(text) if one[0] == written]
         raise json.JSONDecodeError(f"{written[:60]} is there twice in one object", text, places[1] if places[1:] else 0)
 
-    return json.loads(text.removeprefix("\ufeff"), parse_constant=constant, object_pairs_hook=pairs)
+    def whole(digits: str) -> int:
+        if len(digits) <= 17 and abs(number := int(digits)) <= MAX_INTEGER:
+            return number
+        words = f"{digits[:24]} is beyond {MAX_INTEGER}, the largest whole number that every program reads exactly"
+        raise json.JSONDecodeError(words, text, text.find(digits))
+
+    parse_int = whole if _LONG.search(text) else None
+    return json.loads(
+        text.removeprefix("\ufeff"), parse_int=parse_int, parse_constant=constant, object_pairs_hook=pairs
+    )

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.models import Model
 
 EXAMPLE = {
@@ -26,7 +27,9 @@ class LifeQuestion(Model):
     plan: dict[str, Any] = Field(description="A plan spec or a topology spec; or `{id, revision}` of a saved plan.")
     years: float = Field(default=5, description="How long, up to 30.")
     seeds: int = Field(default=200, description="How many lives, up to 2,000.")
-    first_seed: int = Field(default=1, ge=0, le=2**63 - 1, description="The first life's seed; the others follow.")
+    first_seed: int = Field(
+        default=1, ge=0, le=MAX_INTEGER - 2_000, description="The first life's seed; the others follow."
+    )
     step_months: int = Field(default=1, description="Between two points of a curve, 1 to 12.")
     rates: dict[str, float] = Field(
         default={},

@@ -76,8 +76,9 @@ class Prediction(results.Prediction, _Answer):
             ("Flows carried", f"{self.flows:,}", ""),
             ("Flows dropped", f"{self.dropped_flows:,}", ""),
             ("Flows on the fullest link", f"{self.max_link_flows:,}", ""),
-            ("Path length", f"{hops.mean:.3f}", f"{hops.unit} on average, {hops.max or 0:g} at most"),
         ]
+        if hops.mean is not None:
+            rows.append(("Path length", f"{hops.mean:.3f}", f"{hops.unit} on average, {hops.max or 0:g} at most"))
         if rates is not None:
             rows.append(("Max-min fair rates", f"{rates.total_gbps:,.2f}", "Gb/s in all"))
         return facts(self._title(), rows)
@@ -118,7 +119,7 @@ class Simulation(results.Simulation, _Answer):
         rows = [
             ("Flows", f"{self.flows:,}", f"{times.unfinished:,} not complete at the end"),
             *((name, f"{value:.6g}", "s") for name, value in named if value is not None),
-            ("Goodput of all flows", f"{self.goodput_gbps:,.4g}", "Gb/s"),
+            *([] if self.goodput_gbps is None else [("Goodput of all flows", f"{self.goodput_gbps:,.4g}", "Gb/s")]),
             ("Packets dropped", f"{self.drops:,}", f"{self.retransmits:,} sent again"),
             ("Timeouts", f"{self.timeouts:,}", ""),
             ("Simulated", f"{self.simulated_secs:.6g}", "s"),

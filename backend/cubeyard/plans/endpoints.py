@@ -98,7 +98,7 @@ def find_paths(engine: EngineOf, request: schemas.PathsRequest) -> Response:
     return json_value(found)
 
 
-@plans.get("", operation_id="list_plans", summary="Saved plans, the latest changed first", responses=responses())
+@plans.get("", operation_id="list_plans", summary="Saved plans, the latest created first", responses=responses())
 def list_plans(
     service: Service,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
@@ -107,10 +107,10 @@ def list_plans(
     sort: Annotated[
         schemas.PlanOrder,
         Query(
-            description="`created_at` does not change while pages are read; a plan that is changed meanwhile may be missing "
-            "from pages by `updated_at`. Keep it from page to page."
+            description="By `created_at`, pages list each plan once, also while plans are added and changed; by `updated_at`, a plan "
+            "that is changed meanwhile may be missing. Keep it from page to page."
         ),
-    ] = "updated_at",
+    ] = "created_at",
 ) -> schemas.PlanList:
     return service.page(cursor=cursor, q=q, limit=limit, sort=sort)
 

@@ -35,7 +35,7 @@ class PlanRepository:
         after: tuple[datetime, str] | None,
         words: Sequence[str],
         limit: int,
-        sort: Literal["updated_at", "created_at"] = "updated_at",
+        sort: Literal["updated_at", "created_at"],
     ) -> list[tuple[PlanRow, RevisionRow]]:
         """Plans with their heads, most recently changed or created first, starting after the given
         plan."""

@@ -34,7 +34,8 @@ class Group:
         asked = result["flows"] + result["dropped_flows"]
         self.abt_gbps.append(result["abt_gbps"])
         self.dropped_share.append(result["dropped_flows"] / asked if asked else 0.0)
-        self.hops.append(result["path_hops"]["mean"])
+        if result["flows"]:  # stored results of earlier versions have 0 for none
+            self.hops.append(result["path_hops"]["mean"])
         self.max_link_flows.append(result["max_link_flows"])
 
 
@@ -107,7 +108,7 @@ def _overview(found: Gathered, titles: list[str]) -> Section:
     rows: list[list[Cell]] = [
         [
             titles[group.topology], _plural(group.kind), group.ratio, len(group.abt_gbps), _mean(group.abt_gbps),
-            min(group.abt_gbps), max(group.abt_gbps), _mean(group.dropped_share), _mean(group.hops),
+            min(group.abt_gbps), max(group.abt_gbps), _mean(group.dropped_share), _mean(group.hops) if group.hops else None,
             found.first[group.topology]["path_hops"]["unit"], _mean(group.max_link_flows),
         ]
         for group in _ordered(found)

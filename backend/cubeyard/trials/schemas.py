@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from cubeyard.experiments.emulation import MAX_MODULE_TEXT
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.models import Model
 
 Side = Annotated[int, Field(ge=1, le=256)]
@@ -38,7 +39,7 @@ class ServiceTrial(Model):
         description="What each server's instance gets once, within the first second; `{key}` is another key coordinate for each.",
     )
     rate_bits_per_sec: float = Field(default=1e8, ge=1e3, le=1e12, description="Of every link.")
-    seed: int = Field(default=7, ge=0, lt=2**63, description="Of everything left to chance.")
+    seed: int = Field(default=7, ge=0, le=MAX_INTEGER, description="Of everything left to chance.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -49,15 +49,24 @@ def test_a_copy_that_is_up_to_date_is_not_sent_again(client: TestClient) -> None
     assert client.get(here, headers={"if-none-match": tag}).status_code == 200
 
 
-def test_pages_by_creation_miss_no_plan_that_is_changed_meanwhile(client: TestClient) -> None:
+@pytest.mark.parametrize("order", [{}, {"sort": "created_at"}])
+def test_pages_list_each_plan_once_while_plans_are_added_and_changed(client: TestClient, order: dict[str, str]) -> None:
     ids = [made(client, f"Plan {at}")["id"] for at in range(5)]
-    page = client.get(PLANS, params={"limit": 2, "sort": "created_at"}).json()
-    client.patch(f"{PLANS}/{ids[0]}", json={"name": "Renamed"})
+    page = client.get(PLANS, params={"limit": 2, **order}).json()
     seen = [plan["id"] for plan in page["items"]]
     while page["next"]:
-        page = client.get(PLANS, params={"limit": 2, "sort": "created_at", "cursor": page["next"]}).json()
+        client.patch(f"{PLANS}/{ids[0]}", json={"name": f"Renamed {len(seen)}"})
+        made(client, "Added")
+        page = client.get(PLANS, params={"limit": 2, "cursor": page["next"], **order}).json()
         seen += [plan["id"] for plan in page["items"]]
     assert seen == ids[::-1]
+
+
+def test_every_schema_of_the_description_has_a_title_of_its_own(client: TestClient) -> None:
+    schemas = client.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    titles = [schema["title"] for schema in schemas.values() if "title" in schema]
+    assert sorted(titles) == sorted(set(titles))
+    assert not [name for name in schemas if "__" in name], "two models with one name"
 
 
 @pytest.mark.parametrize(

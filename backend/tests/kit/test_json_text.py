@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cubeyard.cli.common import read_json, read_spec, read_text
+from cubeyard.engine import PlanRejectedError, canonical
+from cubeyard.kit.json_text import MAX_INTEGER, loads
 from cubeyard.notebook.errors import CubeyardError
 from cubeyard.notebook.topology import read_document
 
@@ -30,6 +34,8 @@ def test_a_spec_is_read_in_every_encoding_of_unicode(encoding: str, tmp_path: Pa
         ('{"family":"bcube","site":{"a":1,"a":1}}', '"a" is there twice'),
         ('{"family":"bcube","n":NaN}', "NaN is no number of JSON"),
         ('{"family":', "is not JSON"),
+        ('{"family":"bcube","n":9007199254740992}', "9007199254740992 is beyond 9007199254740991"),
+        ('{"family":"bcube","site":[-1e3,-' + "9" * 5000 + "]}", "is beyond 9007199254740991"),
     ],
 )
 def test_a_key_twice_is_refused_wherever_json_is_read(
@@ -43,6 +49,20 @@ def test_a_key_twice_is_refused_wherever_json_is_read(
         assert says in " ".join(capsys.readouterr().err.split())
     with pytest.raises(CubeyardError, match="is not JSON"):
         read_document(file)
+
+
+@given(number=st.integers() | st.integers(2**53 - 3, 2**53 + 3) | st.integers(-(2**53) - 3, 3 - 2**53))
+def test_a_whole_number_is_read_as_every_other_program_reads_it_or_refused(number: int) -> None:
+    exact = abs(number) <= MAX_INTEGER
+    if exact:
+        assert loads(f'{{"n": {number}}}') == {"n": number}
+        assert json.loads(canonical({"n": number})) == {"n": float(number)}
+    else:
+        with pytest.raises(json.JSONDecodeError, match="beyond"):
+            loads(f'{{"n": {number}}}')
+        with pytest.raises(PlanRejectedError) as refused:
+            canonical({"n": number})
+        assert str(MAX_INTEGER) in str(refused.value.findings)
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,7 +139,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Saved plans, the latest changed first */
+        /** Saved plans, the latest created first */
         get: operations["list_plans"];
         put?: never;
         /** Save a plan */
@@ -2428,7 +2428,7 @@ export interface components {
             };
         };
         /**
-         * Axes
+         * Axes-Input
          * @description The variables of a sweep: topology, failure ratio and seed. Every combination is a point.
          */
         "Axes-Input": {
@@ -2451,7 +2451,7 @@ export interface components {
             seeds?: number | number[] | null;
         };
         /**
-         * Axes
+         * Axes-Output
          * @description The variables of a sweep: topology, failure ratio and seed. Every combination is a point.
          */
         "Axes-Output": {
@@ -5910,16 +5910,19 @@ export interface components {
             /** Cables */
             cables: number;
         };
-        /** LevelFlows */
+        /**
+         * LevelFlows
+         * @description Flows on the directed links of a level that are alive; null without such a link.
+         */
         LevelFlows: {
             /** Label */
             label: string;
             /** Min */
-            min: number;
+            min: number | null;
             /** Max */
-            max: number;
+            max: number | null;
             /** Mean */
-            mean: number;
+            mean: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -6571,6 +6574,49 @@ export interface components {
             /** In Flight */
             in_flight: number;
         };
+        /**
+         * PacketSeries
+         * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
+         */
+        PacketSeries: {
+            /** Step Secs */
+            step_secs: number;
+            /** Goodput Gbps */
+            goodput_gbps: number[];
+            /**
+             * Drops
+             * @description In the step.
+             */
+            drops: number[];
+            /**
+             * Timeouts
+             * @description In the step.
+             */
+            timeouts: number[];
+            /**
+             * Finished
+             * @description Complete flows so far.
+             */
+            finished: number[];
+            /**
+             * Queue Bytes
+             * @description What waits at the watched link.
+             * @default null
+             */
+            queue_bytes: number[] | null;
+            /**
+             * Window Packets
+             * @description Of the watched flow, if there is one.
+             * @default null
+             */
+            window_packets: number[] | null;
+            /**
+             * Limit Gbps
+             * @description With congestion notices: what they limit the watched flow to; null while they do not.
+             * @default null
+             */
+            limit_gbps: (number | null)[] | null;
+        };
         /** PacketTrace */
         PacketTrace: {
             /**
@@ -6754,10 +6800,13 @@ export interface components {
             /** Version */
             version: number;
         };
-        /** PathHops */
+        /**
+         * PathHops
+         * @description Lengths of the paths of carried flows; null without a flow.
+         */
         PathHops: {
             /** Mean */
-            mean: number;
+            mean: number | null;
             /** Max */
             max: number | null;
             /**
@@ -8216,46 +8265,6 @@ export interface components {
             /** Packet */
             packet: string;
         };
-        /**
-         * Series
-         * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
-         */
-        Series: {
-            /** Step Secs */
-            step_secs: number;
-            /** Goodput Gbps */
-            goodput_gbps: number[];
-            /**
-             * Drops
-             * @description In the step.
-             */
-            drops: number[];
-            /**
-             * Timeouts
-             * @description In the step.
-             */
-            timeouts: number[];
-            /**
-             * Finished
-             * @description Complete flows so far.
-             */
-            finished: number[];
-            /**
-             * Queue Bytes
-             * @description What waits at the watched link.
-             */
-            queue_bytes?: number[] | null;
-            /**
-             * Window Packets
-             * @description Of the watched flow, if there is one.
-             */
-            window_packets?: number[] | null;
-            /**
-             * Limit Gbps
-             * @description With congestion notices: what they limit the watched flow to; null while they do not.
-             */
-            limit_gbps?: (number | null)[] | null;
-        };
         /** ServerPath */
         ServerPath: {
             /**
@@ -8702,14 +8711,17 @@ export interface components {
             controllers: components["schemas"]["RebindingSoFar"] | null;
             /** Packet Hops */
             packet_hops: number;
-            series: components["schemas"]["cubeyard__experiments__results__Series"];
+            series: components["schemas"]["PacketSeries"];
             /**
              * @description Unless `packet.link_heat` is false, which it is for several points unless it is set.
              * @default null
              */
             link_heat: components["schemas"]["LinkHeat"] | null;
-            /** Goodput Gbps */
-            goodput_gbps: number;
+            /**
+             * Goodput Gbps
+             * @description Payload that arrived, over the simulated time; null where no flow has a path.
+             */
+            goodput_gbps: number | null;
             /**
              * @description Of up to 2,000 flows of TCP that start together and without faults.
              * @default null
@@ -10850,7 +10862,7 @@ export interface components {
             per_link: components["schemas"]["LinkMeans"][];
             /** Per Flow */
             per_flow: components["schemas"]["FlowMeans"][];
-            series: components["schemas"]["cubeyard__frames__report__Series"];
+            series: components["schemas"]["ReportedSeries"];
             /** Timings */
             timings: {
                 [key: string]: unknown;
@@ -10961,6 +10973,18 @@ export interface components {
              * @description Those that ended by themselves, a fault's not.
              */
             ended: components["schemas"]["EndedProgram"][];
+        };
+        /**
+         * ReportedSeries
+         * @description One point per second, each the mean of the second before.
+         */
+        ReportedSeries: {
+            /** At Secs */
+            at_secs: number[];
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number[];
+            /** Abt Bits Per Sec */
+            abt_bits_per_sec: number[];
         };
         /**
          * ReportedUpgrade
@@ -11265,7 +11289,7 @@ export interface components {
             controllers: components["schemas"]["RebindingSoFar"] | null;
             /** Packet Hops */
             packet_hops: number;
-            series: components["schemas"]["cubeyard__experiments__results__Series"];
+            series: components["schemas"]["PacketSeries"];
             /**
              * @description Unless `packet.link_heat` is false, which it is for several points unless it is set.
              * @default null
@@ -11676,61 +11700,6 @@ export interface components {
             queue_drops?: number;
             /** Cpu */
             cpu: number;
-        };
-        /**
-         * Series
-         * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
-         */
-        cubeyard__experiments__results__Series: {
-            /** Step Secs */
-            step_secs: number;
-            /** Goodput Gbps */
-            goodput_gbps: number[];
-            /**
-             * Drops
-             * @description In the step.
-             */
-            drops: number[];
-            /**
-             * Timeouts
-             * @description In the step.
-             */
-            timeouts: number[];
-            /**
-             * Finished
-             * @description Complete flows so far.
-             */
-            finished: number[];
-            /**
-             * Queue Bytes
-             * @description What waits at the watched link.
-             * @default null
-             */
-            queue_bytes: number[] | null;
-            /**
-             * Window Packets
-             * @description Of the watched flow, if there is one.
-             * @default null
-             */
-            window_packets: number[] | null;
-            /**
-             * Limit Gbps
-             * @description With congestion notices: what they limit the watched flow to; null while they do not.
-             * @default null
-             */
-            limit_gbps: (number | null)[] | null;
-        };
-        /**
-         * Series
-         * @description One point per second, each the mean of the second before.
-         */
-        cubeyard__frames__report__Series: {
-            /** At Secs */
-            at_secs: number[];
-            /** Goodput Bits Per Sec */
-            goodput_bits_per_sec: number[];
-            /** Abt Bits Per Sec */
-            abt_bits_per_sec: number[];
         };
         /**
          * RunFrames
@@ -12251,7 +12220,7 @@ export interface operations {
                 /** @description Words of the name. */
                 q?: string;
                 limit?: number;
-                /** @description `created_at` does not change while pages are read; a plan that is changed meanwhile may be missing from pages by `updated_at`. Keep it from page to page. */
+                /** @description By `created_at`, pages list each plan once, also while plans are added and changed; by `updated_at`, a plan that is changed meanwhile may be missing. Keep it from page to page. */
                 sort?: "updated_at" | "created_at";
             };
             header?: never;

@@ -157,7 +157,9 @@ def _plain(metric: str, result: Mapping[str, Any]) -> float | str:
     found: Any = None
     reason = f"The engine gave no {METRICS[metric].title.lower()}."
     if metric == "goodput":
-        found = result.get("goodput_gbps", (result.get("maxmin") or {}).get("total_gbps"))
+        if "goodput_gbps" in result:
+            return (result["goodput_gbps"] or 0.0) * 1e9  # null: no flow has a path
+        found = (result.get("maxmin") or {}).get("total_gbps")
         reason = "Max-min rates were not computed: set `max_min: true`."
     elif metric == "abt":
         found = result.get("abt_gbps")

@@ -39,7 +39,8 @@ export function useComparison(refs: string[], base: number, rates: string[]) {
   });
   const recent = useQuery({
     queryKey: ["plans", 12],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 12 } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/plans", { params: { query: { limit: 12, sort: "updated_at" } }, signal })),
   });
   const degradation = useDegradation(resolved.data);
   const quick = useQuickPoints(resolved.data);

@@ -19,7 +19,8 @@ export const planKey = (plan: JsonObject): string =>
 export function usePlanChoices() {
   const saved = useQuery({
     queryKey: ["plans", 50],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 50 } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/plans", { params: { query: { limit: 50, sort: "updated_at" } }, signal })),
   });
   const groups = useMemo(() => {
     const choice = (label: string, hint: string, plan: JsonObject): PlanChoice => ({

@@ -45,13 +45,19 @@ export function NumbersPanel({
           itemLabel="Level"
           valueLabel="flows"
           format={formatCount}
-          items={levels.map(({ label, max, mean }) => ({
-            id: label,
-            label,
-            value: max,
-            display: `${formatCount(max)}, mean ${formatShort(mean, mean >= 100 ? 0 : 1)}`,
-            basis: "modelled" as const,
-          }))}
+          items={levels.flatMap(({ label, max, mean }) =>
+            max === null || mean === null
+              ? []
+              : [
+                  {
+                    id: label,
+                    label,
+                    value: max,
+                    display: `${formatCount(max)}, mean ${formatShort(mean, mean >= 100 ? 0 : 1)}`,
+                    basis: "modelled" as const,
+                  },
+                ],
+          )}
         />
         <CompletionChart result={result} provenance={from} />
       </div>
@@ -78,11 +84,15 @@ function tilesOf(result: Answer): Tile[] {
           },
         ]
       : []),
-    {
-      name: "Path length",
-      value: `${formatShort(path_hops.mean, 2)} ${path_hops.unit}`,
-      note: ` mean, at most ${formatShort(path_hops.max, 0)}`,
-    },
+    ...(flows > 0
+      ? [
+          {
+            name: "Path length",
+            value: `${formatShort(path_hops.mean, 2)} ${path_hops.unit}`,
+            note: ` mean, at most ${formatShort(path_hops.max, 0)}`,
+          },
+        ]
+      : []),
     { name: "Most loaded link", value: `${formatCount(result.max_link_flows)} flows` },
     ...(maxmin
       ? [

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cubeyard.chip.schemas import LookupKey
+from cubeyard.kit.json_text import MAX_INTEGER
 from cubeyard.kit.models import Model
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
@@ -123,7 +124,7 @@ class ChipText(Model):
 class ChipRegisterValue(Request):
     """A value to write into a register."""
 
-    value: int = Field(ge=0, le=2**63 - 1, description="0 clears a counter; 0 and 1 turn a switch off and on.")
+    value: int = Field(ge=0, le=MAX_INTEGER, description="0 clears a counter; 0 and 1 turn a switch off and on.")
 
 
 class ChipRegister(Model):

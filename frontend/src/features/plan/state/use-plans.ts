@@ -8,7 +8,8 @@ import type { PlanSpec } from "../../shared/spec";
 export function useRecentPlans(limit = 12) {
   return useQuery({
     queryKey: ["plans", limit],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/plans", { params: { query: { limit, sort: "updated_at" } }, signal })),
   });
 }
 
