@@ -36,16 +36,33 @@ _PARTS: tuple[tuple[str, str, str], ...] = (
     ("visio/", "a Visio drawing (.vsdx)", "Send a list of its connections as CSV."),
     ("index/", "a document of Apple's Numbers", "Export it as .xlsx or CSV."),
 )
+_XML = r"(?:\s|<\?[^>]*\?>|<!--.*?-->|<!doctype\b[^>]*>)*+"
+"""Before the root. Possessive (`*+`): n comments match in one way, not in 2**n."""
+_LIST = "Send a list of its connections as CSV."
 _TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"(?:\s*(?:#[^\n]*|(?:creator|version)\s[^\n]*)\n)*\s*graph\s*\[", "GML, which is not read", _GRAPH),
     (r"\s*\*(?:vertices|network)\b", "a network of Pajek, which is not read", _GRAPH),
-    (r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<mxfile\b", "a drawing of draw.io", "Send a list of its connections as CSV."),
-    (r"\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html\b[^>]*>\s*)?<(?:html|table)\b", "a web page (HTML)", _TABLE),
+    (_XML + r"<(?:mxfile|mxGraphModel)\b", "a drawing of draw.io", _LIST),
+    (_XML + r"<visiodocument\b", "a Visio drawing (.vdx)", _LIST),
+    (_XML + r"<svg\b", "a picture (SVG)", "Send the data that it shows."),
+    (_XML + r"<lab\b", "a lab of EVE-NG (.unl)", _LIST),
+    (_XML + r"<graph\b[^>]*xgmml", "XGMML, which is not read", _GRAPH),
+    (_XML + r"<(?:html|table)\b", "a web page (HTML)", _TABLE),
+    (r"(?:\s|%%[^\n]*\n|---.*?---)*+(?:graph|flowchart)\s+(?:TB|TD|BT|RL|LR)\b", "a diagram of Mermaid", _LIST),
+    (r"\s*@startuml\b", "a diagram of PlantUML", _LIST),
+    (r"\s*lab:\s*\n(?=.*^nodes:)", "a lab of Cisco Modeling Labs", _LIST),
+    (r"(?=.*^nodes:)(?=.*^links:)(?!.*^topology:)\s*[a-z_#-]", "a topology of netlab", "Send the containerlab file that it makes (clab.yml)."),
+    (r'\s*\{(?=.*"project_id"\s*:)(?=.*"topology"\s*:)', "a project of GNS3", _LIST),
+    (r"\s*\?SNDlib\b", "a network of SNDlib, which is not read", _GRAPH),
+    (r"\s*\[[a-z_. -]+\]\s*\n", "a file of settings (INI or TOML)", _LIST),
+    (r"\s*(?:#![^\n]*python|from \w[\w.]* import |import \w[\w.]*\s*\n)", "a program in Python", "Export the network that it makes, as GraphML."),
     (r"(?s).{0,600}urn:schemas-microsoft-com:office:spreadsheet", "an XML spreadsheet of Excel 2003", _TABLE),
     (r'\s*\{(?=[^\0]{0,2000}"family"\s*:)', "a topology's spec", "Plan with it as it is (--spec)."),
     (r'\s*\{(?![^\0]{0,2000}"topology"\s*:)(?=[^\0]{0,2000}"(?:elements|nodes)"\s*:)', "a graph in JSON (Cytoscape or NetworkX)", _GRAPH),
 )  # fmt: skip
-_TEXT_PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), what, hint) for pattern, what, hint in _TEXTS)
+_TEXT_PATTERNS = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE), what, hint) for pattern, what, hint in _TEXTS
+)
 
 
 def name(data: bytes) -> tuple[str, str] | None:

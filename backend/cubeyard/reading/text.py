@@ -56,6 +56,15 @@ def strict(data: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are UTF-8, or have a mark of another Unicode encoding."""
+    try:
+        data.decode(encoding_of(data))
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def as_utf8(data: bytes) -> bytes:
     """UTF-16 and UTF-32 as UTF-8; other bytes as they are."""
     return data if encoding_of(data).startswith("utf-8") else strict(data).encode()

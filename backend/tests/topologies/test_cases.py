@@ -28,7 +28,9 @@ def graphml(keys: str, nodes: dict[str, str], edges: list[tuple[str, str, str]],
 STAR = [("n1", "n0", ""), ("n2", "n0", "")]
 
 
-@pytest.mark.parametrize("attribute", ["label", "name", "shared name"])
+@pytest.mark.parametrize(
+    "attribute", ["label", "name", "shared name", "nodeName", "node_label", "sysName", "_nx_name", "HostName"]
+)
 @pytest.mark.parametrize("root", [GRAPHML, "<graphml>", '<g:graphml xmlns:g="urn:x">'])
 def test_names_for_people_are_found_in_any_name_space(attribute: str, root: str) -> None:
     nodes = {f"n{i}": f'<data key="l">{name}</data>' for i, name in enumerate(("leaf1", "web1", "web2"))}
@@ -117,16 +119,76 @@ def clab(nodes: str) -> bytes:
     return f"name: ring\ntopology:\n{nodes}  links:\n{lines}".encode()
 
 
-@pytest.mark.parametrize("image", ["quay.io/frrouting/frr:10.1.0", "bird:2.15", "vyos/vyos:1.5"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        "quay.io/frrouting/frr:10.1.0",
+        "bird:2.15",
+        "vyos/vyos:1.5",
+        "myfrr:1",
+        "frr8",
+        "local/alpine-router",
+        "crpd:23",
+        "p4lang/stratum-bmv2",
+    ],
+)
 def test_a_container_with_a_router_s_image_is_a_switch(image: str) -> None:
     own = "".join(f"    r{i}: {{kind: linux}}\n" for i in (1, 2, 3)) + "".join(f"    c{i}: {{kind: linux, image: alpine}}\n" for i in (1, 2))  # fmt: skip
     found = imported(clab(f"  kinds: {{linux: {{image: '{image}'}}}}\n  nodes:\n{own}"))
     assert roles(found.spec) == {"c1": "server", "c2": "server", "r1": "switch", "r2": "switch", "r3": "switch"}
 
 
+@pytest.mark.parametrize(
+    "setting",
+    ['binds: ["./daemons:/etc/frr/daemons"]', "sysctls: {net.ipv4.ip_forward: 1}", 'exec: ["sysctl -w net.ipv4.ip_forward=1"]', 'exec: ["vtysh -c conf"]'],
+)  # fmt: skip
+def test_a_container_that_forwards_is_a_switch(setting: str) -> None:
+    own = "".join(f"    r{i}: {{kind: linux, image: alpine, {setting}}}\n" for i in (1, 2, 3)) + "    c1: {kind: linux}\n    c2: {kind: linux}\n"  # fmt: skip
+    result = imported(clab(f"  nodes:\n{own}"))
+    assert roles(result.spec) == {"c1": "server", "c2": "server", "r1": "switch", "r2": "switch", "r3": "switch"}
+
+
+def test_a_lab_in_json_with_rates_in_vars_is_read() -> None:
+    lab = {
+        "topology": {
+            "nodes": {"r1": {"kind": "ceos"}, "c1": {"kind": "linux"}},
+            "links": [{"endpoints": ["r1:e1", "c1:e1"], "vars": {"speed": "25G"}}],
+        }
+    }
+    assert imported(json.dumps(lab).encode()).spec["link_gbps"] == 25
+
+
+def test_xml_of_another_encoding_than_it_declares_is_named() -> None:
+    data = f"{GRAPHML}<graph><node id='zürich'/></graph></graphml>"
+    with pytest.raises(ProblemError, match="without a declared encoding"):
+        imported(data.encode("cp1252"))
+
+
 def test_a_network_without_a_switch_is_told() -> None:
     own = "".join(f"    {name}: {{kind: linux, image: alpine}}\n" for name in ("r1", "r2", "r3", "c1", "c2"))
     assert [entry.code for entry in imported(clab(f"  nodes:\n{own}")).findings] == ["no-switch"]
+
+
+FOREIGN = {
+    "Mermaid": "%% hall 2\ngraph TD\n  A --> B\n", "PlantUML": "@startuml\nA -- B\n", "GNS3": '{"name": "x", "project_id": "1", "topology": {"nodes": []}}',
+    "EVE-NG": '<?xml version="1.0"?><!-- a --><lab name="x"/>', "draw.io": "<mxGraphModel/>", "SVG": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    "Visio": '<?xml version="1.0"?><VisioDocument/>', "Modeling Labs": "lab:\n  title: x\nnodes:\n  - id: n0\n",
+    "netlab": "module: [ospf]\nnodes: [r1, r2]\nlinks: [r1-r2]\n", "INI or TOML": "[topology]\nx = 1\n", "Python": "from mininet.topo import Topo\n",
+    "SNDlib": "?SNDlib native format; type: network;\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_format_that_is_not_read_is_named(what: str) -> None:
+    with pytest.raises(ProblemError) as error:
+        imported(FOREIGN[what].encode())
+    assert what in error.value.errors[0].message
+    assert error.value.errors[0].hint
+
+
+def test_many_comments_before_another_root_take_no_time() -> None:
+    with pytest.raises(ProblemError, match="neither GraphML nor GEXF"):
+        imported(b"<!-- a -->" * 3_000 + b"<other/>")
 
 
 REFUSED: dict[str, tuple[bytes, str, str]] = {

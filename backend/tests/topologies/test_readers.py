@@ -98,7 +98,7 @@ def test_a_port_with_two_links_is_told() -> None:
         (b"source,target\nweb1,web1\n", "body.file", "no links"),
         (b"<graphml><graph>", "body.line 1, column 17", "It is not XML"),
         (b"<graphml/>", "body.element graphml", "no <graph>"),
-        (b"<svg/>", "body.file", "neither GraphML nor GEXF"),
+        (b"<other/>", "body.file", "neither GraphML nor GEXF"),
         (b"graph { a -- }", "body.line 1", "A name is expected"),
         (b"graph {\n a -- b\n", "body.line 3", "not closed"),
         (b"graph { a -- b } x", "body.line 1", "Something follows"),

@@ -34,8 +34,7 @@ _MOST_NESTED = 8
 
 
 def rows(value: Any, port: str = "", depth: int = 0) -> Iterator[Any]:
-    """Each neighbour as an object of its own; `port` is that of the device, where the output is by
-    port."""
+    """Each neighbour as an object; `port` is the device's, where the output is by port."""
     if isinstance(value, list):
         for item in value:
             yield from rows(item, port, depth)

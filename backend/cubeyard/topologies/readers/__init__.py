@@ -31,6 +31,7 @@ _BY_NAME: tuple[tuple[str, Format], ...] = (
 )
 _DOT = re.compile(rb"\s*(?:(?://|#)[^\n]*\n\s*|/\*.*?\*/\s*)*(?:strict\s+)?(?:di)?graph\b", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(rb"<(?:[\w.-]+:)?(graphml|gexf)\b")
+_LAB = re.compile(rb'"topology"\s*:\s*\{.*"endpoints"\s*:', re.DOTALL)
 _YAML = re.compile(rb"^topology\s*:", re.MULTILINE)
 
 
@@ -76,7 +77,7 @@ def detect(data: bytes, name: str = "") -> Format:
         root = _XML.search(head)
         found = None if root is None else "graphml" if root[1] == b"graphml" else "gexf"
     elif head[:1] in (b"{", b"["):
-        found = "netbox" if netbox_json.is_netbox(head) else "lldp"
+        found = "netbox" if netbox_json.is_netbox(head) else "containerlab" if _LAB.search(head) else "lldp"
     elif _DOT.match(head):
         found = "dot"
     elif _YAML.search(data):

@@ -2,10 +2,10 @@
 
 Kind, group and labels of a node are inherited as in containerlab: from the node, its group, its
 kind or the defaults. A node of kind `linux` (or another plain container) is a server unless labels,
-group, name or image indicate a router (such as FRR and BIRD); other kinds are switches. A duplicate
-key is an error, as in containerlab. Links to the host, to a management network and into tunnels are
-left out. YAML tags are ignored; the number of values is limited, so that nested aliases cannot
-expand without end. Names are read as text: `00` and `no` stay text.
+group, name, image, files or settings indicate a router (such as FRR and BIRD); other kinds are
+switches. A duplicate key is an error, as in containerlab. Links to the host, to a management
+network and into tunnels are left out. YAML tags are ignored; the number of values is limited, so
+that nested aliases cannot expand without end. Names are read as text: `00` and `no` stay text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,15 @@ from cubeyard.topologies.network import MAX_NESTING, OWN, Edge, Network, Node
 SERVER_KINDS = frozenset(("linux", "ext-container", "generic_vm", "k8s-kind", "podman"))
 ROUTERS = frozenset(
     ("frr", "frrouting", "bird", "bird2", "bird3", "quagga", "vyos", "gobgp", "openbgpd", "cumulus", "sonic", "freertr", "holo", "rustybgp",
-     "openvswitch", "ovs", "vpp", "mikrotik", "routeros", "opnsense", "pfsense")
+     "openvswitch", "ovs", "vpp", "mikrotik", "routeros", "opnsense", "pfsense", "router", "switch", "zebra", "crpd", "srlinux", "ceos", "cvx", "cx",
+     "xrd", "bmv2", "stratum", "openr", "bgp", "ospf")
 )  # fmt: skip
 """Words in the image of a container that routes or switches."""
+_ROUTES = re.compile(
+    r"/etc/(?:frr|bird|quagga|gobgp|openvswitch|sonic)|\b(?:vtysh|birdc?|gobgpd|zebra|ovs-vsctl|brctl)\b|type bridge|forward(?:ing)?\s*[=: ]\s*1"
+)
+"""Files, programs and settings of a container that forwards."""
+_SETTINGS = ("binds", "exec", "sysctls", "cmd", "startup-config")
 ROLE_LABELS = ("role", "type", "function", "device_role", "tier", "level", "layer")
 _MOST_VALUES = 2_000_000
 _MOST_ALIASES = 1_000
@@ -112,6 +118,15 @@ def _words(node: yaml.Node | None) -> str:
     return node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
 
 
+def _all_words(node: yaml.Node | None) -> str:
+    """Texts of a list, and `key=value` of a mapping."""
+    if isinstance(node, yaml.SequenceNode):
+        return "\n".join(map(_words, node.value))
+    if isinstance(node, yaml.MappingNode):
+        return "\n".join(f"{_words(key)}={_words(value)}" for key, value in node.value)
+    return _words(node)
+
+
 class _Lab:
     def __init__(self, document: dict[str, yaml.Node], topology: dict[str, yaml.Node], own: object) -> None:
         self.network = Network("containerlab", _words(document.get("name"))[:120], own=own is not None)
@@ -150,7 +165,9 @@ class _Lab:
             # In our own labs every node is of kind linux, and switches have a level.
             attributes["role"] = "switch" if "level" in labels else "server"
         image = next((words for level in reversed(levels) if (words := _words(level.get("image")))), "")
-        routes = not ROUTERS.isdisjoint(re.split(r"[^a-z0-9]+", image.casefold()))
+        words = re.split(r"[^a-z0-9]+", image.casefold())
+        routes = any(word in ROUTERS or word.startswith("frr") or word.endswith("frr") for word in words)
+        routes |= any(_ROUTES.search(_all_words(level.get(key))) for level in levels for key in _SETTINGS)
         server = (kind in SERVER_KINDS or not kind) and not routes
         if not server and not routes:
             attributes["kind"] = kind
@@ -178,7 +195,9 @@ class _Lab:
                 return
             _wrong(ends, f"{where} names the node {name[:40]!r}, which the lab does not have.", "Add it to nodes.")
         labels = {
-            key.casefold(): _words(value) for key, value in _mapping(given.get("labels"), f"{where}.labels").items()
+            key.casefold(): _words(value)
+            for member in ("vars", "labels")
+            for key, value in _mapping(given.get(member), f"{where}.{member}").items()
         }
         self.network.add_edge(Edge(a, b, a_port, b_port, labels, f"line {line}"), line)
 

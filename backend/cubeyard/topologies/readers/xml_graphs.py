@@ -16,14 +16,20 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
+from cubeyard.reading.header import key
 from cubeyard.reading.problems import BadFileError, refused
+from cubeyard.reading.text import is_utf8
 from cubeyard.topologies.network import MAX_LINKS, MAX_NESTING, MAX_NODES, OWN, Edge, Network, Node
 
 _MOST_ELEMENTS = 40 * (MAX_NODES + MAX_LINKS)
 _LINE = "line#"
 """The attribute in which an element's line is noted; no attribute of XML has such a name."""
-_LABELS = ("label", "name", "shared name", "displayname", "display name", "title", "hostname")
-"""Attributes with a node's name for people: yEd and Gephi, igraph and Cytoscape, and others."""
+_LABELS = (
+    "label", "name", "sharedname", "displayname", "title", "hostname", "nodename", "nodelabel", "vertexname", "vertexlabel", "devicename", "sysname",
+    "systemname", "device", "host", "caption", "fullname", "longname", "igraphname", "nxname", "vname", "labelv", "text",
+)  # fmt: skip
+"""Attributes with a node's name for people, without marks: yEd and Gephi, igraph and Cytoscape, and
+others."""
 
 
 def read(data: bytes, format: Literal["graphml", "gexf"]) -> Network:
@@ -56,6 +62,10 @@ def _parsed(data: bytes) -> Element:
     except ParseError as error:
         line, column = error.position
         words = str(error).partition(":")[0]
+        if not is_utf8(data) and b"encoding" not in data[:200]:
+            message = "It is XML without a declared encoding, and no UTF-8 text."
+            hint = 'Save it as UTF-8, or declare its encoding: <?xml version="1.0" encoding="windows-1252"?>'
+            raise refused(f"line {line}", message, hint, line=line) from None
         raise refused(f"line {line}, column {column + 1}", f"It is not XML: {words}.", line=line) from None
     except BadFileError:
         raise
@@ -120,7 +130,8 @@ class _Reader:
             raise refused(
                 f"line {line}", f"The node {name[:40]!r} is there twice.", "Give each node another id.", line=line
             )
-        words = next((words for key in _LABELS if (words := attributes.get(key, "").strip())), label.strip())
+        known = {key(title): words for title, words in attributes.items()}
+        words = next((words for name in _LABELS if (words := known.get(name, "").strip())), label.strip())
         self.network.add_node(name, Node(attributes, f"line {line}", words), line)
 
     def add_edges(self, edges: Iterable[tuple[Element, dict[str, str]]]) -> None:
@@ -144,12 +155,12 @@ class _Graphml(_Reader):
         super().__init__("graphml")
         self._keys: dict[str, str] = {}
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
-        for key in root.iter("key"):
-            name = (key.get("attr.name") or key.get("id", "")).casefold()
-            self._keys[key.get("id", "")] = name
-            default = key.find("default")
+        for entry in root.iter("key"):
+            name = (entry.get("attr.name") or entry.get("id", "")).casefold()
+            self._keys[entry.get("id", "")] = name
+            default = entry.find("default")
             for domain, known in self._defaults.items():
-                if default is not None and default.text and key.get("for", "all") in (domain, "all"):
+                if default is not None and default.text and entry.get("for", "all") in (domain, "all"):
                     known[name] = default.text
         about = self._data(graph, "graph")
         network = self.network
@@ -224,6 +235,6 @@ def _values(element: Element, titles: Mapping[str, str]) -> dict[str, str]:
     for values in element:
         if values.tag == "attvalues":
             for value in values:
-                key = value.get("for") or value.get("id", "")
-                found[titles.get(key, key.casefold())] = value.get("value", "")
+                name = value.get("for") or value.get("id", "")
+                found[titles.get(name, name.casefold())] = value.get("value", "")
     return found
