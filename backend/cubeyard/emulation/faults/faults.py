@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from cubeyard.emulation.faults.drawn import drawn_within
 from cubeyard.emulation.network.network import Network
 from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.checks import refused_by_field
@@ -85,21 +86,23 @@ def resolve(
     engine: Engine, network: Network, asked: list[Json], seed: int, ids: list[str], where: str | None = None
 ) -> list[Fault]:
     """Each fault with its devices and links. `where` is the request's field of a single fault;
-    without it they are the list `body.faults`. Raises a 422 that names the field of a target that
-    is not in the network."""
+    without it they are the list `body.faults`. A share is one of the network's devices, which may
+    be a part of the plan's. Raises a 422 that names the field of a target that is not in the
+    network."""
     if not asked:
         return []
     plain = [{"target": one["target"]} for one in asked]
     with _refused_at(where):
         struck = engine.fault_targets(network.spec, plain, seed)
     found = []
-    for i, (one, hit, id_) in enumerate(zip(asked, struck, ids, strict=True)):
-        kind = one.get("kind", "down")
+    for i, (one, planned, id_) in enumerate(zip(asked, struck, ids, strict=True)):
+        kind, field = one.get("kind", "down"), where or f"body.faults.{i}"
+        drawn = None if network.whole else drawn_within(engine, network, one["target"], seed + i, field)
         found.append(
             Fault(
                 id_,
                 kind,
-                list(_strikes(network, id_, kind, one, hit, where or f"body.faults.{i}")),
+                list(_strikes(network, id_, kind, one, drawn or planned, field)),
                 one.get("at_secs") or 0.0,
                 one.get("until_secs"),
                 one.get("flap_secs"),

@@ -105,6 +105,24 @@ def test_a_slice_s_flows_stay_within_it(engine: Engine) -> None:
     assert len(question(engine, PAPER, emulation={"slice": {"within": "0000", "k": 0}}).flows) == 8 * 7
 
 
+def test_a_share_is_one_of_the_emulated_part_whichever_servers_that_are(engine: Engine) -> None:
+    part = network(engine, LARGE, {"within": "7654", "k": 1})
+    assert (len(part.servers), len(part.switches), len(part.links)) == (64, 16, 128)
+    for target, hits in (
+        ({"selector": "10% of switches"}, 2),
+        ({"kind": "switch", "ratio": 0.1}, 2),
+        ({"selector": "3 level-1 switches"}, 3),
+        ({"selector": "all level-0 links"}, 64),
+        ({"selector": "5 servers"}, 5),
+    ):
+        found = [resolve(engine, part, [{"target": target}], seed, ["f1"])[0] for seed in (1, 2)]
+        assert [len(fault.strikes) for fault in found] == [hits, hits], target
+    with pytest.raises(ProblemError, match="has 16 of them: 17 cannot fail"):
+        resolve(engine, part, [{"target": {"selector": "17 switches"}}], 1, ["f1"])
+    with pytest.raises(ProblemError, match="1% of switches is none: the run has 64 servers, 16 switches"):
+        resolve(engine, part, [{"target": {"selector": "1% of switches"}}], 1, ["f1"])
+
+
 def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None:
     faults = [
         {"kind": "cable-pulled", "target": {"names": ["00/<0,0>", "01/<0,0>"]}},
