@@ -9,6 +9,8 @@ const backend = process.env.CUBEYARD_URL ?? "http://127.0.0.1:8123";
 
 export default defineConfig({
   plugins: [react()],
+  // Addresses in the files are relative; the server makes those of index.html absolute.
+  base: "./",
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: {
     host: "127.0.0.1",

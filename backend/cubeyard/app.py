@@ -55,6 +55,7 @@ from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.models import Model
 from cubeyard.kit.pages import Pages
+from cubeyard.kit.root_path import RootPath
 from cubeyard.kit.routing import PREFIX, LateRoute, routes_of
 from cubeyard.kit.schema import OtherSchemaError, migrate_own, refuse_other
 from cubeyard.life.endpoints import router as life_router
@@ -218,6 +219,11 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.router.default = Pages(settings.frontend_dir)
     app.openapi = lambda: openapi(app)
 
+    _add_layers(app, settings, measured)
+    return app
+
+
+def _add_layers(app: FastAPI, settings: Settings, measured: Metrics) -> None:
     # The last one added is the first one passed.
     app.add_middleware(HeadAsGet)
     app.add_middleware(Compression)
@@ -233,7 +239,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     )
     app.add_middleware(Guard, settings=settings, application=app)
     app.add_middleware(RequestContext, metrics=measured)
-    return app
+    if settings.root_path:
+        app.add_middleware(RootPath, root=settings.root_path)
 
 
 def _opened(settings: Settings, given: Database | None, engine: Engine) -> Database:
@@ -277,6 +284,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
                 model["title"] = name
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{}, {"token": []}]
+        if app.state.settings.root_path:
+            schema["servers"] = [{"url": app.state.settings.root_path}]
         app.openapi_schema = schema
     return app.openapi_schema
 

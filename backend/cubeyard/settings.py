@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,6 +20,9 @@ SOCKET_PATH_BYTES = 107
 """A Unix socket's path may not be longer."""
 MAX_HOSTS = 64
 LEAST_TOKEN_CHARACTERS = 16
+OWN_PATHS = frozenset({"api", "assets", "c", "healthz", "login", "logout", "metrics"})
+"""First parts of paths that are not the page's."""
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 LOCAL_IMAGES = "local"
 IMAGE_REGISTRIES = ("docker.io", "ghcr.io", "quay.io", LOCAL_IMAGES)
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -125,6 +129,9 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """Addresses or networks of reverse proxies (comma separated). Their X-Forwarded-For and -Proto
     name the caller and https; others' are ignored."""
+    root_path: str = ""
+    """The path that a reverse proxy serves page and API under, such as /cubeyard. The proxy may
+    remove it from requests or keep it."""
     frontend_dir: Path = Field(default_factory=_default_frontend)
 
     max_body_bytes: int = Field(default=4 * MEBIBYTE, ge=1024)
@@ -236,6 +243,21 @@ class Settings(BaseSettings):
             except ValueError as error:
                 raise ValueError(f"{error}; give addresses or networks like 10.0.0.0/8, comma separated") from None
         return proxies
+
+    @field_validator("root_path")
+    @classmethod
+    def _path_of_its_own(cls, given: str) -> str:
+        path = given.strip().rstrip("/")
+        first = path.partition("/")[2].partition("/")[0]
+        if path and not _ROOT_PATH.fullmatch(path):
+            raise ValueError(
+                f"the root path is {given[:80]!r}; give a path of letters, digits, dots, hyphens and _, such as /cubeyard"
+            )
+        if first in OWN_PATHS:
+            raise ValueError(
+                f"the root path begins with /{first}, which this server answers itself; choose another, such as /cubeyard"
+            )
+        return path
 
     @field_validator("hosts", mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from cubeyard.exports.options import CODES, MAX_FIRST_LABEL, MAX_LINK_CHARACTERS
 from cubeyard.jobs.service import as_problem, known
 from cubeyard.kit.errors import field_error, not_found
 from cubeyard.kit.ids import Id
+from cubeyard.kit.root_path import public
 from cubeyard.kit.routing import page_router
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.view import PlanView
@@ -77,7 +78,7 @@ def linked(options: ExportOptions, request: Request, plan: tuple[str, int] | Non
         raise field_error(
             "query.codes", "link", "A plan that is not saved has no crew mode.", hint="Save it, or give `link`."
         )
-    link = f"{request.base_url}{LINKS}/{plan[0]}/{plan[1]}/"
+    link = f"{str(request.base_url).rstrip('/')}{public(f'/{LINKS}/{plan[0]}/{plan[1]}/')}"
     if len(link) > MAX_LINK_CHARACTERS:
         raise field_error(
             "query.codes", "link", f"This server's address makes the link {len(link)} characters long.",

@@ -19,6 +19,7 @@ from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
+from cubeyard.kit.root_path import public
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
 
@@ -186,5 +187,5 @@ def as_job(row: JobRow) -> schemas.Job:
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
-        result_url=f"/api/v1/jobs/{row.id}/result" if row.state == "done" else None,
+        result_url=public(f"/api/v1/jobs/{row.id}/result") if row.state == "done" else None,
     )

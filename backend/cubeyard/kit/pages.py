@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -12,9 +13,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from cubeyard.kit.problems import problem_response
+from cubeyard.kit.responses import matches
+from cubeyard.kit.root_path import public
 
 NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard</title>
-<p>The page is not built here. Run <code>make build</code>, or use the API: <a href="/api/v1/openapi.json">its description</a>.</p></html>"""
+<p>The page is not built here. Run <code>make build</code>, or use the API: <a href="./api/v1/openapi.json">its description</a>.</p></html>"""
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 
@@ -42,18 +45,25 @@ class Pages:
             return problem_response(scope, 405, "method-not-allowed", detail, headers={"allow": "GET, HEAD"})
         relative = path.lstrip("/")
         full, found = self._files.lookup_path(relative) if relative and "\x00" not in relative else ("", None)
-        if found is not None and Path(full).is_file():
+        if found is not None and Path(full).is_file() and relative != "index.html":
             response = self._files.file_response(full, found, scope)
             response.headers["cache-control"] = IMMUTABLE if relative.startswith("assets/") else "no-cache"
             return response
-        if relative.startswith("assets/") or not _wants_page(scope, relative):
+        if relative.startswith("assets/") or not (relative == "index.html" or _wants_page(scope, relative)):
             return problem_response(scope, 404, "not-found", f"There is nothing at {path}.")
-        full, found = self._files.lookup_path("index.html")
-        if found is None:
-            return HTMLResponse(NOT_BUILT)
-        response = self._files.file_response(full, found, scope)
-        response.headers["cache-control"] = "no-cache"
-        return response
+        return self._index(Headers(scope=scope).get("if-none-match"))
+
+    def _index(self, if_none_match: str | None) -> Response:
+        """`index.html` is built with relative addresses; the browser's are below the root path."""
+        try:
+            text = (self._folder / "index.html").read_text(encoding="utf-8")
+        except OSError:
+            text = NOT_BUILT
+        html = text.replace('="./', f'="{public("/")}').encode()
+        headers = {"cache-control": "no-cache", "etag": f'"{hashlib.sha256(html).hexdigest()[:32]}"'}
+        if matches(if_none_match, headers["etag"]):
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(html, headers=headers)
 
 
 def _wants_page(scope: Scope, relative: str) -> bool:

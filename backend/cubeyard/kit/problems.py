@@ -15,6 +15,7 @@ from starlette.routing import Match
 
 from cubeyard.kit import json_bodies
 from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError
+from cubeyard.kit.root_path import public
 from cubeyard.kit.validation import in_words, of_validation
 
 
@@ -38,7 +39,7 @@ def problem_response(
         "title": title,
         "status": status,
         "detail": detail,
-        "instance": str(scope.get("path", "")),
+        "instance": public(str(scope.get("path", ""))),
         "request_id": str(scope.get("state", {}).get("request_id", "")),
         "errors": [error.model_dump(mode="json") for error in errors],
         "findings": list(findings),

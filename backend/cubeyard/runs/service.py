@@ -15,6 +15,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.kit.ids import new_id
+from cubeyard.kit.root_path import public
 from cubeyard.runs import schemas
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.queue import QUICK_SECS, RunQueue
@@ -162,8 +163,8 @@ def as_run(row: RunRow, repository: RunRepository) -> schemas.Run:
         **fields,
         remaining_secs=_remaining_secs(row, repository),
         queue=_place(row, repository),
-        events_url=f"/api/v1/runs/{row.id}/events",
-        results_url=f"/api/v1/runs/{row.id}/results",
+        events_url=public(f"/api/v1/runs/{row.id}/events"),
+        results_url=public(f"/api/v1/runs/{row.id}/results"),
     )
 
 

@@ -3,6 +3,7 @@
  * document.
  */
 import createClient from "openapi-fetch";
+import { BASE, serverPath } from "./base";
 import { reportReachable } from "./connection";
 import type { paths } from "./schema";
 import type { FieldError, Finding, Problem } from "./types";
@@ -86,7 +87,10 @@ export async function call(request: Request): Promise<Response> {
   }
 }
 
-export const api = createClient<paths>({ fetch: call });
+export const api = createClient<paths>({ baseUrl: BASE, fetch: call });
+
+/** A request to a path of the server outside the generated client. */
+export const requestTo = (path: string, init?: RequestInit): Request => new Request(serverPath(path), init);
 
 function isProblem(value: unknown): value is Problem {
   return typeof value === "object" && value !== null && "title" in value && "status" in value;

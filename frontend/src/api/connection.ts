@@ -2,7 +2,9 @@
  * Whether the server answers. Every call reports here; while it does not answer, a quiet probe
  * looks for its return.
  */
+
 import { useSyncExternalStore } from "react";
+import { serverPath } from "./base";
 
 let online = true;
 let probe: ReturnType<typeof setTimeout> | undefined;
@@ -19,7 +21,7 @@ export function reportReachable(reachable: boolean): void {
 
 async function look() {
   try {
-    const answer = await fetch("/healthz", { cache: "no-store" });
+    const answer = await fetch(serverPath("/healthz"), { cache: "no-store" });
     if (answer.ok) return reportReachable(true);
   } catch {
     // Still away.

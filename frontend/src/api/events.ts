@@ -2,7 +2,7 @@
  * Server-sent events over `fetch`: unlike EventSource it sends the token, reports why it failed,
  * and starts at the position that the caller gives.
  */
-import { call, errorOf } from "./client";
+import { call, errorOf, requestTo } from "./client";
 
 export interface ServerEvent {
   /** The frame's number as text; null for an event that is not stored. */
@@ -59,7 +59,7 @@ export async function* readEvents(
   body?: unknown,
 ): AsyncGenerator<ServerEvent[], "over" | "ended"> {
   const silence = new AbortController();
-  const request = new Request(new URL(path, location.origin), {
+  const request = requestTo(path, {
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     headers: {
       Accept: "text/event-stream",

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { BASE } from "@/api/base";
 import { loadFaultKinds } from "@/features/shared/fault-kinds";
 import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/features/shared/run-url";
 import { readChangesSearch, readPlanSearch } from "@/features/shared/url-state";
@@ -203,6 +204,7 @@ export const router = createRouter({
     changes,
     settings,
   ]),
+  basepath: BASE || "/",
   defaultPreload: "intent",
   // Plain `key=value` text: names like 0132 stay text and links stay readable.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

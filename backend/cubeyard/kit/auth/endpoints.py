@@ -19,6 +19,7 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.models import Model
+from cubeyard.kit.root_path import public
 from cubeyard.kit.routing import api_router, page_router
 from cubeyard.kit.text import PlainText
 
@@ -137,7 +138,7 @@ async def login(request: Request) -> Response:
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
-        path="/",
+        path=public("/"),
     )
     return response
 
@@ -146,7 +147,7 @@ async def login(request: Request) -> Response:
 def logout(service: Service, request: Request) -> Response:
     service.close_session(request.cookies.get(COOKIE, ""))
     response = RedirectResponse("/login", status_code=303)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    response.delete_cookie(COOKIE, path=public("/"), httponly=True, samesite="strict")
     return response
 
 
@@ -203,10 +204,10 @@ def _page(wanted: str, error: str, *, status: int = 200) -> HTMLResponse:
     return HTMLResponse(
         f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Log in · Cubeyard</title><link rel="icon" href="/icon.svg" type="image/svg+xml">
+<title>Log in · Cubeyard</title><link rel="icon" href="{public("/icon.svg")}" type="image/svg+xml">
 <style>{_STYLE}</style></head>
 <body><main><h1>{_LOGO}Log in to Cubeyard</h1>{alert}
-<form method="post" action="/login"><input type="hidden" name="next" value="{html.escape(wanted, quote=True)}">
+<form method="post" action="{public("/login")}"><input type="hidden" name="next" value="{html.escape(wanted, quote=True)}">
 <label>API token <input name="token" type="password" autocomplete="current-password" required autofocus{described}></label>
 <button>Log in</button></form>
 <p>No token yet? An administrator creates one with <code>cubeyard token create</code>.</p></main></body></html>""",

@@ -1,5 +1,6 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
+import { serverPath } from "@/api/base";
 import type { CompareResponse, CompareRow } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
@@ -195,7 +196,7 @@ function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: strin
     );
   return (
     <a
-      href="/plans/new"
+      href={serverPath("/plans/new")}
       onClick={async (event) => {
         event.preventDefault();
         await navigate({ to: "/plans/new", search: { spec: await encodeSpec(refOf.spec!) } });

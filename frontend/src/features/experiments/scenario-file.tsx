@@ -1,6 +1,6 @@
 /** Scenario files: the draft saved as one, and one that is chosen or dropped opened in the form. */
 import { useCallback, useMemo, useState } from "react";
-import { ApiError, api, call, errorOf, take } from "@/api/client";
+import { ApiError, api, call, errorOf, requestTo, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
@@ -50,7 +50,7 @@ async function draftIn(files: readonly File[]): Promise<{ name: string; draft: D
 async function saveScenario(draft: Draft): Promise<void> {
   try {
     const response = await call(
-      new Request("/api/v1/scenarios/write", {
+      requestTo("/api/v1/scenarios/write", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ experiment: draft }),

@@ -5,6 +5,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { pagePath } from "@/api/base";
 import { api, take } from "@/api/client";
 import { resolveRef } from "../shared/refs";
 import type { ExperimentsSearch } from "../shared/run-url";
@@ -80,7 +81,7 @@ export function useDraft() {
       const whole = await pack(draft);
       const next = fitsLink(whole) ? whole : await pack(withoutModules(draft));
       // Another page may be on its way in while this one still stands.
-      if (stale || next === written.current || location.pathname !== "/experiments") return;
+      if (stale || next === written.current || pagePath(location.pathname) !== "/experiments") return;
       written.current = next;
       void navigate({
         from: "/experiments",

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { call, errorOf } from "@/api/client";
+import { call, errorOf, requestTo } from "@/api/client";
 import { buttonClass } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
@@ -25,7 +25,7 @@ export default function ReferencePage() {
     queryKey: ["openapi"],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
-      const response = await call(new Request(DESCRIPTION, { signal }));
+      const response = await call(requestTo(DESCRIPTION, { signal }));
       if (!response.ok) throw errorOf(await response.json().catch(() => null), response);
       return (await response.json()) as Document;
     },

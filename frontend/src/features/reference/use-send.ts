@@ -3,7 +3,7 @@
  * none.
  */
 import { useRef, useState } from "react";
-import { call } from "@/api/client";
+import { call, requestTo } from "@/api/client";
 
 export interface Answer {
   status: number;
@@ -29,7 +29,7 @@ export function useSend() {
     setError(null);
     const started = performance.now();
     try {
-      const response = await call(new Request(target, { ...init, signal: controller.signal }));
+      const response = await call(requestTo(target, { ...init, signal: controller.signal }));
       const blob = await response.blob();
       const type = response.headers.get("content-type") ?? "";
       const textual = /json|text|xml|svg|csv|yaml/.test(type);

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { serverPath } from "@/api/base";
 import { api, setToken, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
@@ -34,7 +35,7 @@ export function SessionSection() {
           <p>{sessionText(session.data)}</p>
           {session.data.needed && (
             // A plain form: the answer is the login page.
-            <form method="post" action="/logout" onSubmit={() => setToken(null)}>
+            <form method="post" action={serverPath("/logout")} onSubmit={() => setToken(null)}>
               <Button type="submit">Log out</Button>
             </form>
           )}

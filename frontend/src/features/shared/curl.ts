@@ -1,6 +1,7 @@
 /** "Copy as curl": each screen registers the REST calls that correspond to it. */
 import { useEffect } from "react";
 import { create } from "zustand";
+import { serverPath } from "@/api/base";
 import type { Json } from "./spec";
 
 export interface ScreenRequest {
@@ -32,7 +33,7 @@ export function curlOf(request: ScreenRequest, origin: string): string {
   const parts = ["curl"];
   if (request.method !== "GET" && !(request.method === "POST" && request.body !== undefined))
     parts.push(`-X ${request.method}`);
-  parts.push(quoted(`${origin}${request.path}`));
+  parts.push(quoted(origin + serverPath(request.path)));
   if (request.body !== undefined) {
     parts.push(`-H 'Content-Type: application/json'`);
     parts.push(`-d ${quoted(JSON.stringify(request.body))}`);

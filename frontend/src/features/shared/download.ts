@@ -1,5 +1,5 @@
 /** Files that the server makes, fetched with the token this page has, and handed to the browser. */
-import { call, errorOf } from "@/api/client";
+import { call, errorOf, requestTo } from "@/api/client";
 import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
 
@@ -22,7 +22,7 @@ export function fileNameOf(disposition: string | null, fallback: string): string
 /** Saves the response of `path`; an error is shown, not thrown. */
 export async function downloadFrom(path: string, fallbackName: string): Promise<void> {
   try {
-    const response = await call(new Request(path));
+    const response = await call(requestTo(path));
     if (!response.ok) throw errorOf(await response.json().catch(() => null), response);
     saveFile(await response.blob(), fileNameOf(response.headers.get("content-disposition"), fallbackName));
   } catch (error) {

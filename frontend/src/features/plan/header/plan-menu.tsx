@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { serverPath } from "@/api/base";
 import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Icon } from "@/ui/icon";
@@ -77,7 +78,7 @@ export function PlanMenu({
               {EXAMPLES.map((example) => (
                 <li key={example.slug} className={styles.row}>
                   <a
-                    href="/plans/new"
+                    href={serverPath("/plans/new")}
                     className={common.entry}
                     onClick={(event) => {
                       event.preventDefault();

@@ -1,7 +1,7 @@
 /** Making a file of the plan and following it while it streams. */
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { api, call, errorOf, take } from "@/api/client";
+import { api, call, errorOf, requestTo, take } from "@/api/client";
 import type { ExportFormat } from "@/api/types";
 import { saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
@@ -54,8 +54,8 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
 
   const fileRequest = (format: ExportFormat, options: ExportOptions, signal: AbortSignal) =>
     saved
-      ? new Request(exportPath(format.name, saved, options), { signal })
-      : new Request(exportPath(format.name, saved, options), {
+      ? requestTo(exportPath(format.name, saved, options), { signal })
+      : requestTo(exportPath(format.name, saved, options), {
           method: "POST",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify({ spec, name }),
@@ -78,7 +78,7 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
               setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
             )
           : null;
-      const response = file ? await call(new Request(file, { signal })) : first;
+      const response = file ? await call(requestTo(file, { signal })) : first;
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
       // For a file generated in the background, the progress bar is already at its end: the
       // download must not move it back.

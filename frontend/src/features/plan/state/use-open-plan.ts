@@ -5,6 +5,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { pagePath } from "@/api/base";
 import { api, take } from "@/api/client";
 import { isPlanPath } from "../../shared/last-plan";
 import { addressSpec, decodeSpec, parseSpecText } from "../../shared/share";
@@ -88,7 +89,7 @@ export function useOpenPlan(): OpenState {
     let stale = false;
     const timer = setTimeout(async () => {
       const code = dirty || id === undefined ? await addressSpec(spec) : undefined;
-      if (stale || !isPlanPath(location.pathname)) return;
+      if (stale || !isPlanPath(pagePath(location.pathname))) return;
       const next = `${id ?? ""}|${search.revision ?? ""}|${code ?? ""}|`;
       if (current.current === next) return;
       current.current = next;

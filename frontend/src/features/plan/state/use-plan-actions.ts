@@ -1,6 +1,7 @@
 /** Actions on the plan on screen: share, compare, run experiments, save as a picture. */
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
+import { serverPath } from "@/api/base";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { copyText, saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
@@ -46,7 +47,7 @@ export function usePlanActions(hash: string | undefined) {
     const { saved, history } = usePlan.getState();
     if (!saved || isDirty(usePlan.getState())) {
       // A link that needs no database: the spec itself.
-      url.pathname = "/plans/new";
+      url.pathname = serverPath("/plans/new");
       url.searchParams.delete("revision");
       url.searchParams.delete("topology");
       const code = await linkSpec(history.present);
