@@ -11,6 +11,8 @@ test("a token is created, shown once, works and is revoked", async ({ page, serv
   const create = page.getByRole("button", { name: "Create token" });
   await expect(create).toBeDisabled();
   await page.getByLabel("Name of the new token").fill("night shift");
+  await page.getByLabel("Read only").check();
+  await page.getByLabel("Expiry of the new token").selectOption("Expires in 7 days");
   await create.click();
   const secret = (await page.getByTestId("new-token").textContent()) ?? "";
   expect(secret).toMatch(/^cby_.{40,}/);
@@ -20,10 +22,12 @@ test("a token is created, shown once, works and is revoked", async ({ page, serv
     extraHTTPHeaders: { authorization: `Bearer ${secret}` },
   });
   expect((await program.get("/api/v1/plans")).status()).toBe(200);
+  expect((await program.post("/api/v1/plans", { data: {} })).status(), "it may only read").toBe(403);
 
   await page.reload();
   const row = page.getByRole("listitem").filter({ hasText: "night shift" });
   await expect(row).toContainText("last used");
+  await expect(row).toContainText("read only, expires");
   await expect(page.getByText(secret)).toHaveCount(0);
   page.on("dialog", (dialog) => void dialog.accept());
   await row.getByRole("button", { name: "Revoke night shift" }).click();

@@ -4,7 +4,7 @@ import { api, take } from "@/api/client";
 import type { NewToken, Token, TokenCreate } from "@/api/types";
 import { Button } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
-import { TextInput } from "@/ui/form";
+import { Select, TextInput } from "@/ui/form";
 import { Empty, Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatDate } from "../shared/dates";
@@ -13,6 +13,15 @@ import styles from "./settings.module.css";
 
 const KEY = ["tokens"];
 const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
+
+const EXPIRIES = [
+  { value: "", label: "Never expires" },
+  { value: "1", label: "Expires in a day" },
+  { value: "7", label: "Expires in 7 days" },
+  { value: "30", label: "Expires in 30 days" },
+  { value: "90", label: "Expires in 90 days" },
+  { value: "365", label: "Expires in a year" },
+];
 
 /** API tokens: programs, and browsers on other machines, need one. */
 export function TokensSection() {
@@ -79,13 +88,15 @@ function CreateForm({
 }) {
   const [name, setName] = useState("");
   const [readOnly, setReadOnly] = useState(false);
+  const [days, setDays] = useState("");
   return (
     <form
       className={styles.create}
       onSubmit={(event) => {
         event.preventDefault();
         // The error was shown already; the name stays in the field.
-        void onCreate({ name: name.trim(), read_only: readOnly }).then(
+        const expires_in_days = days === "" ? null : Number(days);
+        void onCreate({ name: name.trim(), read_only: readOnly, expires_in_days }).then(
           () => setName(""),
           () => {},
         );
@@ -102,6 +113,7 @@ function CreateForm({
         <input type="checkbox" checked={readOnly} onChange={(event) => setReadOnly(event.target.checked)} />
         Read only
       </label>
+      <Select aria-label="Expiry of the new token" value={days} options={EXPIRIES} onChange={setDays} />
       <Button type="submit" look="primary" disabled={busy || name.trim() === ""}>
         Create token
       </Button>
