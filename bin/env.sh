@@ -37,13 +37,17 @@ die() {
   exit 1
 }
 
-# Prompts y/N on a terminal; in CI or without a terminal the answer is yes.
+# Prompts y/N on a terminal, where standard output may be a pipe. Only an answer there or YES=1 is a
+# yes: without a terminal the answer is no, in CI too.
 agree() {
-  if [ "${CI:-}" = true ] || [ "${CI:-}" = 1 ] || [ "${YES:-}" = 1 ] || [ ! -t 0 ] || [ ! -t 1 ]; then return 0; fi
   local answer
+  if [ "${YES:-}" = 1 ]; then return 0; fi
+  if ! has_terminal; then return 1; fi
   read -r -p "$1 [y/N] " answer
   case $answer in y | Y | yes) return 0 ;; *) return 1 ;; esac
 }
+
+has_terminal() { [ -t 0 ] && [ -t 2 ]; }
 
 # Runs a command as root: as it is when we are root, by sudo when we are not.
 as_root() {
