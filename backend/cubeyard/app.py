@@ -109,7 +109,7 @@ def healthz(request: Request, response: Response) -> Health:
         log.warning("health_database", error=str(error))
         database = "unavailable"
     try:
-        engine = f"ok {request.app.state.engine.version}"
+        engine = f"ok {request.app.state.engine.build_version}"
     except ImportError as error:
         log.warning("health_engine", error=str(error))
         engine = "unavailable"

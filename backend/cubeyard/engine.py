@@ -92,6 +92,11 @@ class Engine:
         return str(_binding().engine_version())
 
     @property
+    def build_version(self) -> str:
+        """Version and digest of the sources: workers share points only with the same one."""
+        return str(_binding().engine_build())
+
+    @property
     def hosts(self) -> int:
         """How many machines emulations are spread over by the settings, at most; 0 for this one
         alone."""

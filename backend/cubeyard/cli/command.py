@@ -164,7 +164,7 @@ def _version(wanted: bool) -> None:
         # Not by `cubeyard.engine`, which takes ten times as long to import as all the rest of this.
         import cubeyard_engine
 
-        print(f"cubeyard {__version__}, engine {cubeyard_engine.engine_version()}")
+        print(f"cubeyard {__version__}, engine {cubeyard_engine.engine_build()}")
         raise typer.Exit
 
 

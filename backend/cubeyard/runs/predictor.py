@@ -21,7 +21,7 @@ class FigureMaker(Protocol):
 
 class Predictor(FigureMaker, Protocol):
     @property
-    def version(self) -> str: ...
+    def build_version(self) -> str: ...
 
     def predict_json(
         self,

@@ -185,15 +185,15 @@ class RunRunner:
             row.points_done = repository.count_points(run_id) if row.attempts > 1 else 0
             row.progress = row.progress_at_start = row.points_done / row.points_total
             row.work_secs = 0.0
-            row.engine_version = self._engine.version
+            row.engine_version = self._engine.build_version
             row.started_at = row.heartbeat_at = repository.now()
             enter(repository, row, "running", "")
             return Begun(row, document, holder, take_first(session, self._queue, row, holder) if computed else None)
 
     def _join(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
-        """Points of a run that other workers are at. All of a run's come from one version of the
+        """Points of a run that other workers are at. All of a run's come from one build of the
         engine."""
-        if row.lane != "long" or row.engine_version != self._engine.version:
+        if row.lane != "long" or row.engine_version != self._engine.build_version:
             return None
         return take(session, self._queue, row, holder, self._lanes())
 

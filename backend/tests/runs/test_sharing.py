@@ -21,6 +21,7 @@ from cubeyard.app import create_app
 from cubeyard.engine import Engine, OnPartial, OnProgress
 from cubeyard.kit.db import Database
 from cubeyard.runs.reaper import RunReaper
+from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.runner import RunRunner
 from cubeyard.runs.sharing import Share
 from cubeyard.settings import Settings
@@ -276,3 +277,15 @@ def test_a_worker_until_idle_ends_and_has_two_connections(
     assert most == 2
     for one in (run, other):
         assert client.get(f"{API}/runs/{one}").json()["state"] == "succeeded"
+
+
+def test_workers_of_another_build_do_not_share_a_run(client: TestClient, database: Database, engine: Engine) -> None:
+    """Their points need not be the same bytes."""
+    run = start(client, **sweep(4))
+    runner = RunRunner(database, engine)
+    for build, joins in ((engine.build_version, True), (f"{engine.version}+0123456789abcdef", False)):
+        with database.session() as session:
+            row = RunRepository(session).run(run["id"], lock=True)
+            assert row is not None
+            row.state, row.lane, row.engine_version = "running", "long", build
+            assert (runner._join(session, row, build) is not None) is joins

@@ -31,6 +31,7 @@ __all__ = [
     "diff_plans",
     "emulation_network",
     "emulation_profile",
+    "engine_build",
     "engine_version",
     "engines_json",
     "estimate_json",
@@ -91,6 +92,9 @@ class CableColumns(TypedDict):
     colour: NDArray[np.uint8]
     bundle: NDArray[np.int32]
     """-1 for a cable within one rack."""
+
+def engine_build() -> str:
+    """Version and digest of the sources: only builds with the same text compute the same bytes."""
 
 def engine_version() -> str:
     """Version of the engine, as in every summary."""

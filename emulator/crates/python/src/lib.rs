@@ -56,6 +56,12 @@ fn engine_version() -> &'static str {
     ENGINE_VERSION
 }
 
+/// Version and digest of the sources: only builds with the same text compute the same bytes.
+#[pyfunction]
+fn engine_build() -> &'static str {
+    concat!(env!("CARGO_PKG_VERSION"), "+", env!("CUBEYARD_SOURCES"))
+}
+
 /// The built-in price books as JSON texts, oldest first.
 #[pyfunction]
 fn builtin_books() -> Vec<&'static str> {
@@ -94,6 +100,8 @@ mod cubeyard_engine {
     use super::emulation::emulation_network;
     #[pymodule_export]
     use super::emulation::emulation_profile;
+    #[pymodule_export]
+    use super::engine_build;
     #[pymodule_export]
     use super::engine_version;
     #[pymodule_export]

@@ -167,3 +167,10 @@ def test_mistakes_of_chip_programs_have_line_and_column() -> None:
         engine.chip_program("SetUDLK(1, (B22));\nSetUDLK(3, (B23));")
     finding = json.loads(raised.value.findings_json)[0]
     assert (finding["line"], finding["column"], finding["where"], finding["severity"]) == (2, 9, "i", "error")
+
+
+def test_a_build_is_a_version_and_a_digest_of_the_sources() -> None:
+    version, _, digest = engine.engine_build().partition("+")
+    assert version == engine.engine_version()
+    assert len(digest) == 16
+    assert int(digest, 16) > 0
