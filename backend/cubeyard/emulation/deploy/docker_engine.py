@@ -25,6 +25,18 @@ class DockerGoneError(ProblemError):
         super().__init__(503, "docker-gone", f"The Docker engine does not answer: {_short(error)}")
 
 
+class PlainTcpError(DockerGoneError):
+    """An engine that is root for everybody who reaches its port."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            PermissionError(
+                f"{place} is refused without TLS: everybody who reaches that port is root there."
+                " Take a context with host=ssh://HOST, or one with TLS keys."
+            )
+        )
+
+
 def _short(error: Exception) -> str:
     from docker.errors import APIError
 
@@ -65,15 +77,24 @@ def connect(secs: int, engine: str = "") -> Any:
 
     Raises DockerGoneError.
     """
-    told = _way_to(engine)
-    place = told.get("base_url", HERE)
+    way = _way_to(engine)
+    place = way.get("base_url", HERE)
     path = place.removeprefix("http+").removeprefix("unix://")
     if path != place and not Path(path).exists():
         raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
+    if place.startswith(("tcp://", "http://")) and not way.get("tls"):
+        raise PlainTcpError(place)
     import docker
 
+    from cubeyard.emulation.deploy import docker_ssh
+
     with explained():
-        return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
+        if place.startswith("ssh://"):
+            try:
+                return docker_ssh.client(place, secs, MINIMUM_API)
+            except ValueError as error:
+                raise DockerGoneError(error) from error
+        return docker.APIClient(**{**way, "base_url": place}, timeout=secs, version=MINIMUM_API)
 
 
 def address(engine: str) -> str:
@@ -89,7 +110,7 @@ def _way_to(engine: str) -> Json:
     way = {"base_url": engine} if "://" in engine else context(engine)
     if way is None:
         raise DockerGoneError(LookupError(f"there is no Docker context {engine}; `docker context ls` lists them"))
-    return {**way, "use_ssh_client": True} if way["base_url"].startswith("ssh://") else way
+    return way
 
 
 def engine_version(secs: int = 5, engine: str = "") -> str:

@@ -317,7 +317,7 @@ def _docker(engine: str = "") -> Capability:
             title=title,
             available=False,
             reason=error.detail,
-            fix=_docker_fix(),
+            fix=_docker_fix() if not engine else "Try `docker --context NAME version` or `ssh HOST docker version`.",
             needed=False,
         )
     return Capability(
