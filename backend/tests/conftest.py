@@ -96,8 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Spread(LoadFileScheduling):
-    """A process takes a file of tests, but of the figures a single test: computing all of them again
-    takes one process half an hour."""
+    """A process takes a file of tests, but of the figures a single test: computing all of them
+    again takes one process half an hour."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid if nodeid.startswith("tests/figures/test_references.py::") else super()._split_scope(nodeid)

@@ -1,4 +1,5 @@
-"""Set-up installs packages of the system only after a yes: on a terminal, or given with the call."""
+"""Set-up installs packages of the system only after a yes: on a terminal, or given with the
+call."""
 
 from __future__ import annotations
 
