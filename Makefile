@@ -36,7 +36,7 @@ fmt: setup-test ## format every file
 wheels: setup ## put the wheels for notebooks, cubeyard and cubeyard-engine, into dist/
 	@bin/wheels
 
-docs: setup-test ## write the documentation of the Python API and the command line into dist/docs
+docs: setup ## build the documentation site into dist/docs; `make run` serves it under /docs
 	@bin/docs
 
 bench: setup-bench ## measure the promised speeds, as ratios to other programs on this machine

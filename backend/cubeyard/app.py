@@ -216,7 +216,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     problems.install(app)
-    app.router.default = Pages(settings.frontend_dir)
+    app.router.default = Pages(settings.frontend_dir, settings.docs_dir)
     app.openapi = lambda: openapi(app)
 
     _add_layers(app, settings, measured)

@@ -109,6 +109,10 @@ def _default_frontend() -> Path:
     return Path(__file__).resolve().parents[2] / "frontend" / "dist"
 
 
+def _default_docs() -> Path:
+    return Path(__file__).resolve().parents[2] / "dist" / "docs"
+
+
 class Settings(BaseSettings):
     """Limits and places. A value from the command line wins over the environment."""
 
@@ -133,6 +137,8 @@ class Settings(BaseSettings):
     """The path that a reverse proxy serves page and API under, such as /cubeyard. The proxy may
     remove it from requests or keep it."""
     frontend_dir: Path = Field(default_factory=_default_frontend)
+    docs_dir: Path = Field(default_factory=_default_docs)
+    """The built documentation, served under /docs."""
 
     max_body_bytes: int = Field(default=4 * MEBIBYTE, ge=1024)
     """Of JSON: the largest custom topology, 32,768 links with their ports, has 3 MiB."""

@@ -178,7 +178,9 @@ def url(server: EmbeddedPostgres, databases: Databases, template: str) -> Iterat
 
 @pytest.fixture
 def settings(url: str, tmp_path: Path) -> Settings:
-    return Settings(database_url=url, home=tmp_path, frontend_dir=tmp_path / "dist", job_lease_secs=3)
+    return Settings(
+        database_url=url, home=tmp_path, frontend_dir=tmp_path / "dist", docs_dir=tmp_path / "docs", job_lease_secs=3
+    )
 
 
 @pytest.fixture

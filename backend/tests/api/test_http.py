@@ -240,6 +240,24 @@ def test_the_page_is_served_with_its_assets_and_its_routes(client: TestClient, s
         assert "root:" not in client.get(path).text
 
 
+def test_the_documentation_is_served_below_docs(client: TestClient, settings: Settings) -> None:
+    missing = client.get("/docs/")
+    assert (missing.status_code, "make docs" in missing.text) == (404, True)
+    folder: Path = settings.docs_dir
+    (folder / "how-to").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html><title>Documentation</title>")
+    (folder / "how-to" / "buy.html").write_text("<!doctype html><title>Buy</title>")
+    assert client.get("/docs", follow_redirects=False).headers["location"] == "docs/"
+    for path, title in (("/docs", "Documentation"), ("/docs/", "Documentation"), ("/docs/how-to/buy.html", "Buy")):
+        answer = client.get(path)
+        assert (answer.status_code, title in answer.text) == (200, True), path
+        assert answer.headers["cache-control"] == "no-cache"
+    assert client.get("/docs/how-to/sell.html").status_code == 404
+    (folder.parent / "secret.txt").write_text("kept to ourselves")
+    for path in ("/docs/../secret.txt", "/docs/%2e%2e/secret.txt", "/docs/%00", "/docs//etc/passwd"):
+        assert "ourselves" not in client.get(path).text
+
+
 def test_health_and_metrics_tell_the_truth(
     client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

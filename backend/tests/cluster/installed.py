@@ -57,8 +57,8 @@ def documents(*values: str, release: str = "cubeyard") -> list[Json]:
 
 
 def install(cluster: Cluster, database_url: str) -> Service:
-    """Follows docs/kubernetes.md: one `helm install`, here with an image that is already on the
-    nodes, and small requests."""
+    """Follows docs/how-to/kubernetes.md: one `helm install`, here with an image that is already on
+    the nodes, and small requests."""
     core = client.CoreV1Api(cluster.api)
     try:
         cluster_helm(
@@ -166,7 +166,7 @@ def wait_for_pods(cluster: Cluster, count: int, secs: float = 60) -> list[Any]:
 
 HEAD = """# The chart of deploy/helm/cubeyard with its default values, for clusters without Helm;
 # `bin/cluster render` writes this file. The namespaces and three Secrets come first:
-# docs/kubernetes.md says how.
+# docs/how-to/kubernetes.md says how.
 """
 
 

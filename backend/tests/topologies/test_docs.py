@@ -1,4 +1,4 @@
-"""The examples of docs/topologies.md are read, each in its format."""
+"""The examples of docs/how-to/import.md are read, each in its format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.topologies.files import imported, roles
 
-PAGE = Path(__file__).parents[3] / "docs" / "topologies.md"
+PAGE = Path(__file__).parents[3] / "docs/how-to/import.md"
 
 
 def test_every_example_is_read() -> None:

@@ -17,7 +17,7 @@ from cubeyard.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[4]
 OF_THE_DEPLOYMENT = {
-    *("database_url", "home", "host", "port", "token", "allowed_hosts", "frontend_dir"),
+    *("database_url", "home", "host", "port", "token", "allowed_hosts", "frontend_dir", "docs_dir"),
     *("fabric_dir", "fabric_start", "fabric_sudo", "programs_dir", "cluster"),
 }
 """Settings that the deployment sets, or that have no meaning in its containers."""

@@ -1,6 +1,7 @@
 import { Kbd } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { type Command, chordKeys, useRegistry } from "./commands";
+import { documentsOf, documentUrl } from "./documents";
 import { GLOSSARY } from "./glossary";
 import styles from "./shortcuts.module.css";
 
@@ -17,7 +18,7 @@ const TABLES: Command[] = [
   run: () => {},
 }));
 
-/** `?`: every shortcut that works now, and what the page's terms mean. */
+/** `?`: the documents, every shortcut that works now, and what the page's terms mean. */
 export default function Shortcuts() {
   const sources = useRegistry((state) => state.sources);
   const groups = new Map<string, Command[]>();
@@ -27,11 +28,18 @@ export default function Shortcuts() {
   }
   return (
     <ModalDialog
-      title="Keyboard shortcuts and terms"
+      title="Documents, keyboard shortcuts and terms"
       isOpen
       onClose={() => useRegistry.setState({ help: false })}
       width={680}
     >
+      <nav aria-label="Documentation" className={styles.documents}>
+        {documentsOf(window.location.pathname).map((document) => (
+          <a key={document.page} href={documentUrl(document)} target="_blank" rel="noreferrer">
+            {document.title}
+          </a>
+        ))}
+      </nav>
       <div className={styles.columns}>
         {[...groups].map(([group, commands]) => (
           <section key={group}>
