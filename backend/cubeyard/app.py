@@ -266,15 +266,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     """The API's description; errors are problem JSON and nothing else."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        shared = schema["components"].setdefault("responses", {})
-        for path in schema["paths"].values():
-            for operation in path.values():
-                for status, response in operation["responses"].items():
-                    content = response.get("content", {})
-                    if MEDIA_TYPE in content:
-                        content.pop("application/json", None)
-                        shared[f"Problem{status}"] = response
-                        operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
+        _share_problems(schema)
         for unused in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(unused, None)
         for kept in (frame_schemas, packet_event_schemas):
@@ -288,6 +280,19 @@ def openapi(app: FastAPI) -> dict[str, Any]:
             schema["servers"] = [{"url": app.state.settings.root_path}]
         app.openapi_schema = schema
     return app.openapi_schema
+
+
+def _share_problems(schema: dict[str, Any]) -> None:
+    """Each status has a response that all operations refer to."""
+    shared = schema["components"].setdefault("responses", {})
+    for path in schema["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                content = response.get("content", {})
+                if MEDIA_TYPE in content:
+                    content.pop("application/json", None)
+                    shared[f"Problem{status}"] = response
+                    operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
 
 
 def openapi_text(app: FastAPI) -> bytes:

@@ -39,7 +39,7 @@ class ServiceTrial(Model):
         description="What each server's instance gets once, within the first second; `{key}` is another key coordinate for each.",
     )
     rate_bits_per_sec: float = Field(default=1e8, ge=1e3, le=1e12, description="Of every link.")
-    seed: int = Field(default=7, ge=0, le=MAX_INTEGER, description="Of everything left to chance.")
+    seed: int = Field(default=7, ge=0, le=MAX_INTEGER, description="The seed of all random choices.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

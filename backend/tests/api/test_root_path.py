@@ -24,7 +24,7 @@ Send = Callable[..., Any]
 
 @pytest.fixture(params=["removed", "kept"])
 def send(request: pytest.FixtureRequest, settings: Settings, database: Database, tmp_path: Path) -> Iterator[Send]:
-    """Sends what a browser asks the proxy for."""
+    """Sends a browser's request to the proxy."""
     for name, text in {"index.html": INDEX, "theme.js": "0", "assets/a.js": "import('./b.js')"}.items():
         (tmp_path / "dist" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "dist" / name).write_text(text)

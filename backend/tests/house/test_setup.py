@@ -48,7 +48,6 @@ class Machine:
         return {"PATH": str(self.programs), "HOME": str(self.root), "CALLS": str(self.calls), **given}
 
     def setup(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Without a terminal."""
         command = [self.programs / "bash", self.root / "bin" / "setup", *arguments]
         given = self.environment(**environment)
         return subprocess.run(command, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

@@ -39,7 +39,7 @@ def client(url: str, secs: int, version: str) -> Any:
     """An API client for `ssh://[user@]host[:port]`. Connects with the first call."""
     made: Any = docker.APIClient(base_url="unix:///over-ssh", timeout=secs, version=version)
     adapter = _Adapter(command(url), secs)
-    made._custom_adapter = adapter  # noqa: SLF001 - the client asks it first, whatever is mounted
+    made._custom_adapter = adapter  # noqa: SLF001 - the client tries it before the mounted adapters
     made.mount("http+docker://", adapter)
     return made
 
