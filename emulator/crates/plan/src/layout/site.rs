@@ -207,7 +207,7 @@ fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mu
 
     let gaps = f64::from(aisles(site.columns));
     let free = site.width_metres - f64::from(site.columns) * site.rack_depth_metres;
-    site.aisle_metres = spec.site.aisle_metres.unwrap_or(free / gaps);
+    site.aisle_metres = spec.site.aisle_metres.unwrap_or(widest_aisle(free, gaps));
     if site.aisle_metres * gaps > free + 1e-9 || site.aisle_metres < MIN_AISLE_METRES {
         report_aisle(site, free / gaps, findings);
     }
@@ -245,6 +245,11 @@ fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mu
         .clone()
         .unwrap_or_else(|| vec![true; longest as usize]);
     finish(spots, y, facing, container, x, crossing_at)
+}
+
+/// Down to a whole micrometre: 2.35 - 2 * 0.75 is 0.8500000000000001 in binary.
+fn widest_aisle(free: f64, gaps: f64) -> f64 {
+    (free / gaps * 1e6 + 1e-4).floor() / 1e6
 }
 
 fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<Finding>) -> Floor {
@@ -453,5 +458,27 @@ fn report_height(site: &Site, findings: &mut Vec<Finding>) {
                 _ => json!({"site": {"rack": null}}),
             }),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::widest_aisle;
+
+    #[test]
+    fn aisles_have_at_most_six_decimals_and_fit() {
+        for millimetres in (600..9000).step_by(7) {
+            for (columns, gaps) in [(1, 1.0), (2, 1.0), (4, 2.0), (6, 3.0), (14, 7.0)] {
+                let free = f64::from(millimetres) / 1e3 + 10.0 - f64::from(columns) * 0.75;
+                let aisle = widest_aisle(free, gaps);
+                let decimals = aisle
+                    .to_string()
+                    .split_once('.')
+                    .map_or(0, |(_, after)| after.len());
+                assert!(decimals <= 6, "{free} / {gaps}: {aisle}");
+                assert!(aisle * gaps <= free + 1e-9 && (free - aisle * gaps) < 1e-5);
+            }
+        }
+        assert_eq!(widest_aisle(2.35 - 2.0 * 0.75, 1.0).to_string(), "0.85");
     }
 }
