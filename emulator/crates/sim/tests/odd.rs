@@ -93,19 +93,22 @@ fn partitions_and_failed_ends_drop_what_they_must() {
 }
 
 #[test]
-fn a_zero_matrix_sends_nothing() {
+fn a_mean_of_nothing_is_null() {
     for spec in NETWORKS {
-        let rows = vec![vec![0; servers(spec) as usize]; servers(spec) as usize];
-        for (case, answer) in answers(
-            spec,
-            &json!({"workload": {"kind": "matrix", "rows": rows}, "max_min": true}),
-        ) {
-            assert_eq!(
-                (&answer["flows"], &answer["dropped_flows"]),
-                (&json!(0), &json!(0)),
-                "{case}"
-            );
-            assert_eq!(answer["abt_gbps"], 0.0, "{case}");
+        for (kind, ratio) in [("server", 0.5), ("server", 1.0), ("link", 0.5), ("link", 1.0)] {
+            let failed = json!({"faults": [{"target": {"kind": kind, "ratio": ratio}}]});
+            for (case, answer) in answers(spec, &failed) {
+                let nothing = answer["flows"] == 0;
+                for name in ["mean", "max"] {
+                    assert_eq!(answer["path_hops"][name].is_null(), nothing, "{case}");
+                }
+                for level in answer["link_flows_by_level"].as_object().unwrap().values() {
+                    let nothing = level["directed_links"] == 0;
+                    for name in ["min", "mean", "max"] {
+                        assert_eq!(level[name].is_null(), nothing, "{case}");
+                    }
+                }
+            }
         }
     }
 }
@@ -125,9 +128,9 @@ fn has_minus_zero(value: &Value) -> bool {
 #[test]
 fn no_flow_gives_zero_and_not_minus_zero() {
     for spec in NETWORKS {
-        let rows = vec![vec![0; servers(spec) as usize]; servers(spec) as usize];
-        let nothing =
-            json!({"workload": {"kind": "matrix", "rows": rows}, "max_min": true, "flow_gigabits": 1});
+        let nothing = json!({
+            "max_min": true, "flow_gigabits": 1, "faults": [{"target": {"kind": "server", "ratio": 1.0}}],
+        });
         for (case, answer) in answers(spec, &nothing) {
             assert!(!has_minus_zero(&answer), "{case}: {answer}");
         }

@@ -117,19 +117,14 @@ impl Run<'_> {
             .into_iter()
             .enumerate()
             .map(|(level, (least, most, sum, count))| {
-                let mean = if count == 0 {
-                    0.0
-                } else {
-                    sum as f64 / count as f64
-                };
-                let least = if count == 0 { 0 } else { least };
+                let some = count > 0;
                 (
                     level.to_string(),
                     json!({
                         "label": topology.level_label(level as u8),
-                        "min": least,
-                        "max": most,
-                        "mean": mean,
+                        "min": some.then_some(least),
+                        "max": some.then_some(most),
+                        "mean": some.then(|| sum as f64 / count as f64),
                         "directed_links": count,
                     }),
                 )
@@ -141,12 +136,12 @@ impl Run<'_> {
     fn path_hops(&self) -> Value {
         let topology = self.network.topology();
         let (total, longest) = total_and_longest(topology, &self.load);
-        let mean = if self.load.flows == 0 {
-            0.0
-        } else {
-            total as f64 / self.load.flows as f64
-        };
-        json!({"mean": mean, "max": longest, "unit": topology.path_measure().unit()})
+        let some = self.load.flows > 0;
+        json!({
+            "mean": some.then(|| total as f64 / self.load.flows as f64),
+            "max": some.then_some(longest),
+            "unit": topology.path_measure().unit(),
+        })
     }
 
     fn failed(&self) -> Value {

@@ -240,21 +240,24 @@ pub fn row(setup: &Setup<'_>) -> Map<String, Value> {
     fields
 }
 
-/// Payload a second of all flows together, from 0 to the end of the last, in Gb/s.
-fn goodput(setup: &Setup<'_>) -> f64 {
+/// Payload a second that has arrived of all flows together, from 0 to the end of the last or of the
+/// run, in Gb/s; `None` if no flow has a path.
+fn goodput(setup: &Setup<'_>) -> Option<f64> {
     let core = &setup.core;
     let payload = u64::from(core.rules.payload);
-    let bytes: u64 = core
+    let udp = core.rules.transport != Transport::Tcp;
+    let arrived = |connection: &Connection| {
+        let lost = if udp { connection.drops } else { 0 };
+        let packets = connection.packets.saturating_sub(connection.missing + lost);
+        (u64::from(packets) * payload).min(connection.bytes(payload))
+    };
+    // A response to a request that was lost is never sent.
+    let sent = core
         .connections
         .iter()
-        .filter(|connection| connection.end != NEVER)
-        .map(|connection| connection.bytes(payload))
-        .sum();
-    if core.now == 0 {
-        0.0
-    } else {
-        bytes as f64 * 8e-9 / secs(core.now)
-    }
+        .filter(|connection| connection.start != NEVER);
+    let bytes: u64 = sent.map(arrived).sum();
+    (!core.connections.is_empty() && core.now > 0).then(|| bytes as f64 * 8e-9 / secs(core.now))
 }
 
 /// The complete document.

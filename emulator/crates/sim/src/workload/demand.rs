@@ -66,6 +66,7 @@ impl Workload {
                     destination.as_deref(),
                     servers - 1,
                 )?;
+                other_server(network, "workload.destination", from, to)?;
                 plain(listed(vec![(from, to)]))
             }
             Workload::OneToAll { source } => {
@@ -86,6 +87,9 @@ impl Workload {
                     count.unwrap_or(3),
                     seed,
                 )?;
+                for &to in &to {
+                    other_server(network, "workload.destinations", from, to)?;
+                }
                 plain(listed(to.into_iter().map(|to| (from, to)).collect()))
             }
             Workload::Incast {
@@ -102,6 +106,9 @@ impl Workload {
                     count.unwrap_or(u64::MAX),
                     seed,
                 )?;
+                for &from in &from {
+                    other_server(network, "workload.sources", from, to)?;
+                }
                 plain(listed(from.into_iter().map(|from| (from, to)).collect()))
             }
             Workload::Shuffle { servers, racks } => {
@@ -145,6 +152,16 @@ impl Workload {
             Workload::Requests(requests) => requests.demand(network, seed),
         }?;
         match demand.flows.len() {
+            0 if servers > 1 => Err(vec![
+                Finding::error(
+                    "no-flows",
+                    "workload",
+                    format!("This {} workload has no flow in this plan.", self.kind()),
+                    "Name at least one source and another server as its destination.",
+                )
+                .with_value(0)
+                .with_limit(1),
+            ]),
             flows if flows > MAX_FLOWS => Err(vec![
                 Finding::error(
                     "too-many-flows",
@@ -191,6 +208,23 @@ pub(crate) fn server_named(network: &Network, field: &str, name: &str) -> Result
         })
 }
 
+/// The finding that a flow goes from a server to itself.
+fn other_server(network: &Network, field: &str, from: NodeId, to: NodeId) -> Result<(), Vec<Finding>> {
+    if from != to {
+        return Ok(());
+    }
+    let name = network.topology().node_name(from);
+    Err(vec![
+        Finding::error(
+            "self-flow",
+            field,
+            format!("A flow goes from {name} to itself."),
+            "Name two servers that differ.",
+        )
+        .with_value(name),
+    ])
+}
+
 fn one_server(
     network: &Network,
     field: &str,
@@ -205,16 +239,26 @@ pub(super) fn named_servers(
     field: &str,
     names: &[String],
 ) -> Result<Vec<NodeId>, Vec<Finding>> {
-    let mut found = Vec::with_capacity(names.len());
+    let mut servers = Vec::with_capacity(names.len());
     let mut findings = Vec::new();
+    let mut seen = BTreeSet::new();
     for name in names {
         match server_named(network, field, name) {
-            Ok(server) => found.push(server),
+            Ok(server) if !seen.insert(server) => findings.push(
+                Finding::error(
+                    "server-twice",
+                    field,
+                    format!("Server {name} is given twice."),
+                    "Name each server once.",
+                )
+                .with_value(name.as_str()),
+            ),
+            Ok(server) => servers.push(server),
             Err(more) => findings.extend(more),
         }
     }
     if findings.is_empty() {
-        Ok(found)
+        Ok(servers)
     } else {
         Err(findings)
     }
@@ -304,7 +348,8 @@ fn matrix(
                 .with_limit(0),
             ]);
         }
-        if weight > 0.0 && from != to {
+        if weight > 0.0 {
+            other_server(network, &field, from, to)?;
             pairs.push((from, to));
             weights.push(weight);
         }
@@ -368,9 +413,8 @@ fn timetable(network: &Network, flows: &[(String, String, u64, f64)]) -> Result<
             server_named(network, &field, from)?,
             server_named(network, &field, to)?,
         );
-        let wrong = if pair.0 == pair.1 {
-            Some(format!("Flow {i} goes from {from} to itself."))
-        } else if *bytes == 0 {
+        other_server(network, &field, pair.0, pair.1)?;
+        let wrong = if *bytes == 0 {
             Some(format!("Flow {i} has 0 bytes to send; it must have at least 1."))
         } else if !(0.0..=LATEST_START_SECS).contains(start_secs) {
             Some(format!(
