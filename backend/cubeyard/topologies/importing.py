@@ -73,7 +73,7 @@ def of_network(network: Network, options: ImportOptions) -> ImportedTopology:
     decided = roles.decide(network, options.servers, options.switches)
     servers = sum(one.role == "server" for one in decided.values())
     if servers == 0:
-        hint = "Say which nodes are servers by a pattern of their names (servers), or by an attribute role in the file."
+        hint = "Say which nodes are servers by a pattern of their names (servers; * where every node is a site with servers), or by an attribute role in the file."
         raise refused("nodes", f"None of the {len(decided):,} nodes is a server, by any rule.", hint)
     called, by_label = names.called(network)
     findings: list[Finding] = []

@@ -37,6 +37,7 @@ def test_a_ring_of_unknown_nodes_needs_a_person() -> None:
         imported(edges("x,y", "y,z", "z,x"))
     assert "None of the 3 nodes is a server" in refused.value.detail
     assert "pattern" in str(refused.value.errors[0].hint)
+    assert imported(edges("x,y", "y,z", "z,x"), servers=("*",)).counts.servers == 3
     assert imported(edges("x,y", "y,z", "z,x"), servers=("x",)).counts.servers == 1
 
 
