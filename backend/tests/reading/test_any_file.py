@@ -27,7 +27,7 @@ from tests.reading.books import BILL, bill_row, csv_of, rewritten, workbook
 from tests.topologies import files
 
 MOST_SECS, MOST_MIB = 5.0, 200
-"""Processor time for a file, and memory for all files."""
+"""A file may take this processor time; all files together this memory."""
 LLDP = json.dumps({
     "h0": {"lldp": {"interface": [{"eth0": {"chassis": {"s0": {"id": {"type": "mac", "value": "02:00:00:00:00:01"}}}, "port": {"id": {"type": "ifname", "value": "P0"}}}}]}},
     "s0": {"lldpNeighbors": {"P0": {"lldpNeighborInfo": [{"systemName": "h0", "neighborInterfaceInfo": {"interfaceId": "eth0"}}]}}},
