@@ -41,7 +41,7 @@ class Rates:
 
     def __init__(self, unit: Unit | None, links: Iterable[Mapping[str, Any]] = ()) -> None:
         self._unit: Unit | None = unit
-        self._mark = judged(
+        self._mark: Mark | None = judged(
             parts[2]
             for attributes in links
             for name, value in attributes.items()
@@ -94,7 +94,7 @@ class Rates:
         """Programs write a decimal point, people a comma too. Not a number for `100,000`, which may
         be either, unless the file or its unit decides."""
         values = readings(words)
-        mark: Mark | None = self._mark
+        mark = self._mark
         if mark in values:
             return values[mark]
         if len(set(values.values())) > 1 and "," in words:
