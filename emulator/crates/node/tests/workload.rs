@@ -341,6 +341,39 @@ fn requests_over_udp_to_a_server_that_is_not_there_are_given_up() {
 }
 
 #[test]
+fn requests_go_on_once_a_server_or_the_client_is_restarted() {
+    let _alone = REQUESTS.lock().unwrap_or_else(PoisonError::into_inner);
+    for transport in ["tcp", "udp"] {
+        let name = |who: &str| format!("ask-{who}-again-{transport}");
+        let mut nodes = ["a", "b", "c"].map(|who| Node::start(&name(who)));
+        nodes
+            .iter()
+            .zip(0..)
+            .for_each(|(node, server)| node.configure(server));
+        // One at a time: a response that never comes must not stop the client.
+        let [asks, first, second] = exchanges(transport, &json!({}));
+        let told = |told: &Value, field: &str| told[field].as_u64().unwrap();
+        let many = |latencies: &Value| told(latencies, "answered") > 50;
+        start(
+            &[&nodes[0], &nodes[1], &nodes[2]],
+            &[asks.clone(), first.clone(), second.clone()],
+        );
+        latencies(&nodes[0], many);
+        nodes[1].child.kill().unwrap();
+        latencies(&nodes[0], |latencies| told(latencies, "timed_out") > 0);
+        nodes[1] = Node::start(&name("server"));
+        nodes[1].configure(1);
+        start(&[&nodes[0], &nodes[1]], &[asks[..1].to_vec(), first.clone()]);
+        nodes[1].wait_row(0, |row| row["bytes"].as_u64() > Some(50 * 50));
+        nodes[0].child.kill().unwrap();
+        nodes[0] = Node::start(&name("client"));
+        nodes[0].configure(0);
+        start(&[&nodes[0], &nodes[1], &nodes[2]], &[asks, first, second]);
+        latencies(&nodes[0], many);
+    }
+}
+
+#[test]
 fn requests_that_cannot_be_are_refused() {
     let node = Node::start("ask-wrong");
     node.configure(0);

@@ -192,6 +192,7 @@ impl Workload {
             // Before its port is bound again. The protocol forgets the old connection, unless the
             // new connection is between the same ports.
             if let Some(former) = self.entries.remove(&id) {
+                self.client.forget(former.unanswered());
                 let open = Some(former).filter(|former| !former.end_reported);
                 self.replaced
                     .extend(open.and_then(|former| former.flow(&self.shared)));
@@ -526,6 +527,15 @@ struct Allowance {
 }
 
 impl Entry {
+    /// Requests that wait for their responses here.
+    fn unanswered(&self) -> usize {
+        match &self.end {
+            End::TcpAsker(asker) => asker.unanswered(),
+            End::UdpAsker(asker) => asker.unanswered(),
+            _ => 0,
+        }
+    }
+
     /// Reads the number of retransmitted segments from TCP.
     fn ask_retransmits(&mut self) {
         match &self.end {

@@ -42,20 +42,23 @@ pub struct Client {
     /// When it is due; `None` before the start, while a response is waited for, and when all are
     /// sent.
     due: Option<Time>,
+    /// Requests whose flow has begun again before their responses came.
+    forgotten: usize,
     latencies: Latencies,
     buckets: BTreeMap<u16, u64>,
     reported: Latencies,
 }
 
 impl Client {
-    /// Adds a flow for requests. Errors describe the problem of the flow.
+    /// Adds a flow for requests, or the same again. Errors describe the problem of the flow.
     pub fn add(&mut self, flow: u32, asking: &Asking) -> Result<(), String> {
         check(flow, asking)?;
         let alike = |had: &Asking| {
             let place = asking.place;
             Asking { place, ..had.clone() } == *asking
         };
-        if !self.asking.as_ref().is_none_or(alike) || self.flows.contains_key(&asking.place) {
+        let others = self.flows.get(&asking.place).is_some_and(|had| *had != flow);
+        if !self.asking.as_ref().is_none_or(alike) || others {
             return Err(format!(
                 "Flow {flow} is of another client, or asks the same server again: a server has one client."
             ));
@@ -65,8 +68,16 @@ impl Client {
         Ok(())
     }
 
+    /// No responses will come to so many requests.
+    pub fn forget(&mut self, requests: usize) {
+        self.forgotten += requests;
+    }
+
     /// The first request is due from now on.
     pub fn start(&mut self, now: Time) {
+        for _ in 0..std::mem::take(&mut self.forgotten) {
+            self.gave_up(now);
+        }
         if let Some(asking) = self
             .asking
             .as_ref()

@@ -105,6 +105,11 @@ impl Asker {
         self.local_port
     }
 
+    /// Requests without a whole response.
+    pub fn unanswered(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Notes how many segments were sent again.
     pub fn ask_retransmits(&self, progress: &mut Progress) {
         if let Some(stream) = &self.stream {

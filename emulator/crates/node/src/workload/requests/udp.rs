@@ -33,6 +33,11 @@ impl Asker {
         self.local_port
     }
 
+    /// Requests without a whole response.
+    pub fn unanswered(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Sends due requests, reads responses and gives up requests without a response for too long;
     /// returns when to continue.
     #[expect(
