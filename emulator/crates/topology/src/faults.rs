@@ -227,7 +227,7 @@ pub const CATALOG: &[FaultEntry] = &[
         kind: FaultKind::PortDown,
         title: "Port down",
         target: FaultTarget::Link,
-        effect: "The server sets its port down; both ends notice at once.",
+        effect: "The server sets its port down, or the first of two switches does; both ends notice at once.",
         ..PLAIN
     },
     FaultEntry {
