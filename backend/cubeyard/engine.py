@@ -13,15 +13,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from cubeyard.built_plan import BuiltPlan, Json, as_bytes
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.json_text import MAX_INTEGER
-from cubeyard.kit.metrics import Metrics
+from cubeyard.kit.uncounted import Uncounted
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    from cubeyard.kit.metrics import Metrics
 
 ChipServer = tuple[Mapping[str, Any], str | None]
 """A BCube and one of its servers, the first if none is named: a chip's program is executed for
@@ -77,7 +80,7 @@ class Engine:
 
     def __init__(self, settings: Settings, metrics: Metrics | None = None) -> None:
         self._settings = settings
-        self._metrics = metrics or Metrics()
+        self._metrics = metrics or Uncounted()
         self._turns = threading.BoundedSemaphore(settings.engine_concurrency)
         # Predictions take seconds, plans milliseconds: a plan never waits until predictions are
         # over.

@@ -1,13 +1,15 @@
 """The command `cubeyard`: its options, and which function does which subcommand.
 
-The file of a subcommand is imported when that subcommand runs, or when the help lists them all: a
-plan starts without the web server, the database and the emulator.
+The file of a subcommand is imported when that subcommand runs: a plan starts without the web
+server, the database and the emulator, and the list of subcommands without any of them.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,65 +17,35 @@ from math import isfinite
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.completion import completion_init
+from typer.core import TyperCommand, TyperGroup
 
 from cubeyard import __version__
 from cubeyard.cli import output
-
-SUBCOMMANDS = {
-    "run": "server:run",
-    "worker": "server:work",
-    "plan": "plan:plan",
-    "export": "plan:export",
-    "formats": "plan:formats",
-    "prices": "prices:prices",
-    "netbox": "netbox:netbox_app",
-    "asbuilt": "asbuilt:asbuilt",
-    "topology": "plan:topology",
-    "import-topology": "topologies:import_topology",
-    "openapi": "server:openapi",
-    "paths": "paths:paths",
-    "search": "search:search",
-    "life": "life:life",
-    "predict": "predict:predict",
-    "simulate": "simulate:simulate",
-    "figures": "figures:figures",
-    "figure": "figures:figure",
-    "emulate": "emulate:emulate",
-    "scenario": "scenario:scenario_app",
-    "capture": "capture:capture",
-    "shell": "capture:shell",
-    "service": "service:service_app",
-    "routes": "routes:routes",
-    "chip": "chip:chip_app",
-    "relay": "relay:relay",
-    "clean": "clean:clean",
-    "changes": "changes:changes",
-    "token": "admin:token_app",
-    "db": "admin:db_app",
-    "backup": "backup:backup",
-    "restore": "backup:restore",
-}
-"""Module and function (or group of further subcommands) of each, in the order of the help."""
+from cubeyard.cli.subcommands import SUBCOMMANDS
 
 
-def _only_finite(command: Any) -> None:
-    """Has a command and its subcommands refuse nan and inf: JSON has neither, so that they would
-    count as left out."""
+def _refusing(command: Any) -> None:
+    """Has a command and its subcommands refuse values that no option means: nan and inf, which JSON
+    does not have, and the next option in place of a value."""
     work = command.callback
 
     def checked(**options: Any) -> Any:
-        for name, value in options.items():
-            values = value if isinstance(value, list) else [value]
-            if odd := [one for one in values if isinstance(one, float) and not isfinite(one)]:
-                print(f"error: --{name.replace('_', '-')} is {odd[0]}. Give a finite number.", file=sys.stderr)
-                raise typer.Exit(2)
+        for parameter in command.params:
+            value, name = options.get(parameter.name), parameter.opts[0]
+            for given in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(given, float) and not isfinite(given):
+                    print(f"error: {name} is {given}. Give a finite number.", file=sys.stderr)
+                    raise typer.Exit(2)
+                if str(given).startswith("--") and parameter.param_type_name == "option":
+                    print(f"error: {name} has no value: {given} is an option. Give {name} a value.", file=sys.stderr)
+                    raise typer.Exit(2)
         return work(**options)
 
     if work is not None:
         command.callback = wraps(work)(checked)
     for one in getattr(command, "commands", {}).values():
-        _only_finite(one)
+        _refusing(one)
 
 
 def _installed(name: str) -> bool:
@@ -83,7 +55,7 @@ def _installed(name: str) -> bool:
         if find_spec("uvicorn") is not None:
             return True  # the server's packages come together; to import every command would take a second
     try:
-        import_module(f"cubeyard.cli.{SUBCOMMANDS[name].split(':')[0]}")
+        import_module(f"cubeyard.cli.{SUBCOMMANDS[name][0].split(':')[0]}")
     except ModuleNotFoundError as error:
         if _missing_package(error) is None:
             raise
@@ -103,6 +75,17 @@ class Subcommands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.suggest_commands = False  # it would look among the commands that are loaded
+        self.lists = False
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in SUBCOMMANDS and (near := get_close_matches(name, SUBCOMMANDS)):
+            ctx.fail(f"No such command {name!r}. Did you mean {', '.join(map(repr, near))}?")
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.lists = True
+        super().format_help(ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click calls it with its context
         return [name for name in SUBCOMMANDS if _installed(name)]
@@ -110,7 +93,10 @@ class Subcommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name not in SUBCOMMANDS:
             return None
-        module, attribute = SUBCOMMANDS[cmd_name].split(":")
+        where, summary = SUBCOMMANDS[cmd_name]
+        if self.lists:
+            return TyperCommand(cmd_name, help=summary)
+        module, attribute = where.split(":")
         found = getattr(import_module(f"cubeyard.cli.{module}"), attribute)
         if not isinstance(found, typer.Typer):
             one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -118,7 +104,7 @@ class Subcommands(TyperGroup):
             found = one
         command = typer.main.get_command(found)
         command.name = cmd_name
-        _only_finite(command)
+        _refusing(command)
         return command
 
 
@@ -137,6 +123,8 @@ def run() -> None:
     output.prepare()
     try:
         try:
+            if "_CUBEYARD_COMPLETE" in os.environ:
+                completion_init()
             app()
         finally:
             output.finish()
@@ -156,6 +144,13 @@ def run() -> None:
     except BrokenPipeError:
         # The reader has closed (`| head`). Python would complain once more at exit.
         sys.stderr.close()
+        raise SystemExit(1) from None
+    except OSError as error:
+        # A file or folder that is missing, full or not ours. Others keep their traceback.
+        if error.filename is None and error.errno not in output.DISK:
+            raise
+        where = f": {error.filename}" if error.filename is not None else ""
+        print(f"error: {error.strerror}{where}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

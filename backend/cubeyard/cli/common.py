@@ -3,7 +3,9 @@ traces."""
 
 from __future__ import annotations
 
+import codecs
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,12 +83,25 @@ def read_spec(text: str) -> Json:
 
 
 def write(data: bytes) -> None:
-    """To standard output, at once."""
+    """To standard output, at once. Exits with 2 for binary data on a terminal."""
+    if sys.stdout.isatty() and not _is_text(data):
+        refuse("The output is binary and would garble this terminal. Give --output FILE, or redirect it.")
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
+def _is_text(data: bytes) -> bool:
+    """Whether a terminal shows these bytes; the last character may be cut off."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
 MOST_ERRORS = 8
+LINE_SECS = 10.0
+"""How often progress is a line where it cannot be written over."""
 
 
 def refuse(message: str) -> NoReturn:
@@ -225,10 +240,10 @@ def print_finding(console: Console, one: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[OnProgress | None]:
-    """A bar on standard error, if that is a terminal."""
+def progress(title: str) -> Iterator[OnProgress]:
+    """A bar on standard error; where that is no terminal, a line now and then."""
     if not sys.stderr.isatty():
-        yield None
+        yield _lines(title)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -238,6 +253,19 @@ def progress(title: str) -> Iterator[OnProgress | None]:
             bar.update(task, completed=done, total=total or None)
 
         yield told
+
+
+def _lines(title: str) -> OnProgress:
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECS:
+            last = time.monotonic()
+            share = f" of {total:,} ({done / total:.0%})" if total else ""
+            print(f"{title}: {done:,}{share}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def read_text(file: str) -> str:

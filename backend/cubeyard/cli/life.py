@@ -93,7 +93,7 @@ def life(
 
         def seen(frame: str) -> None:
             one = orjson.loads(frame)
-            if told is not None and one["kind"] == "progress":
+            if one["kind"] == "progress":
                 told(one["done"], one["of"])
 
         book = book_named(engine, catalog or book_of(question["plan"]))

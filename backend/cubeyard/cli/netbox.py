@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -92,6 +93,14 @@ def _refusals(resumable: bool) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+def _check(url: str, token: str) -> None:
+    """Exits with 2 for an address that is none, and for an empty token."""
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        refuse(f"--url is {url!r}; give the whole address, like https://netbox.example.org.")
+    if not token.strip():
+        refuse("The token is empty. Set NETBOX_TOKEN, or give --token a value.")
+
+
 @netbox_app.command("sync")
 def sync(
     spec: SpecOption,
@@ -117,6 +126,7 @@ def sync(
     from cubeyard.exports.netbox.sync import sync as synchronise
     from cubeyard.plans.view import PlanView
 
+    _check(url, token)
     console = Console(highlight=False, soft_wrap=True)
     with explained(), _refusals(resumable=not dry_run):
         records = NetboxRecords(PlanView.of(built_plan(spec, catalog, prefix), site))
@@ -150,6 +160,7 @@ def export(
     from cubeyard.exports.netbox.sync import sync as synchronise
     from cubeyard.plans.view import PlanView
 
+    _check(url, token)
     with explained(), _refusals(resumable=False):
         records = NetboxRecords(PlanView.of(built_plan(spec, catalog, prefix), site))
         with NetboxClient(url, token, timeout) as client:

@@ -9,12 +9,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from errno import EBADF
+from errno import EBADF, EDQUOT, EFBIG, ENOSPC, EROFS
 from pathlib import Path
 
 import typer
 
 STDOUT = 1
+DISK = frozenset({EDQUOT, EFBIG, ENOSPC, EROFS})
+"""Errors of writing that name no file."""
 
 
 class OutputError(OSError):

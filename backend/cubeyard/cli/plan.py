@@ -97,18 +97,22 @@ def export(
 
             def follow(fraction: float, doing: str) -> None:
                 _ = doing
-                if told is not None:
-                    told(round(fraction * 1000), 1000)
+                told(round(fraction * 1000), 1000)
 
             write_file(format, view, target, follow, options)
     errors.print(f"Wrote {output}, {target.stat().st_size:,} bytes.")
 
 
-def formats() -> None:
+def formats(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the export formats, and with what each was checked."""
     from cubeyard.exports import FORMATS
     from cubeyard.exports.formats import GROUPS
 
+    if as_json:
+        fields = ("name", "title", "group", "description", "checked", "extension", "media_type")
+        rows = [{field: getattr(row, field) for field in fields} for row in FORMATS.values()]
+        write(orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return
     table = Table("Format", "File", "What it is", box=None)
     for group in GROUPS:
         table.add_row(f"[bold]{escape(group)}[/bold]")

@@ -79,7 +79,7 @@ def search(
 
         def seen(frame: str) -> None:
             one = orjson.loads(frame)
-            if told is not None and one["kind"] == "progress":
+            if one["kind"] == "progress":
                 told(one["done"], one["of"])
 
         base = asked.get("plan") or {}

@@ -32,6 +32,7 @@ from cubeyard.engine import Engine, Json
 from cubeyard.experiments.flow_times import as_csv, as_parquet
 from cubeyard.experiments.short import MAX_SEED
 from cubeyard.kit.json_text import loads
+from cubeyard.kit.whole_file import whole_file
 
 
 def simulate(
@@ -181,12 +182,10 @@ def _write_flows(path: Path, columns: Json) -> None:
     """Whoever reads the file meanwhile sees the one before or this one, never half of it."""
     tables = [({}, columns)]
     content = as_parquet(tables) if path.suffix == ".parquet" else b"".join(as_csv(tables))
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        with whole_file(path) as file:
+            file.write(content)
     except OSError as error:
-        part.unlink(missing_ok=True)
         refuse(f"--flows cannot be written: {error.strerror or error}: {path}")
 
 

@@ -27,6 +27,7 @@ from cubeyard.exports.formats import (
 )
 from cubeyard.exports.options import NO_OPTIONS, ExportOptionError, ExportOptions
 from cubeyard.exports.text import file_title
+from cubeyard.kit.whole_file import whole_file
 from cubeyard.plans.view import PlanView
 
 __all__ = [
@@ -335,16 +336,10 @@ def write_file(
     progress: Progress | None = None,
     options: ExportOptions = NO_OPTIONS,
 ) -> None:
-    """Writes the export to a file: first to a temporary file in the same folder, so that a failure
-    or interruption leaves no partial file."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            for piece in render(format, plan, progress, options):
-                file.write(piece)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Writes the export to a file, whole or not at all."""
+    with whole_file(target) as file:
+        for piece in render(format, plan, progress, options):
+            file.write(piece)
 
 
 def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:

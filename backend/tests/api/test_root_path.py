@@ -86,8 +86,8 @@ def test_each_address_in_an_answer_can_be_opened(send: Send) -> None:
     assert made.status_code == 201
     plan = send("GET", made.headers["location"])
     assert plan.status_code == 200
-    asked = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
-    experiment = send("POST", f"{ROOT}/api/v1/experiments", json=asked).json()
+    body = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
+    experiment = send("POST", f"{ROOT}/api/v1/experiments", json=body).json()
     run = send("POST", f"{ROOT}/api/v1/experiments/{experiment['id']}/runs").json()
     for address in (run["results_url"], send("GET", f"{ROOT}/api/v1/runs/{run['id']}").json()["results_url"]):
         assert send("GET", address).status_code == 200

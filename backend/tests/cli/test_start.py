@@ -10,9 +10,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import cast
 
 import pytest
+from typer.main import get_command
 
+from cubeyard.cli.command import Subcommands, app
+from cubeyard.cli.subcommands import SUBCOMMANDS
 from tests.conftest import some
 
 HEAVY = {
@@ -20,6 +24,7 @@ HEAVY = {
     "docker",
     "fastapi",
     "numpy",
+    "prometheus_client",
     "procrastinate",
     "psycopg",
     "sqlalchemy",
@@ -70,6 +75,18 @@ def test_a_command_loads_what_it_needs_and_no_more(arguments: tuple[str, ...]) -
 
 def test_the_version_is_told_without_reading_settings() -> None:
     assert loaded("--version") & {"pydantic", "prometheus_client", "rich"} == set()
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    assert loaded("--help") & (HEAVY | {"pydantic", "pydantic_settings", "orjson", "cubeyard_engine"}) == set()
+
+
+@pytest.mark.long
+def test_each_summary_is_what_its_command_prints() -> None:
+    group = cast(Subcommands, get_command(app))
+    for name, (_, summary) in SUBCOMMANDS.items():
+        command = group.get_command(None, name)
+        assert " ".join((command.help or "").split()).startswith(summary), name
 
 
 @pytest.mark.long

@@ -48,6 +48,7 @@ class Machine:
         return {"PATH": str(self.programs), "HOME": str(self.root), "CALLS": str(self.calls), **given}
 
     def setup(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Runs it without a terminal, its output kept."""
         command = [self.programs / "bash", self.root / "bin" / "setup", *arguments]
         given = self.environment(**environment)
         return subprocess.run(command, env=given, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

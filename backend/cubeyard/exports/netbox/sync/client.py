@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -48,6 +49,7 @@ class NetboxClient:
         }
         self._timeout_secs = timeout_secs
         self._connection: http.client.HTTPConnection | None = None
+        self._answered = False
 
     def __enter__(self) -> Self:
         return self
@@ -104,9 +106,14 @@ class NetboxClient:
             ) from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
+            if not self._answered and isinstance(error, (ConnectionRefusedError, socket.gaierror)):
+                raise NetboxError(
+                    f"{self._host} cannot be reached: {error.strerror}. Check --url and that NetBox runs."
+                ) from None
             raise NetboxBusyError(
                 f"{method} {path}: no answer from {self._host} ({error or type(error).__name__})."
             ) from None
+        self._answered = True
         if answer.status in _BUSY:
             self.close()
             raise NetboxBusyError(f"{method} {path}: NetBox answers {answer.status}. {_words(content)}")

@@ -1,0 +1,88 @@
+"""The subcommands: which function does each, and its line in the help, which loads none of them."""
+
+from __future__ import annotations
+
+SUBCOMMANDS = {
+    "run": ("server:run", "Serve the page and the API."),
+    "worker": (
+        "server:work",
+        "Do background exports and runs, from the same database as the server's. Any number of workers share the points of a sweep.",
+    ),
+    "plan": ("plan:plan", "Compute a plan and print its numbers."),
+    "export": ("plan:export", "Write a plan as a file: a workbook, a PDF, NetBox tables and more."),
+    "formats": ("plan:formats", "List the export formats, and with what each was checked."),
+    "prices": (
+        "prices:prices",
+        "Take prices, suppliers and part numbers that were filled into a bill of materials over into a price book.",
+    ),
+    "netbox": ("netbox:netbox_app", "Documents a plan in a NetBox."),
+    "asbuilt": (
+        "asbuilt:asbuilt",
+        "Compare a list of cables from the floor with a plan: missing, swapped, wrong port, wrong length, and the shortest repair.",
+    ),
+    "topology": ("plan:topology", "Print a topology's links, or its counts and wiring certificate. Any size."),
+    "import-topology": (
+        "topologies:import_topology",
+        "Read a network from a file and write it as a topology's spec: cubeyard plan --spec takes it.",
+    ),
+    "openapi": ("server:openapi", "Write the description of the API as OpenAPI JSON."),
+    "paths": (
+        "paths:paths",
+        "Print the parallel paths of two servers: the most that share no device, and of these the shortest in all.",
+    ),
+    "search": ("search:search", "Search for the best plans. Exits with 1 if no plan keeps the constraints."),
+    "life": (
+        "life:life",
+        "Simulate years of failures and repairs of a plan. Exits with 2 for what cannot be simulated.",
+    ),
+    "predict": (
+        "predict:predict",
+        "Predict what a plan carries: throughput, load and paths, with or without failures.",
+    ),
+    "simulate": (
+        "simulate:simulate",
+        "Simulate a workload packet by packet: completion times, drops, timeouts and queues.",
+    ),
+    "figures": ("figures:figures", "List the papers' figures and tables that can be recomputed or measured."),
+    "figure": ("figures:figure", "Recompute or measure a figure or table: the paper's numbers beside ours."),
+    "emulate": (
+        "emulate:emulate",
+        "Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report.",
+    ),
+    "scenario": ("scenario:scenario_app", "Saved scenarios: plan, traffic, faults and hypotheses in one YAML file."),
+    "capture": (
+        "capture:capture",
+        "Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.",
+    ),
+    "shell": ("capture:shell", "Print the command that opens a shell in the network of a run's server."),
+    "service": (
+        "service:service_app",
+        "Services that the servers of a run host, messages to them, and services of your own.",
+    ),
+    "routes": (
+        "routes:routes",
+        "Print the routes of a switch or server of a run, and the weighted next hops that they share.",
+    ),
+    "chip": (
+        "chip:chip_app",
+        "Programs of the switching chip: check, compare and step through them, and put them into runs.",
+    ),
+    "relay": (
+        "relay:relay",
+        "Let workers that have a key call this machine's cubeyard-fabric over the network (TLS 1.3).",
+    ),
+    "clean": (
+        "clean:clean",
+        "Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone.",
+    ),
+    "changes": ("changes:changes", "List who changed what and when, the latest first."),
+    "token": ("admin:token_app", "API tokens, for servers that others can reach."),
+    "db": ("admin:db_app", "The database's tables."),
+    "backup": (
+        "backup:backup",
+        "Write everything in the database to a file: plans, prices, runs, tokens. Servers may run.",
+    ),
+    "restore": ("backup:restore", "Put a backup into an empty database, and migrate it if it is of an older version."),
+    "completion": ("completion:completion", "Print the script that completes commands and options in a shell."),
+}
+"""Module and function (or group of further subcommands) of each, and its summary, in the order of the help."""
