@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +16,6 @@ from math import isfinite
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init
 from typer.core import TyperCommand, TyperGroup
 
 from cubeyard import __version__
@@ -78,6 +76,8 @@ class Subcommands(TyperGroup):
         self.lists = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        from difflib import get_close_matches
+
         name = args[0]
         if name not in SUBCOMMANDS and (near := get_close_matches(name, SUBCOMMANDS)):
             ctx.fail(f"No such command {name!r}. Did you mean {', '.join(map(repr, near))}?")
@@ -124,6 +124,8 @@ def run() -> None:
     try:
         try:
             if "_CUBEYARD_COMPLETE" in os.environ:
+                from typer._completion_classes import completion_init
+
                 completion_init()
             app()
         finally:
