@@ -60,7 +60,7 @@ test("page, API, streams and session work under a path behind a proxy", { tag: "
     await page.getByRole("button", { name: "Log in" }).click();
     await expect(page).toHaveURL(`${url}${ROOT}/plans/new`);
     await drawn(page);
-    // An address of its own, and the router's links.
+    // A separate address, and the router's links.
     await page.getByRole("link", { name: "Experiments" }).click();
     await expect(page).toHaveURL(new RegExp(`^${url}${ROOT}/experiments`));
     await page.getByRole("link", { name: "Catalog" }).click();

@@ -33,7 +33,7 @@ SUBCOMMANDS = {
     "search": ("search:search", "Search for the best plans. Exits with 1 if no plan keeps the constraints."),
     "life": (
         "life:life",
-        "Simulate years of failures and repairs of a plan. Exits with 2 for what cannot be simulated.",
+        "Simulate years of failures and repairs of a plan. Exits with 2 for a plan that cannot be simulated.",
     ),
     "predict": (
         "predict:predict",
@@ -85,4 +85,5 @@ SUBCOMMANDS = {
     "restore": ("backup:restore", "Put a backup into an empty database, and migrate it if it is of an older version."),
     "completion": ("completion:completion", "Print the script that completes commands and options in a shell."),
 }
-"""Module and function (or group of further subcommands) of each, and its summary, in the order of the help."""
+"""Module and function (or group of further subcommands) of each, and its summary, in the order of
+the help."""

@@ -1,4 +1,5 @@
-"""Mistakes at the command line and files that cannot be written: one sentence that names the fix."""
+"""Mistakes at the command line and files that cannot be written: one sentence that names the
+fix."""
 
 from __future__ import annotations
 

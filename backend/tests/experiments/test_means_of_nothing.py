@@ -1,5 +1,5 @@
-"""Where no flow is carried there is no path length, no load of a level and no goodput: null in every
-document, and left out by every surface."""
+"""Where no flow is carried there is no path length, no load of a level and no goodput: null in
+every document, and left out by every surface."""
 
 from __future__ import annotations
 

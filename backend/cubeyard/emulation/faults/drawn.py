@@ -17,7 +17,8 @@ SELECTOR = re.compile(r"\s*(all|[\d.]+%?)\s+(?:of\s+)?((?:level-\d+\s+)?(?:serve
 
 
 def drawn_within(engine: Engine, network: Network, target: Json, seed: int, where: str) -> Json | None:
-    """What a drawn target hits in the network, `{nodes, links}` by id; None if nothing is drawn.
+    """The devices and links that a drawn target hits, `{nodes, links}` by id; None if nothing is
+    drawn.
 
     Raises a 422 for more than the network has.
     """
